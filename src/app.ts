@@ -1,0 +1,19 @@
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { cors } from "hono/cors";
+import type { AppEnv } from "./shared/context.ts";
+import { AppError } from "./shared/errors.ts";
+import { onError, router } from "./shared/http.ts";
+
+export function createApp(): OpenAPIHono<AppEnv> {
+  const app = router();
+  app.onError(onError);
+  app.notFound((c) => onError(new AppError("not_found", "404 Not Found"), c));
+  app.use(
+    cors({
+      origin: "*",
+      exposeHeaders: ["Content-Location", "Location", "X-Pagination-Total", "X-Pagination-Next"],
+    }),
+  );
+  app.get("/ok", (c) => c.json({ ok: true }));
+  return app;
+}

@@ -1,0 +1,72 @@
+/** What the main Worker and the builder script say to each other over the BUILDER binding. */
+
+export type BuildSource =
+  | { kind: "git"; repo_url: string; repo_ref: string; token: string | null }
+  | { kind: "tarball"; object_key: string };
+
+export type BuildOrder = {
+  revision_id: string;
+  source: BuildSource;
+  /** Path of langgraph.json inside the tree. */
+  config_path: string;
+  registry_url: string;
+  allow_private: boolean;
+};
+
+export type BuildLine = {
+  level: "DEBUG" | "INFO" | "WARNING" | "ERROR";
+  message: string;
+  /** ISO text, UTC. */
+  timestamp: string;
+};
+
+/** An RpcTarget of the main Worker; each call also renews the lease of the build. */
+export interface BuildSink {
+  log(lines: BuildLine[]): Promise<void>;
+}
+
+export type BuildFailureReason =
+  | "source_not_found"
+  | "source_unauthorized"
+  | "source_unavailable"
+  | "source_too_large"
+  | "source_unsafe"
+  | "ref_not_found"
+  | "config_not_found"
+  | "config_invalid"
+  | "graph_not_found"
+  | "unsupported_language"
+  | "dependency_unresolved"
+  | "dependency_integrity"
+  | "bundle_failed"
+  | "graph_load_failed"
+  | "timed_out"
+  | "internal";
+
+/** langgraph.json as far as a run needs it; `raw` is the whole file for later readers. */
+export type AgentConfig = {
+  graphs: Record<string, { path: string; export_name: string; description: string | null }>;
+  env: Record<string, string>;
+  raw: Record<string, unknown>;
+};
+
+export type BuildOutcome =
+  | {
+      ok: true;
+      /** R2 key of an `Artifact` as JSON. */
+      artifact_key: string;
+      artifact_bytes: number;
+      repo_commit_sha: string | null;
+      config: AgentConfig;
+    }
+  | { ok: false; reason: BuildFailureReason; message: string };
+
+/** All that `LOADER.get` needs of a revision but its secrets; self-contained and never changed. */
+export type Artifact = {
+  compatibility_date: string;
+  main_module: string;
+  /** ES modules by name. */
+  modules: Record<string, string>;
+  /** Source map of the main module, kept apart: workerd does not read it, stack traces are mapped by us. */
+  source_map: string | null;
+};

@@ -1,0 +1,9 @@
+import { createApp } from "./app.ts";
+
+export { ThreadObject } from "./threads/object.ts";
+
+const app = createApp();
+
+export default {
+  fetch: app.fetch,
+} satisfies ExportedHandler<Env>;

@@ -1,0 +1,69 @@
+import { OpenAPIHono } from "@hono/zod-openapi";
+import type { Context as HonoContext } from "hono";
+import { HTTPException } from "hono/http-exception";
+import type { z } from "zod";
+import type { AppEnv } from "./context.ts";
+import { AppError, type Issue } from "./errors.ts";
+import { log } from "./log.ts";
+
+type Target = "json" | "query" | "param" | "header" | "cookie" | "form";
+
+const LOCATION = {
+  json: "body",
+  form: "body",
+  query: "query",
+  param: "path",
+  header: "header",
+  cookie: "cookie",
+} as const satisfies Record<Target, string>;
+
+/** A router whose validation failures reach `onError` like every other error. */
+export function router(): OpenAPIHono<AppEnv> {
+  return new OpenAPIHono<AppEnv>({
+    defaultHook: (result) => {
+      if (result.success) return;
+      throw invalidRequest(result.target as Target, result.error);
+    },
+  });
+}
+
+function invalidRequest(target: Target, error: z.core.$ZodError): AppError {
+  const issues: Issue[] = error.issues.map((issue) => ({
+    loc: [
+      LOCATION[target],
+      ...issue.path.map((key) => (typeof key === "number" ? key : String(key))),
+    ],
+    msg: issue.message,
+    type: issue.code ?? "value_error",
+  }));
+  const text = issues.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
+  return new AppError("invalid_request", text, { issues });
+}
+
+/** The one place that knows the wire shapes of errors: text for the agent server, `detail` elsewhere. */
+export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
+  const failure = toAppError(error);
+  if (failure.code === "internal") log.error("request_failed", error, { path: c.req.path });
+  const headers = new Headers();
+  if (failure.retry_after_seconds !== undefined) {
+    headers.set("Retry-After", String(failure.retry_after_seconds));
+  }
+  if (failure.code === "unauthenticated") headers.set("WWW-Authenticate", "Bearer");
+  const status = failure.status;
+  if (isAgentPath(c.req.path)) return new Response(failure.message, { status, headers });
+  return Response.json({ detail: failure.issues ?? failure.message }, { status, headers });
+}
+
+function isAgentPath(path: string): boolean {
+  return path.startsWith("/agents/");
+}
+
+function toAppError(error: unknown): AppError {
+  if (error instanceof HTTPException) {
+    if (error.status === 400) {
+      return new AppError("bad_request", "Malformed JSON in request body", { cause: error });
+    }
+    if (error.status === 413) return new AppError("too_large", error.message, { cause: error });
+  }
+  return AppError.from(error);
+}

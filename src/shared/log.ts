@@ -1,0 +1,19 @@
+type Fields = Record<string, string | number | boolean | null | undefined>;
+
+/** The only place that prints. One JSON object a line; never a secret, never a body. */
+export const log = {
+  info: (event: string, fields: Fields = {}) => print("info", event, fields),
+  warn: (event: string, fields: Fields = {}) => print("warn", event, fields),
+  error: (event: string, error: unknown, fields: Fields = {}) =>
+    print("error", event, { ...fields, error: describe(error) }),
+};
+
+function print(level: "info" | "warn" | "error", event: string, fields: Fields) {
+  console[level](JSON.stringify({ level, event, ...fields }));
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? "" : ` <- ${describe(error.cause)}`;
+  return `${error.stack ?? error.message}${cause}`;
+}

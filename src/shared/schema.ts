@@ -1,0 +1,45 @@
+import { z } from "@hono/zod-openapi";
+
+export const ValidationError = z
+  .object({
+    loc: z.array(z.union([z.string(), z.number().int()])),
+    msg: z.string(),
+    type: z.string(),
+  })
+  .openapi("ValidationError");
+
+export const HTTPValidationError = z
+  .object({ detail: z.array(ValidationError) })
+  .openapi("HTTPValidationError");
+
+export const ErrorDetail = z.object({ detail: z.string() }).openapi("ErrorDetail");
+
+/** `?wait=false` means false, and the SDK writes booleans as 1 and 0 too. */
+export const QueryBoolean = z
+  .stringbool({
+    truthy: ["true", "1", "yes"],
+    falsy: ["false", "0", "no"],
+    error: "must be true or false",
+  })
+  .openapi({ type: "boolean" });
+
+export const Uuid = z.uuid("must be a UUID");
+export const Timestamp = z.string().openapi({ type: "string", format: "date-time" });
+
+export const PageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(20),
+  offset: z.coerce.number().int().min(0).default(0),
+});
+
+/** A JSON body that must be there: without `required`, a missing Content-Type skips validation. */
+export function body<T extends z.ZodType>(schema: T) {
+  return { content: { "application/json": { schema } }, required: true } as const;
+}
+
+export function json<T extends z.ZodType>(schema: T, description: string) {
+  return { content: { "application/json": { schema } }, description } as const;
+}
+
+export function text(description: string) {
+  return { content: { "text/plain": { schema: z.string() } }, description } as const;
+}

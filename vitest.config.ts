@@ -1,0 +1,47 @@
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        plugins: [
+          cloudflareTest(async () => ({
+            wrangler: { configPath: "./wrangler.toml" },
+            miniflare: {
+              workers: [
+                {
+                  name: "heddle-builder",
+                  modules: [{ type: "ESModule", path: "dist/builder/builder.js" }],
+                  modulesRoot: "dist/builder",
+                  compatibilityDate: "2026-11-01",
+                  r2Buckets: { ARTIFACTS: "heddle-artifacts" },
+                },
+              ],
+              bindings: {
+                ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString("base64")}`,
+                EGRESS_ALLOW_PRIVATE: "true",
+                TEST_MIGRATIONS: await readD1Migrations("./migrations"),
+              },
+            },
+          })),
+        ],
+        test: {
+          name: "workerd",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/e2e/**"],
+          setupFiles: ["test/support/setup.ts"],
+        },
+      },
+      {
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
