@@ -1,5 +1,6 @@
 import { createApp } from "./app.ts";
 
+export { Egress } from "./shared/egress.ts";
 export { ThreadObject } from "./threads/object.ts";
 
 const app = createApp();

@@ -1,0 +1,89 @@
+/** Which hosts the open internet has. Pure: names and literals only; the URL parser has made `0x7f.1` a dotted quad. */
+
+type Block4 = readonly [base: string, bits: number];
+
+const NOT_PUBLIC_4: readonly Block4[] = [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.0.2.0", 24],
+  ["192.88.99.0", 24],
+  ["192.168.0.0", 16],
+  ["198.18.0.0", 15],
+  ["198.51.100.0", 24],
+  ["203.0.113.0", 24],
+  ["224.0.0.0", 4],
+  ["240.0.0.0", 4],
+];
+
+const NOT_PUBLIC_SUFFIXES = [
+  "localhost",
+  "local",
+  "internal",
+  "intranet",
+  "private",
+  "corp",
+  "home",
+  "lan",
+  "home.arpa",
+  "localdomain",
+];
+
+/** Why this URL may not be fetched, or null. */
+export function refusal(url: URL, allowPrivate: boolean): string | null {
+  if (url.protocol !== "https:" && url.protocol !== "http:") {
+    return `${url.protocol}// is not a protocol that Heddle fetches; use https://`;
+  }
+  if (allowPrivate) return null;
+  if (url.protocol === "http:") return "only https:// addresses may be fetched";
+  return isPublicHost(url.hostname)
+    ? null
+    : `${url.hostname} is not a public address; private, loopback and link-local hosts are refused`;
+}
+
+/** `hostname` as `URL` gives it: lower case, IPv4 in dotted quads, IPv6 in brackets. */
+export function isPublicHost(hostname: string): boolean {
+  const name = hostname.endsWith(".") ? hostname.slice(0, -1) : hostname;
+  if (name.startsWith("[")) return isPublic6(name.slice(1, -1));
+  const quad = toNumber4(name);
+  if (quad !== null) return isPublic4(quad);
+  if (!name.includes(".")) return false;
+  return !NOT_PUBLIC_SUFFIXES.some((suffix) => name.endsWith(`.${suffix}`));
+}
+
+function toNumber4(text: string): number | null {
+  const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text);
+  if (!match) return null;
+  return match.slice(1).reduce((sum, part) => sum * 256 + Number(part), 0);
+}
+
+function isPublic4(address: number): boolean {
+  return !NOT_PUBLIC_4.some(([base, bits]) => {
+    const size = 2 ** (32 - bits);
+    return Math.floor(address / size) === Math.floor((toNumber4(base) ?? 0) / size);
+  });
+}
+
+/** Of IPv6 only global unicast (2000::/3) without its special parts, and IPv4 in its mapped form. */
+function isPublic6(text: string): boolean {
+  const groups = toGroups(text);
+  const [a = 0, b = 0] = groups;
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+  if (isMapped) return isPublic4((groups[6] ?? 0) * 65536 + (groups[7] ?? 0));
+  if (a >>> 13 !== 1) return false;
+  if (a === 0x2001 && (b < 0x200 || b === 0xdb8)) return false;
+  return a !== 0x2002 && a !== 0x3fff;
+}
+
+function toGroups(text: string): number[] {
+  const [head = "", tail] = text.split("::");
+  const parse = (part: string) =>
+    part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16));
+  if (tail === undefined) return parse(head);
+  const [left, right] = [parse(head), parse(tail)];
+  return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right];
+}
