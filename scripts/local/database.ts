@@ -1,0 +1,17 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { writeWhole } from "./folder.ts";
+import { runWrangler } from "./wrangler.ts";
+
+const MIGRATIONS = join(import.meta.dirname, "../../migrations");
+
+/** Asking wrangler takes seconds, so the names of what was applied stand beside the database. */
+export async function migrate(path: string): Promise<void> {
+  const applied = join(path, "state", "migrations.json");
+  const names = (await readdir(MIGRATIONS, { recursive: true })).sort();
+  const text = JSON.stringify(names);
+  if (existsSync(applied) && (await readFile(applied, "utf8")) === text) return;
+  await runWrangler(path, ["d1", "migrations", "apply", "DB"]);
+  await writeWhole(applied, text);
+}

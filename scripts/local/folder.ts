@@ -1,0 +1,70 @@
+// What a stack keeps in its folder from one start to the next.
+import { randomBytes, randomUUID } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { isAlive } from "./processes.ts";
+
+export type Kept = {
+  git_port: number;
+  s3_port: number;
+  access_key_id: string;
+  secret_access_key: string;
+  /** The first workspace; null until it is in the database. */
+  tenant_id: string | null;
+  api_key: string | null;
+};
+
+export type Folder = { path: string; kept: Kept; release(): Promise<void> };
+
+export async function openFolder(dir: string): Promise<Folder> {
+  const path = resolve(dir);
+  await mkdir(path, { recursive: true });
+  const release = await claim(path);
+  const file = join(path, "kept.json");
+  const kept = existsSync(file)
+    ? (JSON.parse(await readFile(file, "utf8")) as Kept)
+    : {
+        git_port: 0,
+        s3_port: 0,
+        access_key_id: `HEDDLE${randomBytes(7).toString("hex").toUpperCase()}`,
+        secret_access_key: randomBytes(30).toString("base64url"),
+        tenant_id: null,
+        api_key: null,
+      };
+  return { path, kept, release };
+}
+
+export function keep(folder: Folder, changes: Partial<Kept>): Promise<void> {
+  Object.assign(folder.kept, changes);
+  return writeWhole(join(folder.path, "kept.json"), JSON.stringify(folder.kept, null, 2));
+}
+
+/** Path of the file with the Worker's secrets; a command line can be read by everyone. */
+export async function secretsFile(folder: Folder): Promise<string> {
+  const file = join(folder.path, "secrets.env");
+  if (!existsSync(file)) {
+    const key = randomBytes(32).toString("base64");
+    await writeWhole(file, `ENCRYPTION_KEYS="${randomUUID().slice(0, 8)}:${key}"\n`);
+  }
+  return file;
+}
+
+/** Readers see the old file or the new one, never half of one. */
+export async function writeWhole(file: string, text: string): Promise<void> {
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, text, { mode: 0o600 });
+  await rename(draft, file);
+}
+
+async function claim(path: string): Promise<() => Promise<void>> {
+  const file = join(path, "stack.pid");
+  const holder = existsSync(file) ? Number(readFileSync(file, "utf8")) : 0;
+  if (holder > 0 && holder !== process.pid && isAlive(holder)) {
+    throw new Error(
+      `Process ${holder} already runs a stack in ${path}. End it, or name another folder: HEDDLE_DIR=.heddle/second`,
+    );
+  }
+  await writeFile(file, String(process.pid));
+  return () => rm(file, { force: true });
+}

@@ -1,0 +1,78 @@
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+
+export type Process = { pid: number; parent_pid: number; rss_bytes: number; command: string };
+
+const run = promisify(execFile);
+const PAGE_BYTES = 4096;
+
+/** The workerd that runs the Worker. Its sibling, wrangler's proxy, is the one that listens on our port. */
+export async function findWorker(ancestor_pid: number, port: number): Promise<Process | undefined> {
+  const all = await listProcesses();
+  const family = new Set([ancestor_pid]);
+  for (let size = 0; size < family.size; ) {
+    size = family.size;
+    for (const { pid, parent_pid } of all) if (family.has(parent_pid)) family.add(pid);
+  }
+  return all.find(
+    ({ pid, command }) =>
+      family.has(pid) &&
+      command.includes("workerd serve") &&
+      !command.includes(`--socket-addr=entry=127.0.0.1:${port} `),
+  );
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+/** A process that is gone already is what was wanted. */
+export function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {}
+}
+
+async function listProcesses(): Promise<Process[]> {
+  if (process.platform !== "linux") return listByPs();
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+  const found = await Promise.all(pids.map(readProc));
+  return found.filter((each) => each !== null);
+}
+
+/** Straight from /proc, because a slim Linux has no `ps`. A process may vanish while it is read. */
+async function readProc(pid: number): Promise<Process | null> {
+  try {
+    const [stat, command] = await Promise.all([
+      readFile(`/proc/${pid}/stat`, "utf8"),
+      readFile(`/proc/${pid}/cmdline`, "utf8"),
+    ]);
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return {
+      pid,
+      parent_pid: Number(fields[1]),
+      rss_bytes: Number(fields[21]) * PAGE_BYTES,
+      command: command.replaceAll("\0", " "),
+    };
+  } catch {
+    return null;
+  }
+}
+
+async function listByPs(): Promise<Process[]> {
+  const { stdout } = await run("ps", ["-axo", "pid=,ppid=,rss=,args="], { maxBuffer: 1 << 24 });
+  return stdout.split("\n").flatMap((line) => {
+    const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(.*)$/.exec(line);
+    if (!match) return [];
+    const [, pid, parent_pid, rss, command = ""] = match;
+    return [
+      { pid: Number(pid), parent_pid: Number(parent_pid), rss_bytes: Number(rss) * 1024, command },
+    ];
+  });
+}

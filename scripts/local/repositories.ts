@@ -1,0 +1,52 @@
+// Each folder of examples/ becomes a repository of the git host, with its history on `main`.
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** The same files give the same commit everywhere. */
+const AUTHOR = {
+  GIT_AUTHOR_NAME: "Heddle",
+  GIT_AUTHOR_EMAIL: "examples@heddle.invalid",
+  GIT_AUTHOR_DATE: "2026-01-01T00:00:00Z",
+  GIT_COMMITTER_NAME: "Heddle",
+  GIT_COMMITTER_EMAIL: "examples@heddle.invalid",
+  GIT_COMMITTER_DATE: "2026-01-01T00:00:00Z",
+};
+
+export async function publishExamples(examples: string, root: string): Promise<string[]> {
+  const entries = await readdir(examples, { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  await Promise.all(
+    names.map((name) => commitFolder(join(examples, name), join(root, "examples", `${name}.git`))),
+  );
+  return names;
+}
+
+/** Commits the folder's files to `main` of a bare repository, unless they are its newest commit already. */
+export async function commitFolder(folder: string, repository: string): Promise<string> {
+  if (!existsSync(repository))
+    await run("git", ["init", "--quiet", "--bare", "-b", "main", repository]);
+  const git = async (...args: string[]) => {
+    const env = {
+      ...process.env,
+      ...AUTHOR,
+      GIT_DIR: repository,
+      GIT_WORK_TREE: folder,
+      GIT_INDEX_FILE: join(repository, "examples.index"),
+    };
+    const { stdout } = await run("git", args, { cwd: folder, env });
+    return stdout.trim();
+  };
+  await git("add", "--all");
+  const tree = await git("write-tree");
+  const head = await git("rev-parse", "--verify", "--quiet", "main").catch(() => null);
+  if (head !== null && (await git("rev-parse", "main^{tree}")) === tree) return head;
+  const parent = head === null ? [] : ["-p", head];
+  const commit = await git("commit-tree", tree, ...parent, "-m", "Example agent");
+  await git("update-ref", "refs/heads/main", commit);
+  return commit;
+}

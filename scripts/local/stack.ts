@@ -1,0 +1,171 @@
+import { execFile } from "node:child_process";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { migrate } from "./database.ts";
+import { type Folder, keep, openFolder, secretsFile, writeWhole } from "./folder.ts";
+import { type GitHost, startGitHost } from "./git-host.ts";
+import { freePort } from "./ports.ts";
+import { findWorker, kill } from "./processes.ts";
+import { publishExamples } from "./repositories.ts";
+import { formatStep, paint } from "./terminal.ts";
+import { startTicks } from "./ticks.ts";
+import { ping, watch } from "./watchdog.ts";
+import { startWrangler, type Wrangler } from "./wrangler.ts";
+
+export type StackOptions = {
+  /** 0 or none: any free port. */
+  port?: number;
+  dir: string;
+  /** No progress and no Worker errors on the terminal; wrangler.log has them. */
+  quiet?: boolean;
+};
+
+/** What `.heddle/local.json` says. */
+export type StackInfo = {
+  base_url: string;
+  api_key: string;
+  tenant_id: string;
+  git: { url: string };
+};
+
+export type Stack = {
+  info: StackInfo;
+  /** Ends every process of the stack; its data stays. */
+  stop(): Promise<void>;
+  /** SIGKILL to the process that runs the Worker, as a crash would. Wrangler starts it again. */
+  killWorker(): Promise<void>;
+};
+
+type Say = (line: string) => void;
+
+const ROOT = join(import.meta.dirname, "../..");
+const START_MS = 60_000;
+const run = promisify(execFile);
+
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const say: Say = options.quiet ? () => {} : (line) => console.log(line);
+  const folder = await openFolder(options.dir);
+  const closers: (() => Promise<void>)[] = [folder.release];
+  const stop = async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    return await raise(folder, options.port ?? 0, say, closers, stop);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function raise(
+  folder: Folder,
+  wantedPort: number,
+  say: Say,
+  closers: (() => Promise<void>)[],
+  stop: () => Promise<void>,
+): Promise<Stack> {
+  const [, registry_url, , git] = await Promise.all([
+    step(say, "Built what the Worker needs", build()),
+    readRegistry(),
+    step(say, "Database is up to date", migrate(folder.path)),
+    step(say, "Examples are repositories of the git host", startGit(folder, closers)),
+  ]);
+  const port = wantedPort === 0 ? await freePort() : wantedPort;
+  const worker = await step(
+    say,
+    "Worker answers",
+    startWorker(folder, port, registry_url, say, closers),
+  );
+  const info = {
+    base_url: worker.url,
+    api_key: folder.kept.api_key ?? "",
+    tenant_id: folder.kept.tenant_id ?? "",
+    git: { url: git.url },
+  };
+  await writeWhole(join(folder.path, "local.json"), `${JSON.stringify(info, null, 2)}\n`);
+  return { info, stop, killWorker: worker.kill };
+}
+
+async function step<T>(say: Say, label: string, work: Promise<T>): Promise<T> {
+  const started = performance.now();
+  const result = await work;
+  say(formatStep(label, performance.now() - started));
+  return result;
+}
+
+async function build(): Promise<void> {
+  await run(process.execPath, [join(ROOT, "scripts/build.ts")], { cwd: ROOT });
+}
+
+/** npm's own setting, so that a machine with a mirror needs no other. */
+async function readRegistry(): Promise<string> {
+  const { stdout } = await run("npm", ["config", "get", "registry"], { timeout: 20_000 });
+  return stdout.trim();
+}
+
+async function startGit(folder: Folder, closers: (() => Promise<void>)[]): Promise<GitHost> {
+  const root = join(folder.path, "git");
+  await publishExamples(join(ROOT, "examples"), root);
+  const port = await freePort(folder.kept.git_port);
+  const host = await startGitHost({ root, port });
+  closers.push(host.close);
+  await keep(folder, { git_port: port });
+  return host;
+}
+
+async function startWorker(
+  folder: Folder,
+  port: number,
+  registry_url: string,
+  say: Say,
+  closers: (() => Promise<void>)[],
+) {
+  const url = `http://127.0.0.1:${port}`;
+  const secrets_file = await secretsFile(folder);
+  await rm(join(folder.path, "wrangler.log"), { force: true });
+  const onError: Say = (line) => say(paint("red", line));
+  const launch = () =>
+    startWrangler({ path: folder.path, port, registry_url, secrets_file, onError });
+  let wrangler = launch();
+  closers.push(() => wrangler.stop());
+  await waitUntilUp(port, wrangler, folder.path);
+  const restart = async () => {
+    await wrangler.stop();
+    wrangler = launch();
+    await waitUntilUp(port, wrangler, folder.path);
+  };
+  const dog = watch({
+    port,
+    pid: () => wrangler.pid,
+    restart,
+    say: (line) => say(paint("yellow", line)),
+  });
+  const ticks = startTicks(url, ["* * * * *"]);
+  closers.push(async () => {
+    dog.stop();
+    ticks.stop();
+  });
+  return { url, kill: () => killWorker(wrangler, port) };
+}
+
+async function killWorker(wrangler: Wrangler, port: number): Promise<void> {
+  const worker = await findWorker(wrangler.pid, port);
+  if (!worker) throw new Error("No workerd process runs the Worker");
+  kill(worker.pid, "SIGKILL");
+}
+
+async function waitUntilUp(port: number, wrangler: Wrangler, path: string): Promise<void> {
+  const gone = { yes: false };
+  void wrangler.exited.then(() => {
+    gone.yes = true;
+  });
+  const deadline = Date.now() + START_MS;
+  while (!(await ping(port))) {
+    if (gone.yes)
+      throw new Error(`wrangler ended before the Worker was up; see ${join(path, "wrangler.log")}`);
+    if (Date.now() > deadline)
+      throw new Error(`The Worker did not answer; see ${join(path, "wrangler.log")}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

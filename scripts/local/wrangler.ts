@@ -1,0 +1,97 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { createWriteStream } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+
+export type WranglerOptions = {
+  /** The stack's folder: state, log and registry of local Workers live in it. */
+  path: string;
+  port: number;
+  registry_url: string;
+  secrets_file: string;
+  onError(line: string): void;
+};
+
+export type Wrangler = { pid: number; exited: Promise<void>; stop(): Promise<void> };
+
+const ROOT = join(import.meta.dirname, "../..");
+const LEASH = join(import.meta.dirname, "leash.ts");
+const CLI = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+/** Pings and ticks, one or two a second, would bury everything else. */
+const OWN_REQUEST = /GET \/(ok|cdn-cgi\/local\/scheduled\S*) 200/;
+const run = promisify(execFile);
+
+export function startWrangler(options: WranglerOptions): Wrangler {
+  const child = spawn(process.execPath, [LEASH, process.execPath, CLI, ...devArguments(options)], {
+    cwd: ROOT,
+    env: environment(options.path),
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const exited = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  record(child, options);
+  return {
+    pid: child.pid ?? 0,
+    exited,
+    stop() {
+      child.stdin?.end();
+      return exited;
+    },
+  };
+}
+
+/** A wrangler command against the stack's own database, while no Worker runs on it. */
+export async function runWrangler(path: string, args: string[]): Promise<string> {
+  const { stdout } = await run(
+    process.execPath,
+    [CLI, ...args, "--local", "--persist-to", join(path, "state")],
+    { cwd: ROOT, env: environment(path), maxBuffer: 1 << 24 },
+  );
+  return stdout;
+}
+
+function devArguments({ path, port, registry_url, secrets_file }: WranglerOptions): string[] {
+  return [
+    ...["dev", "-c", "wrangler.toml", "-c", "wrangler.builder.toml"],
+    ...["--ip", "127.0.0.1", "--port", String(port), "--inspector-port", "0"],
+    ...["--persist-to", join(path, "state"), "--env-file", secrets_file],
+    ...["--var", "EGRESS_ALLOW_PRIVATE:true", "--var", `REGISTRY_URL:${registry_url}`],
+    ...["--show-interactive-dev-session=false"],
+  ];
+}
+
+/** Nothing of this calls home: no metrics, no reports, no request.cf, no look for a newer version. */
+function environment(path: string): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    ENCRYPTION_KEYS: undefined,
+    CLOUDFLARE_ENV: undefined,
+    FORCE_COLOR: undefined,
+    WRANGLER_SEND_METRICS: "false",
+    WRANGLER_SEND_ERROR_REPORTS: "false",
+    CLOUDFLARE_CF_FETCH_ENABLED: "false",
+    WRANGLER_HIDE_BANNER: "true",
+    WRANGLER_WRITE_LOGS: "false",
+    WRANGLER_REGISTRY_PATH: join(path, "registry"),
+    NO_COLOR: "1",
+  };
+}
+
+function record(child: ChildProcess, { path, onError }: WranglerOptions) {
+  const log = createWriteStream(join(path, "wrangler.log"), { flags: "a" });
+  let inError = false;
+  for (const stream of [child.stdout, child.stderr]) {
+    if (!stream) continue;
+    createInterface({ input: stream }).on("line", (line) => {
+      if (!OWN_REQUEST.test(line)) log.write(`${line}\n`);
+      inError = isError(line) || (inError && /^\s+\S/.test(line));
+      if (inError) onError(line);
+    });
+  }
+  child.once("close", () => log.end());
+}
+
+/** What wrangler or the Worker's own log marks as an error. */
+function isError(line: string): boolean {
+  return line.includes("[ERROR]") || line.startsWith('{"level":"error"');
+}

@@ -1,0 +1,55 @@
+// `npm start`: the whole service on this machine, until Ctrl-C.
+import { isFree } from "./local/ports.ts";
+import { startStack } from "./local/stack.ts";
+import { paint } from "./local/terminal.ts";
+
+const DEFAULT_PORT = 8787;
+
+const dir = process.env.HEDDLE_DIR ?? ".heddle";
+const port = await choosePort();
+console.log(`\n${paint("bold", "Heddle")} starts on this machine\n`);
+const stack = await startStack({ port, dir }).catch((error: unknown) =>
+  fail(error instanceof Error ? error.message : String(error)),
+);
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
+introduce();
+
+async function choosePort(): Promise<number> {
+  const wanted = Number(process.env.PORT ?? DEFAULT_PORT);
+  if (!Number.isInteger(wanted) || wanted < 0 || wanted > 65535) {
+    return fail(
+      `PORT is "${process.env.PORT}"; give a number from 0 to 65535, 0 for any free one.`,
+    );
+  }
+  if (wanted !== 0 && !(await isFree(wanted))) {
+    return fail(
+      `Port ${wanted} is taken. Name another one, and a folder of its own: PORT=8788 HEDDLE_DIR=.heddle/second npm start`,
+    );
+  }
+  return wanted;
+}
+
+function introduce() {
+  const { base_url, api_key, tenant_id, git } = stack.info;
+  const line = (label: string, value: string) =>
+    console.log(`  ${paint("dim", label.padEnd(10))} ${value}`);
+  console.log();
+  line("API", base_url);
+  line("Key", api_key);
+  line("Workspace", tenant_id);
+  line("Git host", git.url);
+  line("Reference", `${base_url}/docs`);
+  line("Written to", `${dir}/local.json`);
+  console.log(`\nCtrl-C ends it; the data stays in ${dir}.`);
+}
+
+async function end() {
+  console.log("\nEnding the stack ...");
+  await stack.stop();
+  process.exit(0);
+}
+
+function fail(message: string): never {
+  console.error(paint("red", message));
+  process.exit(1);
+}
