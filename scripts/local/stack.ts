@@ -6,11 +6,11 @@ import { migrate } from "./database.ts";
 import { type Folder, keep, openFolder, secretsFile, writeWhole } from "./folder.ts";
 import { type GitHost, startGitHost } from "./git-host.ts";
 import { freePort } from "./ports.ts";
-import { findWorker, kill } from "./processes.ts";
 import { publishExamples } from "./repositories.ts";
 import { formatStep, paint } from "./terminal.ts";
 import { startTicks } from "./ticks.ts";
 import { ping, watch } from "./watchdog.ts";
+import { killWorkerOf, rememberWrangler } from "./worker.ts";
 import { startWrangler, type Wrangler } from "./wrangler.ts";
 
 export type StackOptions = {
@@ -125,14 +125,17 @@ async function startWorker(
   const secrets_file = await secretsFile(folder);
   await rm(join(folder.path, "wrangler.log"), { force: true });
   const onError: Say = (line) => say(paint("red", line));
-  const launch = () =>
-    startWrangler({ path: folder.path, port, registry_url, secrets_file, onError });
-  let wrangler = launch();
+  const launch = async () => {
+    const started = startWrangler({ path: folder.path, port, registry_url, secrets_file, onError });
+    await rememberWrangler(folder.path, { pid: started.pid, port });
+    return started;
+  };
+  let wrangler = await launch();
   closers.push(() => wrangler.stop());
   await waitUntilUp(port, wrangler, folder.path);
   const restart = async () => {
     await wrangler.stop();
-    wrangler = launch();
+    wrangler = await launch();
     await waitUntilUp(port, wrangler, folder.path);
   };
   const dog = watch({
@@ -146,13 +149,7 @@ async function startWorker(
     dog.stop();
     ticks.stop();
   });
-  return { url, kill: () => killWorker(wrangler, port) };
-}
-
-async function killWorker(wrangler: Wrangler, port: number): Promise<void> {
-  const worker = await findWorker(wrangler.pid, port);
-  if (!worker) throw new Error("No workerd process runs the Worker");
-  kill(worker.pid, "SIGKILL");
+  return { url, kill: () => killWorkerOf(folder.path) };
 }
 
 async function waitUntilUp(port: number, wrangler: Wrangler, path: string): Promise<void> {

@@ -1,0 +1,38 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { request } from "./support/http.ts";
+import { pushRepository } from "./support/repositories.ts";
+import { killWorker, stack, until } from "./support/stack.ts";
+
+test("local.json says where everything is", async () => {
+  const written = JSON.parse(await readFile(join(stack.dir, "local.json"), "utf8"));
+  expect(written.base_url).toBe(stack.base_url);
+  expect(written.git.url).toBe(stack.git.url);
+});
+
+test("the Worker comes back by itself after SIGKILL", async () => {
+  expect((await request("GET", "/ok")).body).toEqual({ ok: true });
+  await killWorker();
+  const { body } = await until(
+    "The Worker's return",
+    () => request("GET", "/ok").catch(() => ({ status: 0, body: null })),
+    ({ status }) => status === 200,
+  );
+  expect(body).toEqual({ ok: true });
+});
+
+test("each example is a repository with a commit on main", async () => {
+  for (const name of ["echo"]) {
+    const response = await fetch(`${stack.git.url}/repos/examples/${name}/commits/main`);
+    expect(response.status).toBe(200);
+  }
+});
+
+test("a pushed repository is served by branch", async () => {
+  const url = await pushRepository("pushed", { "langgraph.json": "{}", "src/agent.ts": "" });
+  expect(url).toBe(`${stack.git.url}/tests/pushed.git`);
+  const response = await fetch(`${stack.git.url}/repos/tests/pushed/tarball/main`);
+  expect(response.headers.get("content-type")).toBe("application/x-gzip");
+  await response.body?.cancel();
+});

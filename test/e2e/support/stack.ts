@@ -1,0 +1,28 @@
+import { inject } from "vitest";
+import { killWorkerOf } from "../../../scripts/local/worker.ts";
+
+/** The stack of this test run, as `.heddle/local.json` would describe it. */
+export const stack = inject("stack");
+
+/** SIGKILL to the process that runs the Worker. Resolves at once; the Worker comes back by itself. */
+export function killWorker(): Promise<void> {
+  return killWorkerOf(stack.dir);
+}
+
+/** Reads until the answer is the wanted one; the last answer is in the error of one that never was. */
+export async function until<T>(
+  what: string,
+  read: () => Promise<T>,
+  isWanted: (answer: T) => boolean,
+  timeout_ms = 30_000,
+): Promise<T> {
+  const deadline = Date.now() + timeout_ms;
+  for (;;) {
+    const answer = await read();
+    if (isWanted(answer)) return answer;
+    if (Date.now() > deadline) {
+      throw new Error(`${what} did not happen in ${timeout_ms} ms: ${JSON.stringify(answer)}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
