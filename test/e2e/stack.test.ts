@@ -23,7 +23,7 @@ test("the Worker comes back by itself after SIGKILL", async () => {
 });
 
 test("each example is a repository with a commit on main", async () => {
-  for (const name of ["echo"]) {
+  for (const name of ["chat", "echo"]) {
     const response = await fetch(`${stack.git.url}/repos/examples/${name}/commits/main`);
     expect(response.status).toBe(200);
   }
