@@ -1,0 +1,31 @@
+import type { Context, Role } from "./context.ts";
+import { AppError } from "./errors.ts";
+
+export type Action = "read" | "write" | "delete" | "admin";
+
+const ALLOWED: Record<Role, readonly Action[]> = {
+  viewer: ["read"],
+  editor: ["read", "write"],
+  admin: ["read", "write", "delete", "admin"],
+};
+
+const NEEDED: Record<Action, string> = {
+  read: "viewer, editor or admin",
+  write: "editor or admin",
+  delete: "admin",
+  admin: "admin",
+};
+
+const DOING: Record<Action, string> = {
+  read: "Reading this",
+  write: "Changing this",
+  delete: "Deleting this",
+  admin: "Administering this",
+};
+
+export function assertMay(ctx: Pick<Context, "caller">, action: Action): void {
+  const { role } = ctx.caller;
+  if (ALLOWED[role].includes(action)) return;
+  const text = `${DOING[action]} needs the role ${NEEDED[action]}; the caller's role is ${role}.`;
+  throw new AppError("forbidden", text);
+}

@@ -1,0 +1,104 @@
+import { createMiddleware } from "hono/factory";
+import {
+  type AppEnv,
+  type Caller,
+  contextFor,
+  type Database,
+  database,
+} from "../shared/context.ts";
+import { sha256Hex } from "../shared/crypto.ts";
+import { AppError, invalid } from "../shared/errors.ts";
+import { Uuid } from "../shared/schema.ts";
+import { chooseWorkspace } from "./access.ts";
+import { issuerKeys, verifyJwt } from "./jwt.ts";
+import { findApiKey, findUser } from "./service.ts";
+
+type Known = { caller: Caller; expires_at_ms: number };
+
+/** How long a revoked key may still pass. */
+const CACHE_MS = 10_000;
+const CACHE_ENTRIES = 1000;
+const API_KEY_START = "lsv2_";
+
+/** Of callers let in, never of those turned away: a key just made must work at once. */
+const cache = new Map<string, Known>();
+
+export const authenticate = createMiddleware<AppEnv>(async (c, next) => {
+  c.set("ctx", contextFor(c.env, await resolveCaller(c.env, c.req.raw.headers)));
+  await next();
+});
+
+export async function resolveCaller(env: Env, headers: Headers): Promise<Caller> {
+  const credential = readCredential(headers);
+  const tenant = readTenant(headers);
+  const sha256 = sha256Hex(credential);
+  const key = `${sha256}:${tenant ?? ""}`;
+  const known = cache.get(key);
+  if (known !== undefined && known.expires_at_ms > Date.now()) return known.caller;
+  const found = await lookUp(env, credential, sha256, tenant);
+  remember(key, found);
+  return found.caller;
+}
+
+async function lookUp(
+  env: Env,
+  credential: string,
+  sha256: string,
+  tenant: string | null,
+): Promise<Known> {
+  const db = database(env);
+  const until = Date.now() + CACHE_MS;
+  if (isJwt(credential) && env.OIDC_ISSUER !== "") {
+    const { caller, expires_at_ms } = await callerOfJwt(env, db, credential, tenant);
+    return { caller, expires_at_ms: Math.min(until, expires_at_ms) };
+  }
+  const found = await findApiKey(db, sha256, tenant);
+  if (found === null) throw new AppError("unauthenticated", "Invalid API key.");
+  return { caller: chooseWorkspace(found, tenant), expires_at_ms: until };
+}
+
+async function callerOfJwt(
+  env: Env,
+  db: Database,
+  token: string,
+  tenant: string | null,
+): Promise<Known> {
+  const issuer = env.OIDC_ISSUER;
+  const keys = await issuerKeys(issuer);
+  const identity = await verifyJwt(token, { issuer, audience: env.OIDC_AUDIENCE, keys });
+  const found = await findUser(db, identity, tenant);
+  if (found === null) {
+    const text = "The bearer token is valid, and its user is in no organization here.";
+    throw new AppError("unauthenticated", text);
+  }
+  return { caller: chooseWorkspace(found, tenant), expires_at_ms: identity.expires_at_ms };
+}
+
+function remember(key: string, known: Known): void {
+  cache.delete(key);
+  if (cache.size >= CACHE_ENTRIES) {
+    const [oldest] = cache.keys();
+    if (oldest !== undefined) cache.delete(oldest);
+  }
+  cache.set(key, known);
+}
+
+function readCredential(headers: Headers): string {
+  const key = headers.get("X-Api-Key")?.trim();
+  if (key !== undefined && key !== "") return key;
+  const bearer = /^Bearer +(\S+)$/i.exec(headers.get("Authorization")?.trim() ?? "")?.[1];
+  if (bearer !== undefined) return bearer;
+  const text = "No credentials: send an API key in X-Api-Key or in Authorization: Bearer.";
+  throw new AppError("unauthenticated", text);
+}
+
+function readTenant(headers: Headers): string | null {
+  const tenant = headers.get("X-Tenant-Id")?.trim().toLowerCase() ?? "";
+  if (tenant === "") return null;
+  if (Uuid.safeParse(tenant).success) return tenant;
+  throw invalid(["header", "X-Tenant-Id"], "must be the UUID of a workspace", "uuid_parsing");
+}
+
+function isJwt(credential: string): boolean {
+  return !credential.startsWith(API_KEY_START) && credential.split(".").length === 3;
+}

@@ -1,0 +1,61 @@
+import { z } from "@hono/zod-openapi";
+import { createRemoteJWKSet, type JWTVerifyGetKey, jwtVerify } from "jose";
+import { AppError } from "../shared/errors.ts";
+
+export type Issuer = { issuer: string; audience: string; keys: JWTVerifyGetKey };
+export type Identity = { subject: string; email: string | null; expires_at_ms: number };
+
+/** No HS256: a key set is public, so a shared secret in it would prove nothing. */
+const ALGORITHMS = ["RS256", "PS256", "ES256", "ES384", "EdDSA"];
+
+const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
+
+const keySets = new Map<string, JWTVerifyGetKey>();
+
+export async function verifyJwt(token: string, trusted: Issuer): Promise<Identity> {
+  const { issuer, audience, keys } = trusted;
+  const { payload } = await jwtVerify(token, keys, {
+    issuer,
+    algorithms: ALGORITHMS,
+    requiredClaims: ["exp", "sub"],
+    ...(audience === "" ? {} : { audience }),
+  }).catch((error: unknown) => {
+    if (!isRejection(error)) throw unavailable(issuer, error);
+    const text = `The bearer token is not valid: ${error.message}.`;
+    throw new AppError("unauthenticated", text, { cause: error });
+  });
+  const { sub = "", exp = 0, email, email_verified } = payload;
+  const isProven = typeof email === "string" && email_verified === true;
+  return { subject: sub, email: isProven ? email : null, expires_at_ms: exp * 1000 };
+}
+
+/** The issuer's key set by OIDC discovery; jose fetches and renews it. */
+export async function issuerKeys(issuer: string): Promise<JWTVerifyGetKey> {
+  const known = keySets.get(issuer);
+  if (known !== undefined) return known;
+  const keys = createRemoteJWKSet(new URL(await discoverKeys(issuer)));
+  keySets.set(issuer, keys);
+  return keys;
+}
+
+async function discoverKeys(issuer: string): Promise<string> {
+  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(5000) });
+    return Discovery.parse(await response.json()).jwks_uri;
+  } catch (error) {
+    throw unavailable(issuer, error);
+  }
+}
+
+/** What is wrong with the token, as opposed to what kept its key from being fetched. */
+function isRejection(error: unknown): error is Error {
+  if (!(error instanceof Error) || !("code" in error)) return false;
+  const { code } = error;
+  return typeof code === "string" && code.startsWith("ERR_J") && code !== "ERR_JWKS_TIMEOUT";
+}
+
+function unavailable(issuer: string, cause: unknown): AppError {
+  const text = `The signing keys of ${issuer} cannot be read now; try again.`;
+  return new AppError("unavailable", text, { cause });
+}

@@ -1,0 +1,173 @@
+import { and, desc, eq, isNull, or, type SQL } from "drizzle-orm";
+import type { Database, Role } from "../shared/context.ts";
+import { newId } from "../shared/ids.ts";
+import type { Credential } from "./access.ts";
+import { newApiKey } from "./keys.ts";
+import { api_keys, memberships, organizations, users, workspaces } from "./table.ts";
+
+type Plan = (typeof organizations.$inferSelect)["plan"];
+type Created = { id: string };
+
+/** `workspace_id` null makes a service key that reaches every workspace of its organization. */
+export type NewApiKey =
+  | { kind: "service"; organization_id: string; workspace_id: string | null; role: Role }
+  | { kind: "personal"; organization_id: string; user_id: string };
+
+/** Two are enough to know that a caller reaches several. */
+const MOST_REACHES = 2;
+
+export async function createOrganization(
+  db: Database,
+  input: { name: string; plan: Plan },
+): Promise<Created> {
+  const row = { id: newId(), ...input, created_at: now() };
+  await db.insert(organizations).values(row);
+  return { id: row.id };
+}
+
+export async function createWorkspace(
+  db: Database,
+  input: { organization_id: string; name: string },
+): Promise<Created> {
+  const row = { id: newId(), ...input, created_at: now() };
+  await db.insert(workspaces).values(row);
+  return { id: row.id };
+}
+
+export async function createUser(
+  db: Database,
+  input: { organization_id: string; email: string; oidc_subject?: string },
+): Promise<Created> {
+  const row = { id: newId(), ...input, email: input.email.toLowerCase(), created_at: now() };
+  await db.insert(users).values(row);
+  return { id: row.id };
+}
+
+/** Both ids must be of one organization. */
+export async function setMembership(
+  db: Database,
+  input: { user_id: string; workspace_id: string; role: Role },
+): Promise<void> {
+  const target = [memberships.user_id, memberships.workspace_id];
+  await db
+    .insert(memberships)
+    .values(input)
+    .onConflictDoUpdate({ target, set: { role: input.role } });
+}
+
+export async function createApiKey(
+  db: Database,
+  input: NewApiKey,
+): Promise<Created & { api_key: string }> {
+  const { api_key, sha256, prefix } = newApiKey(input.kind);
+  const id = newId();
+  await db.insert(api_keys).values({ id, sha256, prefix, ...input, created_at: now() });
+  return { id, api_key };
+}
+
+export async function revokeApiKey(
+  db: Database,
+  input: { organization_id: string; api_key_id: string },
+): Promise<void> {
+  await db
+    .update(api_keys)
+    .set({ revoked_at: now() })
+    .where(
+      and(eq(api_keys.id, input.api_key_id), eq(api_keys.organization_id, input.organization_id)),
+    );
+}
+
+export async function findApiKey(
+  db: Database,
+  sha256: string,
+  tenant: string | null,
+): Promise<Credential | null> {
+  const rows = await db
+    .select({
+      key_id: api_keys.id,
+      kind: api_keys.kind,
+      user_id: api_keys.user_id,
+      bound_to: api_keys.workspace_id,
+      key_role: api_keys.role,
+      member_role: memberships.role,
+      organization_id: organizations.id,
+      plan: organizations.plan,
+      workspace_id: workspaces.id,
+    })
+    .from(api_keys)
+    .innerJoin(organizations, eq(organizations.id, api_keys.organization_id))
+    .leftJoin(memberships, eq(memberships.user_id, api_keys.user_id))
+    .leftJoin(
+      workspaces,
+      and(
+        eq(workspaces.organization_id, api_keys.organization_id),
+        or(isNull(api_keys.workspace_id), eq(workspaces.id, api_keys.workspace_id)),
+        or(isNull(api_keys.user_id), eq(workspaces.id, memberships.workspace_id)),
+        named(tenant),
+      ),
+    )
+    .where(and(eq(api_keys.sha256, sha256), isNull(api_keys.revoked_at)))
+    .orderBy(desc(workspaces.id))
+    .limit(MOST_REACHES);
+  const [first] = rows;
+  if (first === undefined) return null;
+  return {
+    actor: { type: "api_key", key_id: first.key_id, user_id: first.user_id },
+    is_organization_wide: first.kind === "service" && first.bound_to === null,
+    reaches: rows.map(({ organization_id, plan, workspace_id, key_role, member_role }) => ({
+      organization_id,
+      plan,
+      workspace_id,
+      role: key_role ?? member_role,
+    })),
+  };
+}
+
+/** A verified email finds its user only until a subject is bound to that user. */
+export async function findUser(
+  db: Database,
+  identity: { subject: string; email: string | null },
+  tenant: string | null,
+): Promise<Credential | null> {
+  const byEmail =
+    identity.email === null
+      ? undefined
+      : and(eq(users.email, identity.email.toLowerCase()), isNull(users.oidc_subject));
+  const rows = await db
+    .select({
+      user_id: users.id,
+      organization_id: organizations.id,
+      plan: organizations.plan,
+      workspace_id: workspaces.id,
+      role: memberships.role,
+    })
+    .from(users)
+    .innerJoin(organizations, eq(organizations.id, users.organization_id))
+    .leftJoin(memberships, eq(memberships.user_id, users.id))
+    .leftJoin(
+      workspaces,
+      and(
+        eq(workspaces.id, memberships.workspace_id),
+        eq(workspaces.organization_id, users.organization_id),
+        named(tenant),
+      ),
+    )
+    .where(or(eq(users.oidc_subject, identity.subject), byEmail))
+    .orderBy(desc(workspaces.id))
+    .limit(MOST_REACHES);
+  const [first] = rows;
+  if (first === undefined) return null;
+  return {
+    actor: { type: "user", user_id: first.user_id },
+    is_organization_wide: false,
+    reaches: rows.map(({ user_id: _, ...reach }) => reach),
+  };
+}
+
+function named(tenant: string | null): SQL | undefined {
+  return tenant === null ? undefined : eq(workspaces.id, tenant);
+}
+
+function now(): string {
+  return new Date().toISOString();
+}

@@ -1,0 +1,81 @@
+import { sql } from "drizzle-orm";
+import { check, primaryKey, sqliteTable, text, unique } from "drizzle-orm/sqlite-core";
+
+const ROLES = ["admin", "editor", "viewer"] as const;
+
+export const organizations = sqliteTable("organizations", {
+  id: text().primaryKey(),
+  name: text().notNull().unique(),
+  plan: text({ enum: ["developer", "plus", "enterprise"] }).notNull(),
+  created_at: text().notNull(),
+});
+
+/** `id` is the tenant id of the wire. */
+export const workspaces = sqliteTable(
+  "workspaces",
+  {
+    id: text().primaryKey(),
+    organization_id: text()
+      .notNull()
+      .references(() => organizations.id),
+    name: text().notNull(),
+    created_at: text().notNull(),
+  },
+  (table) => [unique().on(table.organization_id, table.name)],
+);
+
+export const users = sqliteTable(
+  "users",
+  {
+    id: text().primaryKey(),
+    organization_id: text()
+      .notNull()
+      .references(() => organizations.id),
+    email: text().notNull(),
+    oidc_subject: text(),
+    created_at: text().notNull(),
+  },
+  (table) => [
+    unique().on(table.email, table.organization_id),
+    unique().on(table.oidc_subject, table.organization_id),
+  ],
+);
+
+export const memberships = sqliteTable(
+  "memberships",
+  {
+    user_id: text()
+      .notNull()
+      .references(() => users.id),
+    workspace_id: text()
+      .notNull()
+      .references(() => workspaces.id),
+    role: text({ enum: ROLES }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.user_id, table.workspace_id] })],
+);
+
+/** A service key has a role and, unless it is organization-wide, a workspace; a personal key has its user's. */
+export const api_keys = sqliteTable(
+  "api_keys",
+  {
+    id: text().primaryKey(),
+    sha256: text().notNull().unique(),
+    prefix: text().notNull(),
+    kind: text({ enum: ["personal", "service"] }).notNull(),
+    user_id: text().references(() => users.id),
+    organization_id: text()
+      .notNull()
+      .references(() => organizations.id),
+    workspace_id: text().references(() => workspaces.id),
+    role: text({ enum: ROLES }),
+    created_at: text().notNull(),
+    revoked_at: text(),
+  },
+  (table) => [
+    check(
+      "api_keys_kind",
+      sql`(${table.kind} = 'personal' AND ${table.user_id} IS NOT NULL AND ${table.role} IS NULL) OR (${table.kind} = 'service' AND ${table.user_id} IS NULL AND ${table.role} IS NOT NULL)`,
+    ),
+  ],
+);
