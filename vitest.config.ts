@@ -1,5 +1,6 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { bundleTestAgent } from "./test/support/node/agent-bundle.ts";
 
 export default defineConfig({
   test: {
@@ -21,6 +22,7 @@ export default defineConfig({
               bindings: {
                 ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString("base64")}`,
                 EGRESS_ALLOW_PRIVATE: "true",
+                TEST_AGENT: await bundleTestAgent(),
                 TEST_MIGRATIONS: await readD1Migrations("./migrations"),
               },
             },

@@ -5,6 +5,7 @@ import type { D1Migration } from "@cloudflare/vitest-plugin";
 declare global {
   namespace Cloudflare {
     interface Env {
+      TEST_AGENT: string;
       TEST_MIGRATIONS: D1Migration[];
     }
   }

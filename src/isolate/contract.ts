@@ -1,0 +1,170 @@
+/** What a ThreadObject and the isolate of a revision say to each other over RPC. Plain data only. */
+
+export const STREAM_MODES = [
+  "values",
+  "updates",
+  "messages",
+  "messages-tuple",
+  "custom",
+  "debug",
+  "tasks",
+  "checkpoints",
+] as const;
+export type StreamMode = (typeof STREAM_MODES)[number];
+
+/** A value as the checkpoint serializer wrote it: its type tag and its bytes. */
+export type Typed = { type: string; data: Uint8Array };
+
+export type StoredWrite = Typed & { task_id: string; idx: number; channel: string };
+export type StoredValue = Typed & { channel: string; version: number };
+
+/** A checkpoint without its channel values; those are stored once per channel and version. */
+export type StoredCheckpoint = {
+  ns: string;
+  checkpoint_id: string;
+  parent_id: string | null;
+  /** JSON text. */
+  checkpoint: string;
+  /** JSON text. */
+  metadata: string;
+};
+
+export type LoadedCheckpoint = StoredCheckpoint & {
+  values: StoredValue[];
+  writes: StoredWrite[];
+};
+
+/** What a run has to say, in order. A batch of operations is applied in one transaction. */
+export type Op =
+  | ({ op: "checkpoint"; values: StoredValue[] } & StoredCheckpoint)
+  | { op: "writes"; ns: string; checkpoint_id: string; writes: StoredWrite[] }
+  | { op: "event"; event: string; data: string };
+
+export type CheckpointQuery = {
+  ns?: string;
+  checkpoint_id?: string;
+  before_id?: string;
+  limit?: number;
+  metadata?: Record<string, unknown>;
+};
+
+/** The RpcTarget that an isolate calls back. Commits of an attempt that is over are refused. */
+export interface Host {
+  commit(ops: Op[]): Promise<void>;
+  readCheckpoint(ns: string, checkpoint_id: string | null): Promise<LoadedCheckpoint | null>;
+  listCheckpoints(query: CheckpointQuery): Promise<LoadedCheckpoint[]>;
+  /** Settles when the run is cancelled (true) or over (false). */
+  cancelled(): Promise<boolean>;
+}
+
+/** LangGraph's RunnableConfig as it arrives on the wire. */
+export type WireConfig = {
+  tags?: string[] | undefined;
+  recursion_limit?: number | undefined;
+  configurable?: Record<string, unknown> | undefined;
+  metadata?: Record<string, unknown> | undefined;
+};
+
+export type WireCommand = {
+  resume?: unknown;
+  update?: Record<string, unknown> | [string, unknown][] | null;
+  goto?: unknown;
+};
+
+export type GraphCall = {
+  graph_id: string;
+  thread_id: string;
+  config: WireConfig;
+  context: unknown;
+};
+
+export type RunCall = GraphCall & {
+  run_id: string;
+  /** True from the second attempt on, once the run has written a checkpoint: continue, do not start again. */
+  resuming: boolean;
+  input: unknown;
+  command: WireCommand | null;
+  stream_modes: StreamMode[];
+  stream_subgraphs: boolean;
+  interrupt_before: string[] | "*" | null;
+  interrupt_after: string[] | "*" | null;
+  durability: "sync" | "async" | "exit";
+  /** Newest checkpoint of the root namespace; null on a thread without one. */
+  head: LoadedCheckpoint | null;
+};
+
+export type AgentFailure = { error: string; message: string; stack: string | null };
+
+/** Where a thread stands after a run: JSON texts, made beside the graph because only it can read its channels. */
+export type ThreadSummary = {
+  values: string;
+  next: string[];
+  /** `{ [task_id]: Interrupt[] }` */
+  interrupts: string;
+};
+
+export type RunOutcome = {
+  /** The last batch: it travels in the answer and saves a round trip. */
+  ops: Op[];
+  failure: AgentFailure | null;
+  summary: ThreadSummary | null;
+};
+
+export type StateCall = GraphCall & {
+  ns: string;
+  checkpoint_id: string | null;
+  subgraphs: boolean;
+};
+
+export type UpdateCall = GraphCall & {
+  ns: string;
+  checkpoint_id: string | null;
+  values: unknown;
+  as_node: string | null;
+};
+
+export type HistoryCall = GraphCall & {
+  ns: string;
+  limit: number;
+  before_id: string | null;
+  metadata: Record<string, unknown> | null;
+};
+
+export type Checkpoint = {
+  thread_id: string;
+  checkpoint_id: string;
+  checkpoint_ns: string;
+  checkpoint_map: Record<string, unknown> | null;
+};
+
+export type Answer<T> = { ok: true; value: T } | { ok: false; error: AgentFailure };
+
+export type GraphDescription = {
+  graph_id: string;
+  kind: "graph" | "function";
+  description: string | null;
+  nodes: string[];
+  /** JSON Schemas where the graph's own schema tells them at run time; null elsewhere. */
+  schemas: {
+    input: unknown;
+    output: unknown;
+    state: unknown;
+    config: unknown;
+    context: unknown;
+  };
+};
+
+/** The entrypoint `Agent` of every isolate. */
+export interface AgentEntrypoint {
+  describe(): Promise<Answer<GraphDescription[]>>;
+  run(call: RunCall, host: Host): Promise<RunOutcome>;
+  /** A ThreadState as JSON text. */
+  getState(call: StateCall, host: Host): Promise<Answer<string>>;
+  /** ThreadState[] as JSON text, newest first. */
+  getHistory(call: HistoryCall, host: Host): Promise<Answer<string>>;
+  updateState(
+    call: UpdateCall,
+    host: Host,
+  ): Promise<Answer<{ checkpoint: Checkpoint; summary: ThreadSummary; ops: Op[] }>>;
+  summarize(call: GraphCall, host: Host): Promise<Answer<ThreadSummary>>;
+}

@@ -1,0 +1,3 @@
+declare module "heddle:graphs" {
+  export const graphs: Record<string, import("./graphs.ts").ExportedGraph>;
+}

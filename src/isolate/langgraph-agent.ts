@@ -1,0 +1,14 @@
+/** Entry of agents that use LangGraph: graphs, factories of graphs, and generators beside them. */
+import { agentClass } from "./agent.ts";
+import { FunctionEngine, isGenerator } from "./function-engine.ts";
+import { exportedGraph, graphIds } from "./graphs.ts";
+import { openGraph } from "./langgraph.ts";
+import { LangGraphEngine } from "./langgraph-engine.ts";
+
+// A plain function of a LangGraph project is a factory of a graph, as LangGraph servers have it.
+export const Agent = agentClass(graphIds, async (graph_id, call) => {
+  const { value, description } = exportedGraph(graph_id);
+  if (isGenerator(value)) return new FunctionEngine(graph_id, value, description);
+  const graph = await openGraph(graph_id, value, call?.config ?? {});
+  return new LangGraphEngine(graph_id, graph, description);
+});

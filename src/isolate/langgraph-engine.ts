@@ -1,0 +1,138 @@
+import type { Engine, RunTools } from "./agent.ts";
+import type {
+  Checkpoint,
+  GraphCall,
+  GraphDescription,
+  HistoryCall,
+  Host,
+  RunCall,
+  StateCall,
+  ThreadSummary,
+  UpdateCall,
+} from "./contract.ts";
+import { type Graph, withSaver } from "./langgraph.ts";
+import { toCommand, toOptions, toStateConfig } from "./langgraph-config.ts";
+import type { Outbox } from "./outbox.ts";
+import { HostSaver } from "./saver.ts";
+import { describeSchemas } from "./schemas.ts";
+import { type Snapshot, toCheckpoint, toSummary, toThreadState } from "./snapshot.ts";
+import { EventWriter } from "./stream-events.ts";
+import { toWire } from "./wire.ts";
+
+/** With subgraphs the namespace comes first. */
+type StreamChunk = [mode: string, chunk: unknown] | [ns: string[], mode: string, chunk: unknown];
+
+export class LangGraphEngine implements Engine {
+  readonly #graph_id: string;
+  readonly #graph: Graph;
+  readonly #description: string | null;
+
+  constructor(graph_id: string, graph: Graph, description: string | null) {
+    this.#graph_id = graph_id;
+    this.#graph = graph;
+    this.#description = description;
+  }
+
+  async describe(): Promise<GraphDescription> {
+    const drawable = await this.#graph.getGraphAsync({});
+    return {
+      graph_id: this.#graph_id,
+      kind: "graph",
+      description: this.#description,
+      nodes: Object.keys(drawable.nodes),
+      schemas: describeSchemas(this.#graph),
+    };
+  }
+
+  async run(call: RunCall, { host, outbox, signal, onSummary }: RunTools): Promise<void> {
+    const { thread_id, run_id } = call;
+    const saver = new HostSaver({
+      host,
+      outbox,
+      thread_id,
+      head: call.head,
+      metadata: checkpointMetadata(call),
+      sync: call.durability === "sync",
+    });
+    const graph = withSaver(this.#graph, saver);
+    onSummary(async () => toSummary(await readState(graph, toStateConfig(call))));
+    const events = new EventWriter(call, (event, data) =>
+      outbox.push({ op: "event", event, data }),
+    );
+    const input = call.resuming ? null : (toCommand(call.command) ?? call.input ?? null);
+    const stream = await graph.stream(input, {
+      ...toOptions(call),
+      streamMode: events.graphModes,
+      subgraphs: call.stream_subgraphs,
+      runId: run_id,
+      signal,
+    });
+    for await (const chunk of stream as AsyncIterable<StreamChunk>) {
+      if (chunk.length === 3) events.write(...chunk);
+      else events.write([], ...chunk);
+    }
+  }
+
+  async summarize(call: GraphCall, host: Host): Promise<ThreadSummary> {
+    const graph = withSaver(this.#graph, new HostSaver({ host, thread_id: call.thread_id }));
+    return toSummary(await readState(graph, toStateConfig(call)));
+  }
+
+  async getState(call: StateCall, host: Host): Promise<string> {
+    const graph = withSaver(this.#graph, new HostSaver({ host, thread_id: call.thread_id }));
+    const snapshot = await readState(graph, toStateConfig(call), call.subgraphs);
+    return toWire(toThreadState(snapshot));
+  }
+
+  async getHistory(call: HistoryCall, host: Host): Promise<string> {
+    const graph = withSaver(this.#graph, new HostSaver({ host, thread_id: call.thread_id }));
+    const states: unknown[] = [];
+    const history = graph.getStateHistory(toStateConfig({ ...call, checkpoint_id: null }), {
+      limit: call.limit,
+      ...(call.before_id && { before: { configurable: { checkpoint_id: call.before_id } } }),
+      ...(call.metadata && { filter: call.metadata }),
+    });
+    for await (const snapshot of history) states.push(toThreadState(snapshot as Snapshot));
+    return toWire(states);
+  }
+
+  async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {
+    const { thread_id } = call;
+    const saver = new HostSaver({ host, outbox, thread_id, metadata: checkpointMetadata(call) });
+    const config = await withSaver(this.#graph, saver).updateState(
+      toStateConfig(call),
+      call.values as Record<string, unknown>,
+      call.as_node ?? undefined,
+    );
+    return toCheckpoint({ ...config.configurable, thread_id });
+  }
+}
+
+async function readState(
+  graph: Graph,
+  config: ReturnType<typeof toStateConfig>,
+  subgraphs = false,
+): Promise<Snapshot> {
+  return (await graph.getState(config, { subgraphs })) as Snapshot;
+}
+
+const UNSHOWN = new Set([
+  "checkpoint_ns",
+  "checkpoint_id",
+  "checkpoint_map",
+  "run_id",
+  "thread_id",
+]);
+
+/** What each checkpoint of a run carries: the visible configurable, the run's metadata, its ids. */
+function checkpointMetadata(call: GraphCall & { run_id?: string }): Record<string, unknown> {
+  const shown = Object.entries(call.config.configurable ?? {}).filter(
+    ([key]) => !key.startsWith("__") && !UNSHOWN.has(key),
+  );
+  return {
+    ...Object.fromEntries(shown),
+    ...call.config.metadata,
+    ...(call.run_id !== undefined && { run_id: call.run_id }),
+    thread_id: call.thread_id,
+  };
+}

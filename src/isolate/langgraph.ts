@@ -1,0 +1,44 @@
+import type { Pregel } from "@langchain/langgraph";
+import type { WireConfig } from "./contract.ts";
+import type { HostSaver } from "./saver.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: Pregel is invariant in parameters only the agent knows
+export type Graph = Pregel<any, any>;
+
+/**
+ * Turns an export into a compiled graph: awaits it, calls a factory with the call's configurable,
+ * compiles a builder, unwraps what `createAgent` returns.
+ */
+export async function openGraph(
+  graph_id: string,
+  exported: unknown,
+  config: WireConfig,
+): Promise<Graph> {
+  let graph = await exported;
+  if (typeof graph === "function") graph = await graph({ configurable: config.configurable ?? {} });
+  if (hasMethod(graph, "compile")) graph = await graph.compile();
+  if (isObject(graph) && !("nodes" in graph) && isGraph(graph.graph)) graph = graph.graph;
+  if (isGraph(graph)) return graph;
+  throw new Error(
+    `Graph "${graph_id}" is not a LangGraph graph. Export a compiled graph, a StateGraph, ` +
+      "a function that returns one, or an async generator.",
+  );
+}
+
+/** A copy of the graph with this call's saver: concurrent runs share the graph and never a saver. */
+export function withSaver(graph: Graph, saver: HostSaver): Graph {
+  const Compiled = graph.constructor as new (fields: object) => Graph;
+  return new Compiled({ ...graph, checkpointer: saver, autoValidate: false });
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function hasMethod<K extends string>(value: unknown, name: K): value is Record<K, () => unknown> {
+  return isObject(value) && typeof value[name] === "function";
+}
+
+function isGraph(value: unknown): value is Graph {
+  return hasMethod(value, "stream") && hasMethod(value, "getState");
+}

@@ -1,0 +1,85 @@
+import type { Host, Op } from "./contract.ts";
+
+// RPC takes 32 MiB a message; a batch is also one transaction and one copy in memory.
+const BATCH_BYTES = 4 * 1024 * 1024;
+
+/**
+ * One ordered queue of what a run has to say. One commit is in flight at a time; the next batch
+ * leaves when it returns, so a token costs neither a hop nor a row's commit of its own.
+ */
+export class Outbox {
+  #ops: Op[] = [];
+  #bytes = 0;
+  #inFlight: Promise<void> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #failure: { reason: unknown } | undefined;
+  readonly #host: Pick<Host, "commit">;
+
+  constructor(host: Pick<Host, "commit">) {
+    this.#host = host;
+  }
+
+  push(op: Op) {
+    this.#ops.push(op);
+    this.#bytes += sizeOf(op);
+    this.#schedule();
+  }
+
+  /** Resolves once everything pushed so far is committed; `durability: sync` waits here. */
+  async flush(): Promise<void> {
+    while (this.#ops.length > 0 || this.#inFlight !== undefined) {
+      await (this.#inFlight ?? this.#commit());
+      this.#throwIfFailed();
+    }
+  }
+
+  /** Waits for the commit in flight and hands over the rest, which travels in the run's answer. */
+  async drain(): Promise<Op[]> {
+    await this.#inFlight;
+    while (this.#bytes > BATCH_BYTES && !this.#failure) await this.#commit();
+    clearTimeout(this.#timer);
+    this.#throwIfFailed();
+    return this.#take();
+  }
+
+  #schedule() {
+    if (this.#inFlight || this.#timer !== undefined || this.#failure) return;
+    this.#timer = setTimeout(() => this.#commit(), 0);
+  }
+
+  #commit(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#inFlight = this.#send(this.#take());
+    return this.#inFlight;
+  }
+
+  async #send(ops: Op[]) {
+    try {
+      await this.#host.commit(ops);
+    } catch (reason) {
+      this.#failure = { reason };
+    }
+    this.#inFlight = undefined;
+    if (this.#ops.length > 0) this.#schedule();
+  }
+
+  #take(): Op[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < this.#ops.length && bytes < BATCH_BYTES) bytes += sizeOf(this.#ops[count++]);
+    this.#bytes -= bytes;
+    return this.#ops.splice(0, count);
+  }
+
+  #throwIfFailed() {
+    if (this.#failure) throw this.#failure.reason;
+  }
+}
+
+function sizeOf(op: Op | undefined): number {
+  if (op?.op === "event") return op.data.length;
+  if (op?.op === "writes") return op.writes.reduce((sum, { data }) => sum + data.byteLength, 0);
+  if (op?.op !== "checkpoint") return 0;
+  return op.values.reduce((sum, { data }) => sum + data.byteLength, op.checkpoint.length);
+}

@@ -1,0 +1,197 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  BaseCheckpointSaver,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  type PendingWrite,
+  WRITES_IDX_MAP,
+} from "@langchain/langgraph-checkpoint";
+import type { Host, LoadedCheckpoint, Op, StoredValue, StoredWrite } from "./contract.ts";
+import type { Outbox } from "./outbox.ts";
+import { nextVersion } from "./versions.ts";
+
+type Versions = Record<string, number>;
+
+type SaverOptions = {
+  host: Host;
+  thread_id: string;
+  /** Where writes go; absent for calls that only read. */
+  outbox?: Outbox;
+  /** Newest root checkpoint when the caller sent it along; null: the thread has none. */
+  head?: LoadedCheckpoint | null;
+  /** Added to the metadata of each checkpoint. */
+  metadata?: Record<string, unknown>;
+  /** `durability: sync`: a put returns when it is committed. */
+  sync?: boolean;
+};
+
+/** Saves checkpoints to the ThreadObject: channel values once per version, the rest by the run's outbox. */
+export class HostSaver extends BaseCheckpointSaver {
+  readonly #options: SaverOptions;
+  /** Newest checkpoint of each namespace; null: known to have none. */
+  readonly #heads = new Map<string, LoadedCheckpoint | null>();
+
+  constructor(options: SaverOptions) {
+    super();
+    this.#options = options;
+    if (options.head !== undefined) this.#heads.set("", options.head);
+  }
+
+  override getNextVersion(current: number | undefined): number {
+    return nextVersion(current);
+  }
+
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const ns: string = config.configurable?.checkpoint_ns ?? "";
+    const id: string | undefined = config.configurable?.checkpoint_id;
+    const loaded = await this.#load(ns, id ?? null);
+    return loaded ? this.#toTuple(loaded) : undefined;
+  }
+
+  async #load(ns: string, id: string | null): Promise<LoadedCheckpoint | null> {
+    const head = this.#heads.get(ns);
+    if (head !== undefined && (id === null || head?.checkpoint_id === id)) return head;
+    // A thread that began without a root checkpoint has none of a subgraph either.
+    if (this.#options.head === null && !this.#heads.has(ns) && id === null) return null;
+    await this.#options.outbox?.flush();
+    const loaded = await this.#options.host.readCheckpoint(ns, id);
+    if (id === null) this.#heads.set(ns, loaded);
+    return loaded;
+  }
+
+  override async *list(
+    config: RunnableConfig,
+    options: CheckpointListOptions = {},
+  ): AsyncGenerator<CheckpointTuple> {
+    const { checkpoint_ns, checkpoint_id } = config.configurable ?? {};
+    const before_id = options.before?.configurable?.checkpoint_id;
+    await this.#options.outbox?.flush();
+    const found = await this.#options.host.listCheckpoints({
+      ...(checkpoint_ns !== undefined && { ns: checkpoint_ns }),
+      ...(checkpoint_id !== undefined && { checkpoint_id }),
+      ...(before_id !== undefined && { before_id }),
+      ...(options.limit !== undefined && { limit: options.limit }),
+      ...(options.filter !== undefined && { metadata: options.filter }),
+    });
+    for (const loaded of found) yield await this.#toTuple(loaded);
+  }
+
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: Versions,
+  ): Promise<RunnableConfig> {
+    const ns: string = config.configurable?.checkpoint_ns ?? "";
+    const { channel_values, ...rest } = checkpoint;
+    const stored = {
+      ns,
+      checkpoint_id: checkpoint.id,
+      parent_id: config.configurable?.checkpoint_id ?? null,
+      checkpoint: JSON.stringify(rest),
+      metadata: JSON.stringify({ ...this.#options.metadata, ...metadata }),
+    };
+    const values = await this.#dumpValues(channel_values, newVersions);
+    this.#remember({ ...stored, values: this.#allValues(ns, checkpoint, values), writes: [] });
+    await this.#say({ op: "checkpoint", ...stored, values });
+    const { thread_id } = this.#options;
+    return { configurable: { thread_id, checkpoint_ns: ns, checkpoint_id: checkpoint.id } };
+  }
+
+  override async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    task_id: string,
+  ): Promise<void> {
+    const ns: string = config.configurable?.checkpoint_ns ?? "";
+    const checkpoint_id: string = config.configurable?.checkpoint_id;
+    const dumped: StoredWrite[] = await Promise.all(
+      writes.map(async ([channel, value], index) => {
+        const [type, data] = await this.serde.dumpsTyped(value);
+        return { task_id, idx: WRITES_IDX_MAP[channel] ?? index, channel, type, data };
+      }),
+    );
+    const head = this.#heads.get(ns);
+    if (head?.checkpoint_id === checkpoint_id) head.writes = mergeWrites(head.writes, dumped);
+    await this.#say({ op: "writes", ns, checkpoint_id, writes: dumped });
+  }
+
+  /** Threads are deleted by the ThreadObject, never by a graph. */
+  override async deleteThread(): Promise<void> {
+    throw new Error("A graph cannot delete its thread; call DELETE /threads/{thread_id}.");
+  }
+
+  async #say(op: Op) {
+    const { outbox, sync } = this.#options;
+    if (!outbox) throw new Error("This call only reads; it cannot write a checkpoint.");
+    outbox.push(op);
+    if (sync) await outbox.flush();
+  }
+
+  async #dumpValues(channel_values: Record<string, unknown>, versions: Versions) {
+    const changed = Object.entries(versions).filter(([channel]) => channel in channel_values);
+    return Promise.all(
+      changed.map(async ([channel, version]): Promise<StoredValue> => {
+        const [type, data] = await this.serde.dumpsTyped(channel_values[channel]);
+        return { channel, version, type, data };
+      }),
+    );
+  }
+
+  // Unchanged channels keep the bytes that the head before had.
+  #allValues(ns: string, checkpoint: Checkpoint, changed: StoredValue[]): StoredValue[] {
+    const known = new Map((this.#heads.get(ns)?.values ?? []).map((value) => [key(value), value]));
+    for (const value of changed) known.set(key(value), value);
+    return Object.entries(checkpoint.channel_versions).flatMap(([channel, version]) => {
+      const value = known.get(`${channel} ${version}`);
+      return value && channel in checkpoint.channel_values ? [value] : [];
+    });
+  }
+
+  #remember(loaded: LoadedCheckpoint) {
+    const head = this.#heads.get(loaded.ns);
+    if (!head || head.checkpoint_id < loaded.checkpoint_id) this.#heads.set(loaded.ns, loaded);
+  }
+
+  async #toTuple(loaded: LoadedCheckpoint): Promise<CheckpointTuple> {
+    const { thread_id } = this.#options;
+    const place = { thread_id, checkpoint_ns: loaded.ns };
+    const [values, pendingWrites] = await Promise.all([
+      Promise.all(loaded.values.map(async (value) => [value.channel, await this.#parse(value)])),
+      Promise.all(
+        loaded.writes.map(
+          async (write) =>
+            [write.task_id, write.channel, await this.#parse(write)] as [string, string, unknown],
+        ),
+      ),
+    ]);
+    return {
+      config: { configurable: { ...place, checkpoint_id: loaded.checkpoint_id } },
+      checkpoint: { ...JSON.parse(loaded.checkpoint), channel_values: Object.fromEntries(values) },
+      metadata: JSON.parse(loaded.metadata),
+      pendingWrites,
+      ...(loaded.parent_id !== null && {
+        parentConfig: { configurable: { ...place, checkpoint_id: loaded.parent_id } },
+      }),
+    };
+  }
+
+  #parse({ type, data }: { type: string; data: Uint8Array }): Promise<unknown> {
+    return this.serde.loadsTyped(type, data);
+  }
+}
+
+function key({ channel, version }: StoredValue): string {
+  return `${channel} ${version}`;
+}
+
+function mergeWrites(old: StoredWrite[], added: StoredWrite[]): StoredWrite[] {
+  const merged = new Map(old.map((write) => [`${write.task_id} ${write.idx}`, write]));
+  for (const write of added) {
+    const at = `${write.task_id} ${write.idx}`;
+    if (write.idx < 0 || !merged.has(at)) merged.set(at, write);
+  }
+  return [...merged.values()];
+}

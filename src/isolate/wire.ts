@@ -1,0 +1,55 @@
+/** A LangChain message: `toDict()` gives the pieces that the wire shows flattened. */
+type DictLike = { toDict(): { type: string; data: Record<string, unknown> } };
+
+function isDictLike(value: unknown): value is DictLike {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "toDict" in value &&
+    typeof value.toDict === "function"
+  );
+}
+
+/** JSON text of anything an agent says: messages flattened to `{...data, type}`, errors readable. */
+export function toWire(value: unknown): string {
+  try {
+    return JSON.stringify(value, flatten) ?? "null";
+  } catch (error) {
+    throw new UnserializableError(findUnserializable(value), { cause: error });
+  }
+}
+
+export class UnserializableError extends Error {
+  override name = "UnserializableError";
+
+  constructor(where: string, options?: ErrorOptions) {
+    super(
+      `The agent returned a value that JSON cannot hold: ${where}. Return plain data.`,
+      options,
+    );
+  }
+}
+
+// JSON.stringify calls toJSON before the replacer; `this[key]` still holds the message itself.
+function flatten(this: unknown, key: string, value: unknown): unknown {
+  const original = (this as Record<string, unknown>)[key];
+  if (isDictLike(original)) {
+    const { type, data } = original.toDict();
+    return { ...data, type };
+  }
+  if (original instanceof Error) return { error: original.name, message: original.message };
+  if (original instanceof Map) return Object.fromEntries(original);
+  if (original instanceof Set) return [...original];
+  return value;
+}
+
+function findUnserializable(value: unknown, path = "value", above: unknown[] = []): string {
+  if (typeof value === "bigint") return `${path} is a BigInt`;
+  if (typeof value !== "object" || value === null) return "";
+  if (above.includes(value)) return `${path} refers back to itself`;
+  for (const [key, child] of Object.entries(value)) {
+    const found = findUnserializable(child, `${path}.${key}`, [...above, value]);
+    if (found) return found;
+  }
+  return above.length === 0 ? `${path} cannot be written as JSON` : "";
+}

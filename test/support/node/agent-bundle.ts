@@ -1,0 +1,42 @@
+import { resolve } from "node:path";
+import { build } from "esbuild";
+import { TEST_GRAPHS } from "../test-graphs.ts";
+
+/**
+ * The agent of test/fixtures/agents as the builder would make it: the harness of src/isolate with
+ * the graphs beside it, one module. Made by the native esbuild, so that tests of threads need no build.
+ */
+export async function bundleTestAgent(): Promise<string> {
+  const module = resolve("test/fixtures/agents/graphs.ts");
+  const entries = TEST_GRAPHS.map(
+    (name) => `${name}: { module, export_name: "${name}", description: null }`,
+  );
+  const { outputFiles } = await build({
+    entryPoints: ["src/isolate/langgraph-agent.ts"],
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "neutral",
+    mainFields: ["module", "main"],
+    conditions: ["workerd", "worker", "import"],
+    external: ["node:*", "cloudflare:*"],
+    plugins: [
+      {
+        name: "graphs",
+        setup(pluginBuild) {
+          pluginBuild.onResolve({ filter: /^heddle:graphs$/ }, () => ({
+            path: "graphs",
+            namespace: "heddle",
+          }));
+          pluginBuild.onLoad({ filter: /.*/, namespace: "heddle" }, () => ({
+            contents: `import * as module from ${JSON.stringify(module)};\nexport const graphs = { ${entries.join(", ")} };`,
+            resolveDir: process.cwd(),
+          }));
+        },
+      },
+    ],
+  });
+  const [output] = outputFiles;
+  if (!output) throw new Error("esbuild gave no output");
+  return output.text;
+}
