@@ -30,7 +30,7 @@ async function choosePort(): Promise<number> {
 }
 
 function introduce() {
-  const { base_url, api_key, tenant_id, git } = stack.info;
+  const { base_url, api_key, tenant_id, git, s3 } = stack.info;
   const line = (label: string, value: string) =>
     console.log(`  ${paint("dim", label.padEnd(10))} ${value}`);
   console.log();
@@ -38,6 +38,7 @@ function introduce() {
   line("Key", api_key);
   line("Workspace", tenant_id);
   line("Git host", git.url);
+  line("S3", `${s3.endpoint}/${s3.bucket}`);
   line("Reference", `${base_url}/docs`);
   line("Written to", `${dir}/local.json`);
   console.log(`\nCtrl-C ends it; the data stays in ${dir}.`);

@@ -7,6 +7,7 @@ import { type Folder, keep, openFolder, secretsFile, writeWhole } from "./folder
 import { type GitHost, startGitHost } from "./git-host.ts";
 import { freePort } from "./ports.ts";
 import { publishExamples } from "./repositories.ts";
+import { startS3 } from "./s3/server.ts";
 import { formatStep, paint } from "./terminal.ts";
 import { startTicks } from "./ticks.ts";
 import { ping, watch } from "./watchdog.ts";
@@ -27,6 +28,13 @@ export type StackInfo = {
   api_key: string;
   tenant_id: string;
   git: { url: string };
+  s3: {
+    endpoint: string;
+    region: string;
+    bucket: string;
+    access_key_id: string;
+    secret_access_key: string;
+  };
 };
 
 export type Stack = {
@@ -40,6 +48,7 @@ export type Stack = {
 type Say = (line: string) => void;
 
 const ROOT = join(import.meta.dirname, "../..");
+const BUCKET = "exports";
 const START_MS = 60_000;
 const run = promisify(execFile);
 
@@ -65,11 +74,12 @@ async function raise(
   closers: (() => Promise<void>)[],
   stop: () => Promise<void>,
 ): Promise<Stack> {
-  const [, registry_url, , git] = await Promise.all([
+  const [, registry_url, , git, s3] = await Promise.all([
     step(say, "Built what the Worker needs", build()),
     readRegistry(),
     step(say, "Database is up to date", migrate(folder.path)),
     step(say, "Examples are repositories of the git host", startGit(folder, closers)),
+    step(say, "S3 server has a bucket for exports", startBucket(folder, closers)),
   ]);
   const port = wantedPort === 0 ? await freePort() : wantedPort;
   const worker = await step(
@@ -82,6 +92,7 @@ async function raise(
     api_key: folder.kept.api_key ?? "",
     tenant_id: folder.kept.tenant_id ?? "",
     git: { url: git.url },
+    s3,
   };
   await writeWhole(join(folder.path, "local.json"), `${JSON.stringify(info, null, 2)}\n`);
   return { info, stop, killWorker: worker.kill };
@@ -112,6 +123,21 @@ async function startGit(folder: Folder, closers: (() => Promise<void>)[]): Promi
   closers.push(host.close);
   await keep(folder, { git_port: port });
   return host;
+}
+
+async function startBucket(
+  folder: Folder,
+  closers: (() => Promise<void>)[],
+): Promise<StackInfo["s3"]> {
+  const { s3_port, access_key_id, secret_access_key } = folder.kept;
+  const port = await freePort(s3_port);
+  const user = { name: "local", access_key_id, secret_access_key };
+  const dir = join(folder.path, "s3");
+  const server = await startS3({ dir, port, users: [user], buckets: [BUCKET] });
+  closers.push(server.close);
+  await keep(folder, { s3_port: port });
+  const { endpoint, region } = server;
+  return { endpoint, region, bucket: BUCKET, access_key_id, secret_access_key };
 }
 
 async function startWorker(

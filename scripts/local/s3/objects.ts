@@ -1,0 +1,124 @@
+import { randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { copyFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { receiveBody } from "./body.ts";
+import { methodNotAllowed } from "./buckets.ts";
+import { S3Error } from "./errors.ts";
+import {
+  assertWritable,
+  keptHeaders,
+  matchesTag,
+  type ObjectExchange,
+  sendEmpty,
+  sendXml,
+} from "./exchange.ts";
+import { decodePath } from "./signature.ts";
+import { deleteObject, objectFile, putObject, type StoredObject } from "./store.ts";
+import { elements } from "./xml.ts";
+
+type Range = { start: number; end: number };
+
+export async function answerObject(exchange: ObjectExchange): Promise<void> {
+  const { request, store, bucket, key } = exchange;
+  switch (request.method) {
+    case "PUT":
+      return request.headers["x-amz-copy-source"] ? copyObject(exchange) : writeObject(exchange);
+    case "DELETE":
+      await deleteObject(store, bucket, key);
+      return sendEmpty(exchange, 204);
+    case "GET":
+    case "HEAD":
+      return readObject(exchange);
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+async function writeObject(exchange: ObjectExchange): Promise<void> {
+  const { request, payload, store, bucket, key, now } = exchange;
+  assertWritable(request, bucket.objects.get(key));
+  const { file, size, md5, checksums } = await receiveBody(request, payload, store.drafts);
+  try {
+    assertWritable(request, bucket.objects.get(key));
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  }
+  const headers = keptHeaders(request);
+  putObject(store, bucket, { key, size, etag: md5, modified_at: now(), headers, checksums }, file);
+  sendEmpty(exchange, 200, { etag: `"${md5}"`, ...checksums });
+}
+
+async function copyObject(exchange: ObjectExchange): Promise<void> {
+  const { request, store, bucket, key, now } = exchange;
+  const path = decodePath(String(request.headers["x-amz-copy-source"]).replace(/^\//, ""));
+  const slash = path.indexOf("/");
+  const from = store.buckets.get(path.slice(0, slash));
+  if (!from) throw new S3Error("NoSuchBucket", "The specified bucket does not exist");
+  if (from.owner !== exchange.user.name) throw new S3Error("AccessDenied", "Access Denied");
+  const source = from.objects.get(path.slice(slash + 1));
+  if (!source) throw new S3Error("NoSuchKey", "The specified key does not exist.");
+  const draft = join(store.drafts, randomBytes(12).toString("hex"));
+  await copyFile(objectFile(store, from, source.key), draft);
+  const isReplaced = request.headers["x-amz-metadata-directive"] === "REPLACE";
+  const headers = isReplaced ? keptHeaders(request) : source.headers;
+  putObject(store, bucket, { ...source, key, headers, modified_at: now() }, draft);
+  const LastModified = new Date(now()).toISOString();
+  sendXml(exchange, "CopyObjectResult", elements({ LastModified, ETag: `"${source.etag}"` }));
+}
+
+async function readObject(exchange: ObjectExchange): Promise<void> {
+  const { request, response, query, store, bucket, key } = exchange;
+  const object = bucket.objects.get(key);
+  if (!object) throw new S3Error("NoSuchKey", "The specified key does not exist.", { Key: key });
+  if (isUnchanged(exchange, object)) {
+    return sendEmpty(exchange, 304, { etag: `"${object.etag}"` });
+  }
+  const range = readRange(request.headers.range, object.size);
+  const { start, end } = range ?? { start: 0, end: object.size - 1 };
+  const asked = [...query].filter(([name]) => name.startsWith("response-"));
+  response.writeHead(range ? 206 : 200, {
+    ...object.headers,
+    ...(request.headers["x-amz-checksum-mode"] === "ENABLED" ? object.checksums : {}),
+    etag: `"${object.etag}"`,
+    "last-modified": new Date(object.modified_at).toUTCString(),
+    "accept-ranges": "bytes",
+    "content-length": Math.max(0, end - start + 1),
+    ...(range ? { "content-range": `bytes ${start}-${end}/${object.size}` } : {}),
+    ...Object.fromEntries(asked.map(([name, value]) => [name.slice("response-".length), value])),
+  });
+  if (request.method === "HEAD" || object.size === 0) {
+    response.end();
+    return;
+  }
+  await pipeline(createReadStream(objectFile(store, bucket, key), { start, end }), response).catch(
+    () => response.destroy(),
+  );
+}
+
+function isUnchanged({ request }: ObjectExchange, object: StoredObject): boolean {
+  const { "if-match": ifMatch, "if-none-match": ifNoneMatch } = request.headers;
+  if (ifMatch !== undefined && !matchesTag(ifMatch, object)) {
+    const message = "At least one of the pre-conditions you specified did not hold";
+    throw new S3Error("PreconditionFailed", message, { Condition: "If-Match" });
+  }
+  return ifNoneMatch !== undefined && matchesTag(ifNoneMatch, object);
+}
+
+/** Null: the whole object, as for a header that names no range of bytes. */
+function readRange(header: string | undefined, size: number): Range | null {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? "");
+  const [, from = "", to = ""] = match ?? [];
+  if (from === "" && to === "") return null;
+  const range =
+    from === ""
+      ? { start: Math.max(0, size - Number(to)), end: size - 1 }
+      : { start: Number(from), end: to === "" ? size - 1 : Math.min(size - 1, Number(to)) };
+  if (range.start > range.end) {
+    const message = "The requested range is not satisfiable";
+    throw new S3Error("InvalidRange", message, { ActualObjectSize: size });
+  }
+  return range;
+}

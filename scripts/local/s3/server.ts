@@ -1,0 +1,156 @@
+// An S3 server on loopback, so that exports have a bucket on a machine without one. It verifies
+// signatures and checksums and keeps the rules of multipart uploads; its data is plain files.
+import { randomBytes } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { answerBucket, answerService, makeBucket } from "./buckets.ts";
+import { S3Error } from "./errors.ts";
+import type { Exchange, ObjectExchange } from "./exchange.ts";
+import { answerObject } from "./objects.ts";
+import { authenticate, decodePath, type User } from "./signature.ts";
+import { type Bucket, createBucket, openStore, type Store } from "./store.ts";
+import { answerUpload, startUpload, type Uploads } from "./uploads.ts";
+import { elements } from "./xml.ts";
+
+export type S3Options = {
+  dir: string;
+  /** 0 or none: any free port. */
+  port?: number;
+  region?: string;
+  /** The first owns `buckets`. */
+  users: [User, ...User[]];
+  buckets?: string[];
+  now?: () => number;
+};
+
+export type S3Server = { endpoint: string; region: string; close(): Promise<void> };
+
+type Host = {
+  region: string;
+  users: ReadonlyMap<string, User>;
+  store: Store;
+  uploads: Uploads;
+  now(): number;
+};
+
+/** `bucket.s3.localhost` is the virtual-host form. */
+const DOMAIN = ".s3.localhost";
+const KEY_LIMIT_BYTES = 1024;
+
+export async function startS3(options: S3Options): Promise<S3Server> {
+  const now = options.now ?? Date.now;
+  const store = await openStore(options.dir);
+  const [first] = options.users;
+  for (const name of options.buckets ?? []) {
+    if (store.buckets.has(name)) continue;
+    await createBucket(store, { name, owner: first.name, created_at: now() });
+  }
+  const host: Host = {
+    region: options.region ?? "us-east-1",
+    users: new Map(options.users.map((user) => [user.access_key_id, user])),
+    store,
+    uploads: new Map(),
+    now,
+  };
+  const server = createServer((request, response) => {
+    void serve(host, request, response);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port ?? 0, "127.0.0.1", resolve);
+  });
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    region: host.region,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function serve(host: Host, request: IncomingMessage, response: ServerResponse) {
+  const request_id = randomBytes(8).toString("hex").toUpperCase();
+  response.setHeader("x-amz-request-id", request_id);
+  const target = request.url?.startsWith("/") ? request.url : "/";
+  const [rawPath = "/"] = target.split("?");
+  try {
+    await answer(host, request, response, rawPath);
+  } catch (error) {
+    sendError(request, response, error, { Resource: rawPath, RequestId: request_id });
+  }
+}
+
+async function answer(
+  host: Host,
+  request: IncomingMessage,
+  response: ServerResponse,
+  rawPath: string,
+): Promise<void> {
+  const query = new URLSearchParams(request.url?.split("?")[1] ?? "");
+  const { user, payload } = authenticate(host, request, rawPath, query);
+  const { store, now } = host;
+  const exchange: Exchange = { request, response, rawPath, query, user, payload, store, now };
+  const { name, key } = locate(request, rawPath);
+  if (name === "") return answerService(exchange);
+  if (key === "" && request.method === "PUT" && !hasSubresource(query)) {
+    return makeBucket(exchange, name);
+  }
+  const bucket = ownBucket(exchange, name);
+  if (key === "") return answerBucket({ ...exchange, bucket }, host.uploads, host.region);
+  await answerKey({ ...exchange, bucket, key }, host.uploads);
+}
+
+async function answerKey(exchange: ObjectExchange, uploads: Uploads): Promise<void> {
+  const { request, query, key } = exchange;
+  if (Buffer.byteLength(key) > KEY_LIMIT_BYTES) {
+    throw new S3Error("KeyTooLongError", "Your key is too long");
+  }
+  const upload_id = query.get("uploadId");
+  if (upload_id !== null) return answerUpload(exchange, uploads, upload_id);
+  if (request.method === "POST" && query.has("uploads")) return startUpload(exchange, uploads);
+  return answerObject(exchange);
+}
+
+function ownBucket({ store, user }: Exchange, name: string): Bucket {
+  const bucket = store.buckets.get(name);
+  if (!bucket) {
+    const message = "The specified bucket does not exist";
+    throw new S3Error("NoSuchBucket", message, { BucketName: name });
+  }
+  if (bucket.owner !== user.name) throw new S3Error("AccessDenied", "Access Denied");
+  return bucket;
+}
+
+function locate(request: IncomingMessage, rawPath: string): { name: string; key: string } {
+  const path = decodePath(rawPath).slice(1);
+  const hostname = (request.headers.host ?? "").replace(/:\d+$/, "");
+  if (hostname.endsWith(DOMAIN)) return { name: hostname.slice(0, -DOMAIN.length), key: path };
+  const slash = path.indexOf("/");
+  if (slash < 0) return { name: path, key: "" };
+  return { name: path.slice(0, slash), key: path.slice(slash + 1) };
+}
+
+function hasSubresource(query: URLSearchParams): boolean {
+  return [...query.keys()].some((name) => !name.startsWith("X-Amz"));
+}
+
+function sendError(
+  request: IncomingMessage,
+  response: ServerResponse,
+  thrown: unknown,
+  place: { Resource: string; RequestId: string },
+): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const error = thrown instanceof S3Error ? thrown : new S3Error("InternalError", String(thrown));
+  const { code, message, details, status } = error;
+  const inner = elements({ Code: code, Message: message, ...details, ...place });
+  const body = Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>\n<Error>${inner}</Error>`);
+  request.resume();
+  response.writeHead(status, { "content-type": "application/xml", "content-length": body.length });
+  response.end(request.method === "HEAD" ? undefined : body);
+}

@@ -1,0 +1,205 @@
+// AWS Signature Version 4, in the Authorization header or in a presigned URL.
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import { S3Error } from "./errors.ts";
+
+export type User = { name: string; access_key_id: string; secret_access_key: string };
+
+export type Authenticator = {
+  region: string;
+  users: ReadonlyMap<string, User>;
+  now(): number;
+};
+
+export type Signed = {
+  user: User /** x-amz-content-sha256, or UNSIGNED-PAYLOAD. */;
+  payload: string;
+};
+
+type Claim = {
+  credential: string;
+  signed_headers: string;
+  signature: string;
+  date: string;
+  payload: string;
+  /** Only of presigned URLs. */
+  expires_seconds: number | null;
+};
+
+const HEADER =
+  /^AWS4-HMAC-SHA256\s+Credential=([^,\s]+),\s*SignedHeaders=([^,\s]+),\s*Signature=([0-9a-f]{64})$/;
+const SKEW_MS = 15 * 60 * 1000;
+const WEEK_SECONDS = 604_800;
+
+export function authenticate(
+  authenticator: Authenticator,
+  request: IncomingMessage,
+  rawPath: string,
+  query: URLSearchParams,
+): Signed {
+  const claim = readClaim(request, query);
+  const [access_key_id = "", day = "", region, service, end] = claim.credential.split("/");
+  const user = authenticator.users.get(access_key_id);
+  if (!user) {
+    throw new S3Error(
+      "InvalidAccessKeyId",
+      "The AWS Access Key Id you provided does not exist in our records.",
+    );
+  }
+  const isScoped = service === "s3" && end === "aws4_request" && claim.date.startsWith(day);
+  if (!isScoped || region !== authenticator.region) {
+    throw new S3Error(
+      "AuthorizationHeaderMalformed",
+      `The authorization header is malformed; the region '${region}' is wrong; expecting '${authenticator.region}'`,
+      { Region: authenticator.region },
+    );
+  }
+  assertTimely(claim, authenticator.now());
+  assertSignedHeaders(claim, request);
+  const canonical = canonicalRequest(claim, request, rawPath, query);
+  assertSignature(claim, canonical, user, `${day}/${region}/s3/aws4_request`);
+  return { user, payload: claim.payload };
+}
+
+/** As S3 encodes a path: every character but the unreserved ones and the slash. */
+export function encodePath(path: string): string {
+  return path.split("/").map(encode).join("/");
+}
+
+export function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch (cause) {
+    const error = new S3Error("InvalidRequest", "The URL holds a broken percent escape.");
+    error.cause = cause;
+    throw error;
+  }
+}
+
+function readClaim(request: IncomingMessage, query: URLSearchParams): Claim {
+  const { authorization } = request.headers;
+  if (authorization !== undefined) return readHeaderClaim(authorization, request);
+  const signature = query.get("X-Amz-Signature");
+  if (signature === null) throw new S3Error("AccessDenied", "Access Denied");
+  return {
+    credential: query.get("X-Amz-Credential") ?? "",
+    signed_headers: query.get("X-Amz-SignedHeaders") ?? "",
+    signature,
+    date: query.get("X-Amz-Date") ?? "",
+    payload: "UNSIGNED-PAYLOAD",
+    expires_seconds: Number(query.get("X-Amz-Expires")),
+  };
+}
+
+function readHeaderClaim(authorization: string, request: IncomingMessage): Claim {
+  const match = HEADER.exec(authorization);
+  if (!match) {
+    throw new S3Error("AuthorizationHeaderMalformed", "The authorization header is malformed");
+  }
+  const [, credential = "", signed_headers = "", signature = ""] = match;
+  const payload = request.headers["x-amz-content-sha256"];
+  if (payload === undefined) {
+    const message = "Missing required header for this request: x-amz-content-sha256";
+    throw new S3Error("InvalidRequest", message);
+  }
+  const date = String(request.headers["x-amz-date"] ?? "");
+  return {
+    credential,
+    signed_headers,
+    signature,
+    date,
+    payload: String(payload),
+    expires_seconds: null,
+  };
+}
+
+function assertTimely({ date, expires_seconds }: Claim, now: number): void {
+  const match = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(date);
+  const [year = 0, month = 0, day, hour, minute, second] = match?.slice(1).map(Number) ?? [];
+  const signed_at = match ? Date.UTC(year, month - 1, day, hour, minute, second) : Number.NaN;
+  if (expires_seconds === null) {
+    if (Math.abs(now - signed_at) <= SKEW_MS) return;
+    throw new S3Error(
+      "RequestTimeTooSkewed",
+      "The difference between the request time and the current time is too large.",
+    );
+  }
+  if (!(expires_seconds >= 1 && expires_seconds <= WEEK_SECONDS)) {
+    throw new S3Error("InvalidArgument", "X-Amz-Expires must be between 1 and 604800");
+  }
+  if (!(now <= signed_at + expires_seconds * 1000)) {
+    throw new S3Error("AccessDenied", "Request has expired");
+  }
+}
+
+function assertSignedHeaders({ signed_headers }: Claim, request: IncomingMessage): void {
+  const signed = signed_headers.split(";");
+  const missing = Object.keys(request.headers).find(
+    (name) => (name === "host" || name.startsWith("x-amz-")) && !signed.includes(name),
+  );
+  if (missing !== undefined) {
+    throw new S3Error(
+      "AccessDenied",
+      `There were headers present in the request which were not signed: ${missing}`,
+    );
+  }
+}
+
+function canonicalRequest(
+  claim: Claim,
+  request: IncomingMessage,
+  rawPath: string,
+  query: URLSearchParams,
+): string {
+  const parameters = [...query]
+    .filter(([name]) => name !== "X-Amz-Signature")
+    .map(([name, value]) => [encode(name), encode(value)] as const)
+    .sort(([a, x], [b, y]) => compare(a, b) || compare(x, y))
+    .map((pair) => pair.join("="));
+  const headers = claim.signed_headers.split(";").map(
+    (name) =>
+      `${name}:${String(request.headers[name] ?? "")
+        .trim()
+        .replace(/\s+/g, " ")}`,
+  );
+  return [
+    request.method,
+    encodePath(decodePath(rawPath)),
+    parameters.join("&"),
+    ...headers,
+    "",
+    claim.signed_headers,
+    claim.payload,
+  ].join("\n");
+}
+
+function assertSignature(claim: Claim, canonical: string, user: User, scope: string): void {
+  const key = scope
+    .split("/")
+    .reduce<string | Buffer>((secret, part) => hmac(secret, part), `AWS4${user.secret_access_key}`);
+  const digest = createHash("sha256").update(canonical).digest("hex");
+  const wanted = hmac(key, ["AWS4-HMAC-SHA256", claim.date, scope, digest].join("\n"));
+  const given = Buffer.from(claim.signature, "hex");
+  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
+    throw new S3Error(
+      "SignatureDoesNotMatch",
+      "The request signature we calculated does not match the signature you provided. Check your key and signing method.",
+      { CanonicalRequest: canonical },
+    );
+  }
+}
+
+function hmac(key: string | Buffer, data: string): Buffer {
+  return createHmac("sha256", key).update(data).digest();
+}
+
+function encode(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
