@@ -1,0 +1,50 @@
+import { exports } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
+import type { Artifact } from "../builds/contract.ts";
+import { database } from "../shared/context.ts";
+import { readSecrets } from "./secrets.ts";
+import { revisions } from "./table.ts";
+
+export type RevisionRef = { deployment_id: string; revision_id: string };
+export type RevisionCode = { artifact: Artifact; env: Record<string, string> };
+
+/** Of one call; a run is one call however long it waits for models, so this is generous. */
+const CPU_LIMIT_MS = 120_000;
+
+/** The entrypoint that the isolate of a revision exports; it is loaded by the first call. */
+export function agentIsolate(env: Env, ref: RevisionRef & { secrets_version: number }): Fetcher {
+  const worker = env.LOADER.get(`${ref.revision_id}:${ref.secrets_version}`, async () => {
+    const code = await readRevisionCode(env, ref);
+    return {
+      compatibilityDate: code.artifact.compatibility_date,
+      mainModule: code.artifact.main_module,
+      modules: code.artifact.modules,
+      env: code.env,
+      globalOutbound: exports.Egress({ props: { deployment_id: ref.deployment_id } }),
+      limits: { cpuMs: CPU_LIMIT_MS },
+    };
+  });
+  return worker.getEntrypoint("Agent");
+}
+
+/** Secrets win over the `env` of langgraph.json. */
+export async function readRevisionCode(env: Env, ref: RevisionRef): Promise<RevisionCode> {
+  const [row] = await database(env)
+    .select()
+    .from(revisions)
+    .where(eq(revisions.id, ref.revision_id));
+  if (row?.deployment_id !== ref.deployment_id) {
+    throw new Error(`Revision ${ref.revision_id} of deployment ${ref.deployment_id} is gone`);
+  }
+  if (row.artifact_key === null) {
+    throw new Error(`Revision ${ref.revision_id} has no artifact: it is ${row.status}`);
+  }
+  const [object, secrets] = await Promise.all([
+    env.ARTIFACTS.get(row.artifact_key),
+    readSecrets(env, ref.deployment_id),
+  ]);
+  if (object === null) {
+    throw new Error(`The artifact of revision ${ref.revision_id} is gone: ${row.artifact_key}`);
+  }
+  return { artifact: await object.json<Artifact>(), env: { ...row.config_env, ...secrets } };
+}

@@ -1,0 +1,59 @@
+import { AppError } from "../shared/errors.ts";
+
+export const REVISION_STATUSES = [
+  "CREATING",
+  "QUEUED",
+  "AWAITING_BUILD",
+  "BUILDING",
+  "AWAITING_DEPLOY",
+  "DEPLOYING",
+  "DEPLOYED",
+  "CREATE_FAILED",
+  "BUILD_FAILED",
+  "DEPLOY_FAILED",
+  "SKIPPED",
+  "INTERRUPTED",
+  "UNKNOWN",
+] as const;
+export type RevisionStatus = (typeof REVISION_STATUSES)[number];
+
+/** A next attempt of a build begins at BUILDING again, from wherever the last one died. */
+const NEXT = {
+  CREATING: ["QUEUED", "CREATE_FAILED", "SKIPPED", "INTERRUPTED"],
+  QUEUED: ["AWAITING_BUILD", "CREATE_FAILED", "SKIPPED", "INTERRUPTED"],
+  AWAITING_BUILD: ["BUILDING", "BUILD_FAILED", "SKIPPED", "INTERRUPTED"],
+  BUILDING: ["BUILDING", "AWAITING_DEPLOY", "BUILD_FAILED", "INTERRUPTED"],
+  AWAITING_DEPLOY: ["DEPLOYING", "BUILDING", "BUILD_FAILED", "DEPLOY_FAILED", "INTERRUPTED"],
+  DEPLOYING: ["DEPLOYED", "BUILDING", "BUILD_FAILED", "DEPLOY_FAILED", "INTERRUPTED"],
+  DEPLOYED: [],
+  CREATE_FAILED: [],
+  BUILD_FAILED: [],
+  DEPLOY_FAILED: [],
+  SKIPPED: [],
+  INTERRUPTED: [],
+  UNKNOWN: [],
+} as const satisfies Record<RevisionStatus, readonly RevisionStatus[]>;
+
+/** What a revision is when its row is written: all that it still needs is a builder. */
+export const FIRST_STATUS = "AWAITING_BUILD" satisfies RevisionStatus;
+
+/** States that end by themselves; the sweep looks after a revision as long as it is in one of them. */
+export const UNFINISHED = REVISION_STATUSES.filter((status) => NEXT[status].length > 0);
+
+export function mayFollow(from: RevisionStatus, to: RevisionStatus): boolean {
+  return (NEXT[from] as readonly RevisionStatus[]).includes(to);
+}
+
+/** For the WHERE of the UPDATE that moves a revision to `to`. */
+export function statusesBefore(to: RevisionStatus): RevisionStatus[] {
+  return REVISION_STATUSES.filter((from) => mayFollow(from, to));
+}
+
+export function isFinished(status: RevisionStatus): boolean {
+  return NEXT[status].length === 0;
+}
+
+export function advance(from: RevisionStatus, to: RevisionStatus): RevisionStatus {
+  if (mayFollow(from, to)) return to;
+  throw new AppError("internal", `A revision cannot go from ${from} to ${to}`);
+}

@@ -1,0 +1,118 @@
+import { sql } from "drizzle-orm";
+import {
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/sqlite-core";
+import type { RevisionStatus } from "./revisions.ts";
+import type { StoredRevisionConfig, StoredSourceConfig } from "./stored.ts";
+
+export const deployments = sqliteTable(
+  "deployments",
+  {
+    id: text().primaryKey(),
+    workspace_id: text().notNull(),
+    name: text().notNull(),
+    display_name: text(),
+    /** Host name below AGENTS_DOMAIN. */
+    slug: text().notNull(),
+    source: text().$type<"github" | "internal_source">().notNull(),
+    source_config: text({ mode: "json" }).$type<StoredSourceConfig>().notNull(),
+    /** What the next revision is merged over. */
+    source_revision_config: text({ mode: "json" }).$type<StoredRevisionConfig>().notNull(),
+    status: text().$type<"READY" | "AWAITING_DELETE">().notNull(),
+    latest_revision_id: text(),
+    active_revision_id: text(),
+    secrets_version: integer().notNull(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (table) => [
+    uniqueIndex("deployments_name")
+      .on(table.workspace_id, table.name)
+      .where(sql`status <> 'AWAITING_DELETE'`),
+    uniqueIndex("deployments_slug").on(table.slug),
+    index("deployments_by_creation").on(table.workspace_id, table.created_at),
+  ],
+);
+
+export const revisions = sqliteTable(
+  "revisions",
+  {
+    id: text().primaryKey(),
+    workspace_id: text().notNull(),
+    deployment_id: text().notNull(),
+    /** 1, 2, 3 ... within the deployment: of two revisions the newer has the greater number. */
+    number: integer().notNull(),
+    source: text().$type<"github" | "internal_source">().notNull(),
+    source_revision_config: text({ mode: "json" }).$type<StoredRevisionConfig>().notNull(),
+    status: text().$type<RevisionStatus>().notNull(),
+    status_reason: text(),
+    status_message: text(),
+    repo_commit_sha: text(),
+    artifact_key: text(),
+    artifact_bytes: integer(),
+    /** The whole langgraph.json. */
+    config: text({ mode: "json" }).$type<Record<string, unknown>>(),
+    config_env: text({ mode: "json" }).$type<Record<string, string>>(),
+    graphs: text({ mode: "json" }).$type<string[]>(),
+    /** What each graph said of itself when it was loaded first. */
+    descriptors: text({ mode: "json" }).$type<unknown>(),
+    /** Number of the attempt that builds; what an older one still writes finds no row. */
+    attempt: integer().notNull(),
+    lease_expires_at: text(),
+    /** When the queue message was sent last. */
+    sent_at: text().notNull(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (table) => [
+    uniqueIndex("revisions_number").on(table.deployment_id, table.number),
+    index("revisions_by_status").on(table.status, table.sent_at),
+  ],
+);
+
+export const secrets = sqliteTable(
+  "secrets",
+  {
+    deployment_id: text().notNull(),
+    name: text().notNull(),
+    workspace_id: text().notNull(),
+    key_id: text().notNull(),
+    ciphertext: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.deployment_id, table.name] })],
+);
+
+export const build_logs = sqliteTable(
+  "build_logs",
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    workspace_id: text().notNull(),
+    revision_id: text().notNull(),
+    level: text().$type<"DEBUG" | "INFO" | "WARNING" | "ERROR">().notNull(),
+    message: text().notNull(),
+    timestamp: text().notNull(),
+  },
+  (table) => [index("build_logs_by_revision").on(table.revision_id, table.id)],
+);
+
+export const integrations = sqliteTable(
+  "integrations",
+  {
+    installation_id: integer().primaryKey({ autoIncrement: true }),
+    id: text().notNull().unique(),
+    workspace_id: text().notNull(),
+    name: text().notNull(),
+    /** Base of the repository host's API; the token goes to this host and no other. */
+    api_url: text().notNull(),
+    key_id: text().notNull(),
+    ciphertext: text().notNull(),
+    created_at: text().notNull(),
+  },
+  (table) => [index("integrations_by_workspace").on(table.workspace_id)],
+);
