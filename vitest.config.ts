@@ -1,5 +1,6 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+import { BUILDER_FOLDER, builderModules } from "./scripts/build/builder-modules.ts";
 import { bundleTestAgent } from "./test/support/node/agent-bundle.ts";
 
 export default defineConfig({
@@ -13,8 +14,8 @@ export default defineConfig({
               workers: [
                 {
                   name: "heddle-builder",
-                  modules: [{ type: "ESModule", path: "dist/builder/builder.js" }],
-                  modulesRoot: "dist/builder",
+                  modules: builderModules(),
+                  modulesRoot: BUILDER_FOLDER,
                   compatibilityDate: "2026-11-01",
                   r2Buckets: { ARTIFACTS: "heddle-artifacts" },
                 },

@@ -1,11 +1,44 @@
-// Builds what the local stack, the tests and `wrangler deploy` need beside the sources: the builder script.
+// Builds what the local stack, the tests and `wrangler deploy` need beside the sources; nothing of dist is committed.
 import { execFileSync } from "node:child_process";
+import { rmSync } from "node:fs";
+import { buildIsolate } from "./build/isolate.ts";
+import { buildRuntime } from "./build/runtime.ts";
+import { runStep } from "./build/stamp.ts";
 
-execFileSync(
-  "wrangler",
-  ["deploy", "--dry-run", "-c", "wrangler.builder.toml", "--outdir", "dist/builder"],
-  {
+await runStep({
+  name: "runtime",
+  inputs: ["scripts/build/runtime.ts", "package-lock.json"],
+  outputs: ["dist/runtime/runtime.txt"],
+  run: () => buildRuntime("dist/runtime"),
+});
+
+await runStep({
+  name: "isolate",
+  inputs: ["scripts/build/isolate.ts", "src/isolate/**/*.ts", "package-lock.json"],
+  outputs: ["dist/isolate/langgraph-agent.txt", "dist/isolate/plain-agent.txt"],
+  run: () => buildIsolate("dist/isolate"),
+});
+
+await runStep({
+  name: "builder",
+  inputs: [
+    "scripts/build.ts",
+    "src/builder.ts",
+    "src/builds/**/*.ts",
+    "src/shared/**/*.ts",
+    "dist/{runtime,isolate}/*.txt",
+    "wrangler.builder.toml",
+    "package-lock.json",
+  ],
+  outputs: ["dist/builder/builder.js"],
+  run: buildBuilder,
+});
+
+function buildBuilder() {
+  rmSync("dist/builder", { recursive: true, force: true });
+  const args = ["deploy", "--dry-run", "-c", "wrangler.builder.toml", "--outdir", "dist/builder"];
+  execFileSync("wrangler", args, {
     stdio: ["ignore", "ignore", "inherit"],
     env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
-  },
-);
+  });
+}

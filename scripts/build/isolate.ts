@@ -1,0 +1,17 @@
+// The code that stands beside every agent, one text per kind of agent; the builder bundles it with the agent's own.
+import { build } from "esbuild";
+
+export async function buildIsolate(outdir: string) {
+  await build({
+    entryPoints: ["src/isolate/langgraph-agent.ts", "src/isolate/plain-agent.ts"],
+    outdir,
+    outExtension: { ".js": ".txt" },
+    bundle: true,
+    format: "esm",
+    platform: "neutral",
+    target: "es2024",
+    external: ["heddle:*", "cloudflare:*", "node:*", "@langchain/*", "zod", "zod/*"],
+    legalComments: "none",
+    logLevel: "error",
+  });
+}

@@ -1,0 +1,63 @@
+import { createTarDecoder, type ParsedTarEntry } from "modern-tar";
+import { BuildFailure } from "./failure.ts";
+import { admit, assertSafeLink, emptyTree, isReadable, safePath, type Tree } from "./tree.ts";
+
+export type Unpacked = { tree: Tree; warnings: string[] };
+
+/** Unpacks a .tar.gz as it arrives; what a bundle cannot read is named and dropped. */
+export async function unpackSource(stream: ReadableStream<Uint8Array>): Promise<Unpacked> {
+  const tree = emptyTree();
+  const notes = { links: [] as string[], installed: 0 };
+  const entries = stream
+    .pipeThrough(new DecompressionStream("gzip") as ReadableWritablePair<Uint8Array, Uint8Array>)
+    .pipeThrough(createTarDecoder({ strict: true }));
+  let folder: string | null = null;
+  for await (const entry of entries) {
+    tree.commit ??= toCommit(entry.header.pax?.comment);
+    folder ??= entry.header.name.split("/")[0] ?? null;
+    await take(tree, entry, notes);
+  }
+  if (tree.files.size + tree.others.size === 0) {
+    throw new BuildFailure("source_not_found", "The source has no files.");
+  }
+  tree.commit ??= toCommit(folder?.split("-").at(-1));
+  return { tree, warnings: toWarnings(notes) };
+}
+
+type Notes = { links: string[]; installed: number };
+
+async function take(tree: Tree, entry: ParsedTarEntry, notes: Notes): Promise<void> {
+  const { name, size, type = "file", linkname } = entry.header;
+  const path = safePath(name);
+  if (type === "symlink" || type === "link") {
+    assertSafeLink({ name, size, type, linkname });
+    notes.links.push(path ?? name);
+    return entry.body.cancel();
+  }
+  if (path === null || type !== "file") return entry.body.cancel();
+  admit(tree, { name: path, size, type });
+  if (/(^|\/)(node_modules|\.git)\//.test(path)) {
+    notes.installed += 1;
+    return entry.body.cancel();
+  }
+  if (isReadable(path)) {
+    tree.files.set(path, await new Response(entry.body).bytes());
+    return;
+  }
+  tree.others.add(path);
+  return entry.body.cancel();
+}
+
+function toCommit(text: string | undefined): string | null {
+  return text !== undefined && /^[0-9a-f]{40}([0-9a-f]{24})?$/.test(text) ? text : null;
+}
+
+function toWarnings({ links, installed }: Notes): string[] {
+  const warnings: string[] = [];
+  if (links.length > 0)
+    warnings.push(`Left out links, which a bundle does not follow: ${links.join(", ")}`);
+  if (installed > 0) {
+    warnings.push(`Left out ${installed} files in node_modules; packages come from the lockfile.`);
+  }
+  return warnings;
+}

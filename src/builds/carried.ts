@@ -1,0 +1,14 @@
+import langgraph_agent from "../../dist/isolate/langgraph-agent.txt";
+import plain_agent from "../../dist/isolate/plain-agent.txt";
+import runtime from "../../dist/runtime/runtime.txt";
+import type { Runtime } from "./prebuilt.ts";
+
+/** What `npm run build` made for the builder to carry: the harnesses, and LangGraph as modules. */
+export const HARNESS = { langgraph_agent, plain_agent };
+
+let parsed: Runtime | null = null;
+
+export function prebuiltRuntime(): Runtime {
+  parsed ??= JSON.parse(runtime) as Runtime;
+  return parsed;
+}

@@ -1,0 +1,63 @@
+import type { Install, Manifest } from "./lockfile.ts";
+import type { PackageFiles } from "./package-files.ts";
+import type { Tree } from "./tree.ts";
+
+/** Source and packages as one file system with absolute paths, for the resolver and the bundler. */
+export type Disk = {
+  read(path: string): Uint8Array | null;
+  /** True for files that are there though a bundle cannot hold them. */
+  has(path: string): boolean;
+  manifest(directory: string): PackageManifest | null;
+  isInstalled(directory: string): boolean;
+  /** Known to the lockfile, and not fetched so far. */
+  isMissing(directory: string): boolean;
+  link(directory: string): string | null;
+};
+
+export type PackageManifest = Manifest & {
+  main?: unknown;
+  module?: unknown;
+  exports?: unknown;
+  imports?: unknown;
+  sideEffects?: unknown;
+};
+
+const PACKAGE = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)(?:\/(.*))?$/;
+
+/** The package's directory and the path inside it. */
+export function splitPackagePath(path: string): { directory: string; rest: string } | null {
+  const match = PACKAGE.exec(path);
+  return match ? { directory: match[1] ?? "", rest: match[2] ?? "" } : null;
+}
+
+export function disk(tree: Tree, install: Install, installed: Map<string, PackageFiles>): Disk {
+  const manifests = new Map<string, PackageManifest | null>();
+  const read = (path: string): Uint8Array | null => {
+    const inside = splitPackagePath(path);
+    const files = inside ? installed.get(inside.directory)?.files() : tree.files;
+    return files?.get(inside ? inside.rest : path.slice(1)) ?? null;
+  };
+  return {
+    read,
+    has: (path) => read(path) !== null || tree.others.has(path.slice(1)),
+    manifest(directory) {
+      const known = manifests.get(directory);
+      if (known !== undefined) return known;
+      const manifest = parseManifest(read(`${directory}/package.json`));
+      manifests.set(directory, manifest);
+      return manifest;
+    },
+    isInstalled: (directory) => installed.has(directory),
+    isMissing: (directory) => install.packages.has(directory) && !installed.has(directory),
+    link: (directory) => install.links.get(directory) ?? null,
+  };
+}
+
+function parseManifest(bytes: Uint8Array | null): PackageManifest | null {
+  if (bytes === null) return null;
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes)) as PackageManifest;
+  } catch {
+    return null;
+  }
+}

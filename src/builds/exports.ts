@@ -1,0 +1,68 @@
+import { isRecord } from "./config.ts";
+
+/** The `exports` and `imports` maps of package.json, as Node resolves them. */
+
+export const CONDITIONS = {
+  import: ["workerd", "worker", "import", "module", "default"],
+  require: ["workerd", "worker", "require", "module", "default"],
+} as const;
+
+export type ImportKind = keyof typeof CONDITIONS;
+
+/** The file for `subpath` (`.` or `./x`), or null when the map does not have it. */
+export function resolveExports(map: unknown, subpath: string, kind: ImportKind): string | null {
+  const table = isSubpathMap(map) ? map : { ".": map };
+  return lookUp(table, subpath, CONDITIONS[kind]);
+}
+
+/** The target of a `#name`: a file of the package (`./x`) or a bare specifier. */
+export function resolveImports(map: unknown, name: string, kind: ImportKind): string | null {
+  return isRecord(map) ? lookUp(map, name, CONDITIONS[kind]) : null;
+}
+
+function isSubpathMap(map: unknown): map is Record<string, unknown> {
+  return isRecord(map) && Object.keys(map).some((key) => key.startsWith("."));
+}
+
+function lookUp(
+  table: Record<string, unknown>,
+  key: string,
+  conditions: readonly string[],
+): string | null {
+  if (key in table && !key.includes("*")) return toTarget(table[key], conditions, "");
+  const patterns = Object.keys(table)
+    .filter((pattern) => fits(pattern, key))
+    .sort((a, b) => b.indexOf("*") - a.indexOf("*"));
+  const best = patterns[0];
+  if (best === undefined) return null;
+  const star = best.indexOf("*");
+  const middle = key.slice(star, key.length - (best.length - star - 1));
+  return toTarget(table[best], conditions, middle);
+}
+
+function fits(pattern: string, key: string): boolean {
+  const star = pattern.indexOf("*");
+  if (star < 0) return false;
+  const [head, tail] = [pattern.slice(0, star), pattern.slice(star + 1)];
+  return key.length >= pattern.length && key.startsWith(head) && key.endsWith(tail);
+}
+
+function toTarget(value: unknown, conditions: readonly string[], middle: string): string | null {
+  if (typeof value === "string") return value.replaceAll("*", middle);
+  if (Array.isArray(value)) return firstOf(value, conditions, middle);
+  if (!isRecord(value)) return null;
+  const chosen = Object.keys(value).filter((condition) => conditions.includes(condition));
+  return firstOf(
+    chosen.map((condition) => value[condition]),
+    conditions,
+    middle,
+  );
+}
+
+function firstOf(values: unknown[], conditions: readonly string[], middle: string): string | null {
+  for (const value of values) {
+    const target = toTarget(value, conditions, middle);
+    if (target !== null) return target;
+  }
+  return null;
+}

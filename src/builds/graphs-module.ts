@@ -1,0 +1,14 @@
+import type { AgentConfig } from "./contract.ts";
+
+/** What the harness imports as `heddle:graphs`. */
+export function graphsModule({ graphs }: AgentConfig): string {
+  const entries = Object.entries(graphs);
+  const imports = entries.map(
+    ([, { path }], index) => `import * as g${index} from ${JSON.stringify(`/${path}`)};`,
+  );
+  const rows = entries.map(([id, { export_name, description }], index) => {
+    const rest = JSON.stringify({ export_name, description }).slice(1, -1);
+    return `  ${JSON.stringify(id)}: { module: g${index}, ${rest} },`;
+  });
+  return [...imports, "export const graphs = {", ...rows, "};", ""].join("\n");
+}

@@ -1,0 +1,155 @@
+import type {
+  ImportKind as EsbuildKind,
+  Loader,
+  OnLoadResult,
+  OnResolveArgs,
+  OnResolveResult,
+  Plugin,
+} from "esbuild-wasm";
+import type { Disk } from "./disk.ts";
+import { splitPackagePath } from "./disk.ts";
+import { directoryOf } from "./paths.ts";
+import { RUNTIME_FOLDER, type Runtime } from "./prebuilt.ts";
+import type { Resolved, Resolver } from "./resolver.ts";
+
+export type PluginOptions = {
+  disk: Disk;
+  resolve: Resolver;
+  runtime: Runtime;
+  /** `heddle:` modules by name. */
+  virtual: Record<string, { text: string; directory: string }>;
+  /** Filled while bundling: prebuilt files in use, and packages to fetch for a second try. */
+  used: Set<string>;
+  missing: Set<string>;
+};
+
+const ESM_STUB = "heddle-esm:";
+
+const LOADERS: Record<string, Loader> = {
+  ts: "ts",
+  mts: "ts",
+  cts: "ts",
+  tsx: "tsx",
+  jsx: "jsx",
+  js: "js",
+  mjs: "js",
+  cjs: "js",
+  json: "json",
+  txt: "text",
+  md: "text",
+  sql: "text",
+  html: "text",
+  graphql: "text",
+};
+
+/** esbuild sees only what this plugin shows it: it has no file system. */
+export function heddlePlugin(options: PluginOptions): Plugin {
+  return {
+    name: "heddle",
+    setup(build) {
+      build.onResolve({ filter: /.*/ }, (args) => resolveImport(options, args));
+      build.onLoad({ filter: /.*/, namespace: "heddle" }, ({ path }) => loadVirtual(options, path));
+      build.onLoad({ filter: /.*/, namespace: "file" }, ({ path }) => loadFile(options.disk, path));
+      externals(build);
+    },
+  };
+}
+
+function resolveImport(options: PluginOptions, args: OnResolveArgs): OnResolveResult {
+  const { path, importer, namespace, kind, resolveDir } = args;
+  if (path in options.virtual) return { path, namespace: "heddle" };
+  if (path.startsWith(ESM_STUB))
+    return { path: path.slice(ESM_STUB.length), namespace: "external-esm" };
+  if (namespace === "external-esm") return { path, external: true };
+  const directory = namespace === "file" ? directoryOf(importer) : resolveDir;
+  const isRequire = kind === "require-call" || kind === "require-resolve";
+  const resolved = options.resolve(path, directory, isRequire ? "require" : "import");
+  return toResult(options, resolved, kind);
+}
+
+/** A CommonJS module that requires an outside ES module gets it through two stubs. */
+function externals(build: Parameters<Plugin["setup"]>[0]) {
+  build.onLoad({ filter: /.*/, namespace: "external-cjs" }, ({ path }) => {
+    const esm = `require(${JSON.stringify(ESM_STUB + path)})`;
+    return { contents: `module.exports = ${path.startsWith("node:") ? `${esm}.default` : esm};` };
+  });
+  build.onLoad({ filter: /.*/, namespace: "external-esm" }, ({ path }) => {
+    const target = JSON.stringify(path);
+    const isBuiltin = path.startsWith("node:");
+    return {
+      contents: isBuiltin ? `export { default } from ${target};` : `export * from ${target};`,
+    };
+  });
+}
+
+function toResult(options: PluginOptions, resolved: Resolved, kind: EsbuildKind): OnResolveResult {
+  switch (resolved.type) {
+    case "file":
+      return { path: resolved.path, sideEffects: resolved.has_side_effects };
+    case "builtin":
+      return toExternal(toBuiltin(resolved.name), kind);
+    case "provided":
+      return toProvided(options, resolved.specifier, kind);
+    case "missing":
+      options.missing.add(resolved.directory);
+      return {
+        errors: [{ text: `The package in ${resolved.directory.slice(1)} is not there yet` }],
+      };
+    case "error":
+      return { errors: [{ text: resolved.text }] };
+  }
+}
+
+function toBuiltin(name: string): string {
+  return /^(node|cloudflare):/.test(name) ? name : `node:${name}`;
+}
+
+function toProvided(
+  { runtime, used }: PluginOptions,
+  specifier: string,
+  kind: EsbuildKind,
+): OnResolveResult {
+  const file = runtime.entries[specifier];
+  if (file === undefined) {
+    return {
+      errors: [{ text: `Could not resolve "${specifier}": its package.json exports no such path` }],
+    };
+  }
+  used.add(file);
+  return toExternal(`./${RUNTIME_FOLDER}${file}`, kind);
+}
+
+function toExternal(path: string, kind: EsbuildKind): OnResolveResult {
+  if (kind !== "require-call") return { path, external: true };
+  return { path, namespace: "external-cjs" };
+}
+
+function loadVirtual({ virtual }: PluginOptions, path: string): OnLoadResult | null {
+  const module = virtual[path];
+  return module
+    ? { contents: module.text, loader: "js", resolveDir: module.directory || "/" }
+    : null;
+}
+
+function loadFile(disk: Disk, path: string): OnLoadResult {
+  const extension = /\.([^./]+)$/.exec(path)?.[1] ?? "";
+  if (extension === "node")
+    return refuse(
+      `native addon ${path.slice(1)} cannot run on Workers; use a package in plain JavaScript`,
+    );
+  if (extension === "wasm") return refuse(`${path.slice(1)}: WebAssembly files cannot be bundled`);
+  const contents = disk.read(path);
+  if (contents === null)
+    return refuse(`${path.slice(1)} cannot be bundled: it is neither code, JSON nor text`);
+  const loader = LOADERS[extension] ?? (extension === path ? "js" : undefined);
+  if (loader === undefined)
+    return refuse(
+      `${path.slice(1)} cannot be bundled: ".${extension}" is neither code, JSON nor text`,
+    );
+  const isSource = splitPackagePath(path) === null;
+  return { contents, loader: isSource && loader === "js" ? "jsx" : loader };
+}
+
+function refuse(text: string): OnLoadResult {
+  return { errors: [{ text }] };
+}

@@ -1,0 +1,58 @@
+import { isRecord } from "./config.ts";
+import { BuildFailure } from "./failure.ts";
+import { parseJson } from "./json.ts";
+import type { Manifest } from "./lockfile.ts";
+import { ancestors, directoryOf, joinPath } from "./paths.ts";
+import type { Tree } from "./tree.ts";
+
+/** Where the agent's package.json and lockfile are; both may stand above langgraph.json, as in a monorepo. */
+export type Project = {
+  /** Folder of package.json, or of langgraph.json without one. */
+  folder: string;
+  manifest: Manifest | null;
+  lock: { folder: string; text: string } | null;
+  /** A lockfile of another package manager, which is not read. */
+  foreign_lock: string | null;
+};
+
+const FOREIGN = ["yarn.lock", "pnpm-lock.yaml", "bun.lock", "npm-shrinkwrap.json"];
+
+export function readProject(tree: Tree, config_path: string): Project {
+  const home = directoryOf(joinPath("", config_path));
+  const folder = nearest(tree, home, "package.json");
+  const lockFolder = folder === null ? null : nearest(tree, folder, "package-lock.json");
+  const foreign = FOREIGN.find((name) => folder !== null && tree.files.has(joinPath(folder, name)));
+  return {
+    folder: folder ?? home,
+    manifest: folder === null ? null : readManifest(tree, joinPath(folder, "package.json")),
+    lock:
+      lockFolder === null
+        ? null
+        : {
+            folder: lockFolder,
+            text: textOf(tree, joinPath(lockFolder, "package-lock.json")) ?? "",
+          },
+    foreign_lock: foreign ?? null,
+  };
+}
+
+export function textOf(tree: Tree, path: string): string | null {
+  const bytes = tree.files.get(path);
+  return bytes === undefined ? null : new TextDecoder().decode(bytes);
+}
+
+function nearest(tree: Tree, from: string, name: string): string | null {
+  for (const folder of ancestors(from)) if (tree.files.has(joinPath(folder, name))) return folder;
+  return null;
+}
+
+function readManifest(tree: Tree, path: string): Manifest {
+  const parsed = parseJson(textOf(tree, path) ?? "");
+  if (!parsed.ok) {
+    const { line, column, text } = parsed.mistake;
+    throw new BuildFailure("config_invalid", `${path}:${line}:${column}: not JSON: ${text}.`);
+  }
+  if (!isRecord(parsed.value))
+    throw new BuildFailure("config_invalid", `${path}: must be an object.`);
+  return parsed.value as Manifest;
+}

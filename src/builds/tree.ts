@@ -1,0 +1,78 @@
+import { BuildFailure } from "./failure.ts";
+import { SOURCE_LIMITS } from "./limits.ts";
+import { bytesText } from "./text.ts";
+
+/** A revision's source. Paths are relative, with slashes. */
+export type Tree = {
+  /** What a build can read. */
+  files: Map<string, Uint8Array>;
+  /** What is there and cannot be part of a bundle: images, data, native addons. */
+  others: Set<string>;
+  commit: string | null;
+  bytes: number;
+};
+
+export type TreeEntry = { name: string; size: number; type: string; linkname?: string | undefined };
+
+const READABLE = /\.([cm]?[jt]sx?|json|jsonc|txt|md|sql|html|graphql|ya?ml)$/;
+const ENVIRONMENT = /(^|\/)\.env[^/]*$|\.env$/;
+
+export function emptyTree(): Tree {
+  return { files: new Map(), others: new Set(), commit: null, bytes: 0 };
+}
+
+export function isReadable(path: string): boolean {
+  return READABLE.test(path) || ENVIRONMENT.test(path) || path.endsWith("yarn.lock");
+}
+
+/** The path below the archive's one folder; null for that folder itself. */
+export function safePath(name: string): string | null {
+  const segments = name.split("/");
+  const isUnsafe =
+    name.startsWith("/") || /^[a-z]:/i.test(name) || /[\\\0]/.test(name) || segments.includes("..");
+  if (isUnsafe) throw unsafe(`The archive holds "${name}", a path that leaves its folder.`);
+  if (name.length > SOURCE_LIMITS.path_bytes) {
+    throw unsafe(`The archive holds a path of ${name.length} characters.`);
+  }
+  const path = segments
+    .filter((segment) => segment !== "" && segment !== ".")
+    .slice(1)
+    .join("/");
+  return path === "" ? null : path;
+}
+
+/** A link may point anywhere inside the tree; it is left out then, with a warning. */
+export function assertSafeLink(entry: TreeEntry): void {
+  const target = entry.linkname ?? "";
+  const base = entry.type === "symlink" ? entry.name.split("/").slice(1, -1) : [];
+  const depth = `${base.join("/")}/${target}`.split("/").reduce((level, segment) => {
+    if (level < 0 || segment === "" || segment === ".") return level;
+    return segment === ".." ? level - 1 : level + 1;
+  }, 0);
+  if (target.startsWith("/") || depth < 0) {
+    throw unsafe(`The archive holds the link "${entry.name}" to "${target}", outside its folder.`);
+  }
+}
+
+/** Counts one more file, and ends the build when there are too many or they are too large. */
+export function admit(tree: Tree, entry: TreeEntry): void {
+  if (tree.files.size + tree.others.size >= SOURCE_LIMITS.files) {
+    throw tooLarge(`The source has more than ${SOURCE_LIMITS.files} files.`);
+  }
+  if (entry.size > SOURCE_LIMITS.file_bytes) {
+    const limit = bytesText(SOURCE_LIMITS.file_bytes);
+    throw tooLarge(`${entry.name} has ${bytesText(entry.size)}; a file may have ${limit}.`);
+  }
+  tree.bytes += entry.size;
+  if (tree.bytes > SOURCE_LIMITS.total_bytes) {
+    throw tooLarge(`The source has more than ${bytesText(SOURCE_LIMITS.total_bytes)} unpacked.`);
+  }
+}
+
+function unsafe(message: string): BuildFailure {
+  return new BuildFailure("source_unsafe", message);
+}
+
+function tooLarge(message: string): BuildFailure {
+  return new BuildFailure("source_too_large", message);
+}
