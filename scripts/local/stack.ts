@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { migrate } from "./database.ts";
+import { prepareDatabase } from "./database.ts";
 import { type Folder, keep, openFolder, secretsFile, writeWhole } from "./folder.ts";
 import { type GitHost, startGitHost } from "./git-host.ts";
 import { freePort } from "./ports.ts";
@@ -77,7 +77,7 @@ async function raise(
   const [, registry_url, , git, s3] = await Promise.all([
     step(say, "Built what the Worker needs", build()),
     readRegistry(),
-    step(say, "Database is up to date", migrate(folder.path)),
+    step(say, "Database is up to date", prepareDatabase(folder)),
     step(say, "Examples are repositories of the git host", startGit(folder, closers)),
     step(say, "S3 server has a bucket for exports", startBucket(folder, closers)),
   ]);

@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { promisify } from "node:util";
+import { promisify, stripVTControlCharacters } from "node:util";
 
 export type WranglerOptions = {
   /** The stack's folder: state, log and registry of local Workers live in it. */
@@ -82,7 +82,8 @@ function record(child: ChildProcess, { path, onError }: WranglerOptions) {
   let inError = false;
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue;
-    createInterface({ input: stream }).on("line", (line) => {
+    createInterface({ input: stream }).on("line", (coloured) => {
+      const line = stripVTControlCharacters(coloured);
       if (!OWN_REQUEST.test(line)) log.write(`${line}\n`);
       inError = isError(line) || (inError && /^\s+\S/.test(line));
       if (inError) onError(line);
