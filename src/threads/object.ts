@@ -1,3 +1,246 @@
 import { DurableObject } from "cloudflare:workers";
+import type {
+  Answer,
+  GraphCall,
+  HistoryCall,
+  Op,
+  StateCall,
+  UpdateCall,
+} from "../isolate/contract.ts";
+import { type AgentStub, agentOf } from "./agent.ts";
+import { ThreadHost, toGraphCall } from "./attempt.ts";
+import { Followers, toByteStream } from "./followers.ts";
+import type { NewRun, NewThread, RunRecord, RunRefusal, ThreadRecord } from "./records.ts";
+import { eventFilter, resultText } from "./result.ts";
+import { RunLoop } from "./run-loop.ts";
+import { type CancelAction, threadStatusAfter } from "./runs.ts";
+import type { RunQuery, StoredRun } from "./storage/runs.ts";
+import { ThreadStore } from "./storage/store.ts";
+import { Upkeep } from "./upkeep.ts";
 
-export class ThreadObject extends DurableObject<Env> {}
+/** JSON text from the graph, or what is missing to ask it: the thread, its graph, or that it is idle. */
+export type StateAnswer = Answer<string> | { missing: "thread" | "graph" | "idle" };
+
+type Accepted<T> = ({ ok: true; run: RunRecord } & T) | { ok: false; refusal: RunRefusal };
+type StreamChoice = { after: number; modes: string[] | null; cancel_on_disconnect: boolean };
+
+/** One thread: its runs, its state, its stream. Named `{deployment_id}/{thread_id}`. */
+export class ThreadObject extends DurableObject<Env> {
+  readonly #store = new ThreadStore(this.ctx.storage);
+  readonly #loop = new RunLoop(this.env, this.#store, () => this.#changed());
+  readonly #followers = new Followers(this.#store, (run_id) => this.#loop.isOver(run_id));
+  readonly #upkeep = new Upkeep(this.ctx, this.env, this.#store, this.#loop);
+  #awake = false;
+
+  // ── threads ──
+
+  /** Null: the thread is there already. */
+  async createThread(thread: NewThread): Promise<ThreadRecord | null> {
+    if (this.#open()) return null;
+    this.#create(thread);
+    this.#changed();
+    return this.#store.thread.record();
+  }
+
+  async getThread(): Promise<ThreadRecord | null> {
+    return this.#openVisible() ? this.#store.thread.record() : null;
+  }
+
+  async patchThread(metadata: Record<string, unknown>): Promise<ThreadRecord | null> {
+    if (!this.#openVisible()) return null;
+    const { thread } = this.#store;
+    thread.setMetadata({ ...thread.record().metadata, ...metadata });
+    this.#changed();
+    return thread.record();
+  }
+
+  async deleteThread(): Promise<boolean> {
+    if (!this.#open()) return false;
+    const place = this.#store.thread.place();
+    this.#loop.abandon();
+    await this.#upkeep.deleteAll(place);
+    this.#followers.wake();
+    return !(place.temporary && place.ended_at !== null);
+  }
+
+  // ── runs ──
+
+  async createRun(order: NewRun): Promise<Accepted<object>> {
+    return this.#accept(order, () => ({}));
+  }
+
+  async streamRun(
+    order: NewRun,
+    choice: StreamChoice,
+  ): Promise<Accepted<{ stream: ReadableStream }>> {
+    return this.#accept(order, (run) => ({ stream: this.#events(run.run_id, choice) }));
+  }
+
+  async waitRun(
+    order: NewRun,
+    on_leave: "cancel" | "continue",
+  ): Promise<Accepted<{ stream: ReadableStream }>> {
+    return this.#accept(order, (run) => ({
+      stream: this.#result(run.run_id, "wait", on_leave === "cancel"),
+    }));
+  }
+
+  /** Null: no such run. A temporary run can be followed for a while after it is over. */
+  async followRun(run_id: string, choice: StreamChoice): Promise<ReadableStream | null> {
+    return this.#open() && this.#store.runs.get(run_id) ? this.#events(run_id, choice) : null;
+  }
+
+  async joinRun(run_id: string, cancel_on_disconnect: boolean): Promise<ReadableStream | null> {
+    if (!this.#openVisible() || !this.#store.runs.get(run_id)) return null;
+    return this.#result(run_id, "join", cancel_on_disconnect);
+  }
+
+  async getRun(run_id: string): Promise<RunRecord | null> {
+    const run = this.#openVisible() ? this.#store.runs.get(run_id) : null;
+    return run && toRecord(run);
+  }
+
+  /** Null: no such thread. */
+  async listRuns(query: RunQuery): Promise<RunRecord[] | null> {
+    return this.#openVisible() ? this.#store.runs.list(query).map(toRecord) : null;
+  }
+
+  /** False: no such run. A run that is over stays as it is. */
+  async cancelRun(
+    run_id: string,
+    action: CancelAction,
+    { wait, reason }: { wait: boolean; reason: string | null },
+  ): Promise<boolean> {
+    if (!this.#openVisible() || !this.#store.runs.get(run_id)) return false;
+    if (this.#store.runs.inFlight().includes(run_id)) {
+      if (reason) this.#store.runs.setCancelReason(run_id, reason);
+      const settled = this.#loop.cancel(run_id, action);
+      if (wait) await settled;
+    }
+    return true;
+  }
+
+  async deleteRun(run_id: string): Promise<boolean> {
+    if (!this.#openVisible() || !this.#store.runs.get(run_id)) return false;
+    if (this.#store.runs.inFlight().includes(run_id)) {
+      await this.#loop.cancel(run_id, "rollback");
+    }
+    this.#store.transaction(() => this.#store.undo(run_id));
+    this.#changed();
+    return true;
+  }
+
+  // ── state: read and written through the graph, which alone knows its channels ──
+
+  async getState(
+    call: Pick<StateCall, "ns" | "checkpoint_id" | "subgraphs">,
+  ): Promise<StateAnswer> {
+    return this.#ask((agent, graph) =>
+      agent.getState({ ...graph, ...call }, new ThreadHost(this.#store, null)),
+    );
+  }
+
+  async getHistory(
+    call: Pick<HistoryCall, "ns" | "limit" | "before_id" | "metadata">,
+  ): Promise<StateAnswer> {
+    return this.#ask((agent, graph) =>
+      agent.getHistory({ ...graph, ...call }, new ThreadHost(this.#store, null)),
+    );
+  }
+
+  async updateState(
+    call: Pick<UpdateCall, "ns" | "checkpoint_id" | "values" | "as_node">,
+  ): Promise<StateAnswer> {
+    if (this.#openVisible() && this.#store.runs.inFlight().length > 0) return { missing: "idle" };
+    return this.#ask(async (agent, graph) => {
+      const apply = (ops: Op[]) => this.#store.transaction(() => this.#store.apply(null, ops));
+      const host = new ThreadHost(this.#store, apply);
+      const answer = await agent.updateState({ ...graph, ...call }, host);
+      if (!answer.ok) return answer;
+      const { checkpoint, summary } = answer.value;
+      const status = threadStatusAfter({ failed: false, next: summary.next }, false);
+      this.#store.thread.settle(status, summary, null);
+      this.#changed();
+      return { ok: true, value: JSON.stringify({ checkpoint }) };
+    });
+  }
+
+  override async alarm() {
+    if (this.#open()) await this.#upkeep.beat();
+    this.#followers.wake();
+  }
+
+  async #ask(
+    work: (agent: AgentStub, graph: GraphCall) => Promise<Answer<string>>,
+  ): Promise<StateAnswer> {
+    if (!this.#openVisible()) return { missing: "thread" };
+    const graph = toGraphCall(this.#store.thread.record());
+    const { revision } = this.#store.thread.place();
+    if (!graph || !revision) return { missing: "graph" };
+    return work(agentOf(this.env, revision), graph);
+  }
+
+  // ── within ──
+
+  #accept<T>(order: NewRun, withRun: (run: RunRecord) => T): Accepted<T> {
+    if (!this.#openVisible()) {
+      if (!order.create_thread) return { ok: false, refusal: "thread_missing" };
+      this.#create(order.create_thread);
+    }
+    const run = this.#loop.accept(order);
+    if (typeof run === "string") return { ok: false, refusal: run };
+    this.#changed();
+    return { ok: true, run: toRecord(run), ...withRun(run) };
+  }
+
+  #create(thread: NewThread) {
+    this.#store.create();
+    this.#store.thread.insert(thread);
+    this.#awake = true;
+  }
+
+  /** False: there is no such thread. The first call after a restart picks up what was left. */
+  #open(): boolean {
+    if (!this.#store.exists) return false;
+    if (!this.#awake) {
+      this.#awake = true;
+      this.#loop.recover();
+      this.#changed();
+    }
+    return true;
+  }
+
+  #openVisible(): boolean {
+    return this.#open() && this.#store.thread.place().ended_at === null;
+  }
+
+  /** Write, then tell: followers hear of what survives a crash. */
+  #changed() {
+    this.#upkeep.arm();
+    void this.#store.durable().then(() => this.#followers.wake());
+  }
+
+  #events(run_id: string, { after, modes, cancel_on_disconnect }: StreamChoice) {
+    const frames = this.#followers.events(run_id, after, eventFilter(modes));
+    return toByteStream(frames, () => this.#left(run_id, cancel_on_disconnect));
+  }
+
+  #result(run_id: string, kind: "wait" | "join", cancel_on_disconnect: boolean) {
+    const text = this.#followers.result(run_id, () => resultText(this.#store, run_id, kind));
+    return toByteStream(text, () => this.#left(run_id, cancel_on_disconnect));
+  }
+
+  #left(run_id: string, cancels: boolean) {
+    if (cancels && !this.#loop.isOver(run_id)) void this.#loop.cancel(run_id, "interrupt");
+  }
+}
+
+function toRecord({
+  revision: _r,
+  due_at: _d,
+  attempt: _a,
+  first_event_id: _f,
+  ...run
+}: StoredRun) {
+  return run satisfies RunRecord;
+}

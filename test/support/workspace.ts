@@ -15,6 +15,8 @@ type Call = {
   tenant?: string;
   method?: string;
   json?: unknown;
+  /** A raw body, for what no client would send. */
+  body?: string;
   headers?: Record<string, string>;
 };
 
@@ -51,5 +53,6 @@ export function api(path: string, call: Call = {}): Promise<Response> {
     method: call.method ?? (hasBody ? "POST" : "GET"),
     headers,
     ...(hasBody ? { body: JSON.stringify(call.json) } : {}),
+    ...(call.body === undefined ? {} : { body: call.body }),
   });
 }

@@ -1,0 +1,106 @@
+import { RpcTarget } from "cloudflare:workers";
+import type {
+  CheckpointQuery,
+  GraphCall,
+  Host,
+  LoadedCheckpoint,
+  Op,
+  RunCall,
+} from "../isolate/contract.ts";
+import { AppError } from "../shared/errors.ts";
+import type { ThreadRecord } from "./records.ts";
+import type { StoredRun } from "./storage/runs.ts";
+import type { ThreadStore } from "./storage/store.ts";
+
+/** One try at a run. Its number fences: what an older attempt still sends is refused. */
+export class Attempt {
+  readonly run: StoredRun;
+  readonly #cancelled = Promise.withResolvers<boolean>();
+
+  constructor(run: StoredRun) {
+    this.run = run;
+  }
+
+  get cancelled(): Promise<boolean> {
+    return this.#cancelled.promise;
+  }
+
+  cancel() {
+    this.#cancelled.resolve(true);
+  }
+
+  /** Settles what the isolate still waits for, so that nothing hangs on an attempt that is over. */
+  close() {
+    this.#cancelled.resolve(false);
+  }
+}
+
+type Commit = (ops: Op[]) => void;
+
+/** The thread as an isolate sees it during a call. Calls that only read have no commit. */
+export class ThreadHost extends RpcTarget implements Host {
+  readonly #store: ThreadStore;
+  readonly #commit: Commit | null;
+  readonly #cancelled: Promise<boolean>;
+
+  constructor(store: ThreadStore, commit: Commit | null, cancelled = Promise.resolve(false)) {
+    super();
+    this.#store = store;
+    this.#commit = commit;
+    this.#cancelled = cancelled;
+  }
+
+  async commit(ops: Op[]): Promise<void> {
+    if (!this.#commit) throw new AppError("conflict", "This call only reads.");
+    this.#commit(ops);
+  }
+
+  async readCheckpoint(ns: string, checkpoint_id: string | null): Promise<LoadedCheckpoint | null> {
+    return this.#store.checkpoints.read(ns, checkpoint_id);
+  }
+
+  async listCheckpoints(query: CheckpointQuery): Promise<LoadedCheckpoint[]> {
+    return this.#store.checkpoints.list(query);
+  }
+
+  cancelled(): Promise<boolean> {
+    return this.#cancelled;
+  }
+}
+
+export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
+  const { kwargs, run_id, thread_id, graph_id } = run;
+  return {
+    run_id,
+    thread_id,
+    graph_id,
+    resuming: run.attempt > 1 && store.checkpoints.hasAnyOf(run_id),
+    input: kwargs.input,
+    command: kwargs.command,
+    config: withAttempt(kwargs.config, run.attempt),
+    context: kwargs.context,
+    stream_modes: kwargs.stream_mode,
+    stream_subgraphs: kwargs.subgraphs,
+    interrupt_before: kwargs.interrupt_before,
+    interrupt_after: kwargs.interrupt_after,
+    durability: kwargs.durability,
+    head: store.checkpoints.read("", null),
+  };
+}
+
+function withAttempt(config: RunCall["config"], run_attempt: number): RunCall["config"] {
+  // A run that goes on from its own checkpoint must not fork again from the one it was given.
+  const { checkpoint_id, ...configurable } = config.configurable ?? {};
+  const from = run_attempt === 1 && checkpoint_id ? { checkpoint_id } : {};
+  return {
+    ...config,
+    configurable: { ...configurable, ...from },
+    metadata: { ...config.metadata, run_attempt },
+  };
+}
+
+export function toGraphCall(thread: ThreadRecord): GraphCall | null {
+  const { graph_id } = thread.metadata;
+  if (typeof graph_id !== "string") return null;
+  return { graph_id, thread_id: thread.thread_id, config: thread.config, context: null };
+}

@@ -1,0 +1,43 @@
+import type { WireConfig } from "../isolate/contract.ts";
+import type { NewRun, RunKwargs, ThreadRecord } from "./records.ts";
+
+/** A run as it will be: assistant < thread < run, then the keys that only the server sets. */
+export function mergeRun(
+  run: NewRun,
+  thread: Pick<ThreadRecord, "thread_id" | "metadata" | "config">,
+): {
+  metadata: Record<string, unknown>;
+  kwargs: RunKwargs;
+  threadMetadata: Record<string, unknown>;
+} {
+  const { run_id, assistant_id, graph_id } = run;
+  const metadata = { ...thread.metadata, ...run.metadata, graph_id, assistant_id };
+  const config: WireConfig = {
+    ...run.kwargs.config,
+    configurable: {
+      ...sticky(thread.config.configurable),
+      ...run.kwargs.config.configurable,
+      run_id,
+      thread_id: thread.thread_id,
+      graph_id,
+      assistant_id,
+    },
+    metadata: { ...run.kwargs.config.metadata, ...metadata, run_attempt: 1 },
+  };
+  return {
+    metadata,
+    kwargs: { ...run.kwargs, config },
+    threadMetadata: { ...thread.metadata, graph_id, assistant_id },
+  };
+}
+
+// A checkpoint belongs to the run that named it; a later run starts from the head again.
+function sticky(configurable: WireConfig["configurable"]): Record<string, unknown> {
+  const {
+    checkpoint_id: _id,
+    checkpoint_ns: _ns,
+    checkpoint_map: _map,
+    ...kept
+  } = configurable ?? {};
+  return kept;
+}

@@ -1,0 +1,79 @@
+import { v7 } from "uuid";
+import type { WireConfig } from "../isolate/contract.ts";
+import type { NewRun, NewThread, RevisionRef, RunKwargs } from "./records.ts";
+import type { RunCreate } from "./schema.ts";
+
+/** Request headers that graphs may read from `configurable`; keys and tenants stay outside. */
+export function configurableHeaders(headers: Headers): Record<string, string> {
+  const shown = [...headers].filter(
+    ([name]) => name === "user-agent" || (name.startsWith("x-") && !HIDDEN_HEADERS.has(name)),
+  );
+  return Object.fromEntries(shown);
+}
+
+const HIDDEN_HEADERS = new Set(["x-api-key", "x-tenant-id", "x-service-key"]);
+
+type Place = {
+  assistant: { assistant_id: string; graph_id: string };
+  revision: RevisionRef;
+  headers: Record<string, string>;
+  run_id: string;
+  create_thread: NewThread | null;
+  temporary: boolean;
+};
+
+/** A request body as an order to a thread, with every default filled in. */
+export function toNewRun(input: RunCreate, place: Place): NewRun {
+  return {
+    run_id: place.run_id,
+    ...place.assistant,
+    revision: place.revision,
+    metadata: input.metadata ?? {},
+    kwargs: toKwargs(input, place),
+    multitask_strategy: input.multitask_strategy,
+    after_seconds: input.after_seconds ?? 0,
+    create_thread: place.create_thread,
+  };
+}
+
+function toKwargs(input: RunCreate, { headers, temporary }: Place): RunKwargs {
+  const { input: value = null, stream_mode, checkpoint_during } = input;
+  return {
+    input: value,
+    command: input.command ?? null,
+    config: toConfig(input, headers),
+    context: input.context ?? null,
+    stream_mode,
+    subgraphs: input.stream_subgraphs === true,
+    resumable: input.stream_resumable === true,
+    ...toInterrupts(input),
+    durability: input.durability ?? (checkpoint_during === false ? "exit" : "async"),
+    webhook: input.webhook ?? null,
+    feedback_keys: input.feedback_keys ?? null,
+    temporary,
+  };
+}
+
+function toInterrupts({ interrupt_before, interrupt_after }: RunCreate) {
+  return {
+    interrupt_before: interrupt_before ?? null,
+    interrupt_after: interrupt_after ?? null,
+  };
+}
+
+function toConfig(input: RunCreate, headers: Record<string, string>): WireConfig {
+  const { checkpoint_id, checkpoint_ns, checkpoint_map } = input.checkpoint ?? {};
+  const id = input.checkpoint_id ?? checkpoint_id;
+  const configurable = {
+    ...headers,
+    ...input.config?.configurable,
+    ...(id && { checkpoint_id: id }),
+    ...(checkpoint_ns && { checkpoint_ns }),
+    ...(checkpoint_map && { checkpoint_map }),
+  };
+  return { ...input.config, configurable };
+}
+
+export function newRunId(): string {
+  return v7();
+}

@@ -1,0 +1,77 @@
+import type { AgentFailure, StreamMode, WireCommand, WireConfig } from "../isolate/contract.ts";
+import type { MultitaskStrategy, RunStatus, ThreadStatus } from "./runs.ts";
+
+/** Plain records that pass between the service, the ThreadObject and its storage. */
+
+export type RevisionRef = { deployment_id: string; revision_id: string; secrets_version: number };
+
+export type Interrupts = Record<string, unknown[]>;
+
+export type ThreadRecord = {
+  thread_id: string;
+  created_at: string;
+  updated_at: string;
+  state_updated_at: string | null;
+  metadata: Record<string, unknown>;
+  status: ThreadStatus;
+  config: WireConfig;
+  values: unknown;
+  interrupts: Interrupts;
+  error: AgentFailure | null;
+};
+
+/** What a run was asked to do: shown as `kwargs`, and all that an attempt needs. */
+export type RunKwargs = {
+  input: unknown;
+  command: WireCommand | null;
+  config: WireConfig;
+  context: unknown;
+  stream_mode: StreamMode[];
+  subgraphs: boolean;
+  resumable: boolean;
+  interrupt_before: string[] | "*" | null;
+  interrupt_after: string[] | "*" | null;
+  durability: "sync" | "async" | "exit";
+  webhook: string | null;
+  feedback_keys: string[] | null;
+  temporary: boolean;
+};
+
+export type RunRecord = {
+  run_id: string;
+  thread_id: string;
+  assistant_id: string;
+  graph_id: string;
+  status: RunStatus;
+  metadata: Record<string, unknown>;
+  kwargs: RunKwargs;
+  multitask_strategy: MultitaskStrategy;
+  created_at: string;
+  updated_at: string;
+  cancel_reason: string | null;
+  error: AgentFailure | null;
+};
+
+export type NewThread = {
+  thread_id: string;
+  deployment_id: string;
+  workspace_id: string;
+  metadata: Record<string, unknown>;
+  temporary: boolean;
+};
+
+/** A run as the service hands it over: assistant resolved, defaults filled in, not yet merged with the thread. */
+export type NewRun = {
+  run_id: string;
+  assistant_id: string;
+  graph_id: string;
+  revision: RevisionRef;
+  metadata: Record<string, unknown>;
+  kwargs: RunKwargs;
+  multitask_strategy: MultitaskStrategy;
+  after_seconds: number;
+  /** Create the thread with the run when it is not there. */
+  create_thread: NewThread | null;
+};
+
+export type RunRefusal = "thread_missing" | "busy";

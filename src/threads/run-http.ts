@@ -1,0 +1,69 @@
+import type { TypedResponse } from "hono";
+import { configurableHeaders } from "./new-run.ts";
+import type { Follow, RunTarget } from "./run-service.ts";
+
+type RunIds = { thread_id: string; run_id: string };
+
+export function toTarget(
+  { deployment_id, thread_id }: { deployment_id: string; thread_id?: string },
+  request: Request,
+): RunTarget {
+  return {
+    deployment_id,
+    thread_id: thread_id ?? null,
+    headers: configurableHeaders(request.headers),
+  };
+}
+
+/**
+ * `Content-Location` tells the client its run's id; `Location` switches on its own reconnect.
+ * Both are paths below the deployment's URL, and nothing may follow the run's id in the first.
+ */
+export function runHeaders({ thread_id, run_id }: RunIds) {
+  const path = `/threads/${thread_id}/runs/${run_id}`;
+  return { "Content-Location": path, Location: `${path}/stream` };
+}
+
+export function threadlessRunHeaders({ run_id }: Pick<RunIds, "run_id">) {
+  return { "Content-Location": `/runs/${run_id}`, Location: `/runs/${run_id}/stream` };
+}
+
+export function sseResponse(stream: ReadableStream, headers: Record<string, string>) {
+  return new Response(stream, {
+    headers: {
+      "Content-Type": "text/event-stream",
+      "Cache-Control": "no-cache",
+      "X-Accel-Buffering": "no",
+      ...headers,
+    },
+  });
+}
+
+/** The stream holds JSON text; its type is what the route's contract says. */
+export function valuesResponse(stream: ReadableStream, headers: Record<string, string> = {}) {
+  const response = new Response(stream, {
+    headers: { "Content-Type": "application/json", ...headers },
+  });
+  return response as Response & TypedResponse<never, 200, "json">;
+}
+
+export function toFollow(
+  query: { cancel_on_disconnect: boolean; stream_mode?: string | string[] | undefined },
+  headers: { "last-event-id"?: string | undefined },
+): Follow {
+  const modes = toList(query.stream_mode);
+  return {
+    after: Math.max(Number(headers["last-event-id"] ?? 0), 0),
+    modes: modes.length > 0 ? modes : null,
+    cancel_on_disconnect: query.cancel_on_disconnect,
+  };
+}
+
+/** Arrays in a query: newer clients repeat the key, older ones send one JSON text. */
+export function toList(value: string | string[] | undefined): string[] {
+  return [value ?? []].flat().flatMap((text) => {
+    if (!text.startsWith("[")) return [text];
+    const parsed: unknown = JSON.parse(text);
+    return Array.isArray(parsed) ? parsed.map(String) : [text];
+  });
+}

@@ -1,0 +1,216 @@
+import type { AgentFailure, Op, RunOutcome, ThreadSummary } from "../isolate/contract.ts";
+import { AppError } from "../shared/errors.ts";
+import { log } from "../shared/log.ts";
+import { type AgentStub, agentOf } from "./agent.ts";
+import { Attempt, ThreadHost, toGraphCall, toRunCall } from "./attempt.ts";
+import { mergeRun } from "./merge.ts";
+import type { NewRun, RunRefusal } from "./records.ts";
+import { type CancelAction, decideMultitask, MAX_ATTEMPTS, threadStatusAfter } from "./runs.ts";
+import type { StoredRun } from "./storage/runs.ts";
+import type { ThreadStore } from "./storage/store.ts";
+
+// A run that says more than this fills its thread's storage; it ends with an error that says so.
+export const MAX_EVENT_CHARACTERS = 256 * 1024 * 1024;
+
+/** Accepts, starts, ends and cancels the runs of one thread: one at a time, in the order received. */
+export class RunLoop {
+  readonly #env: Env;
+  readonly #store: ThreadStore;
+  readonly #onChange: () => void;
+  #live: Attempt | null = null;
+  #settling: Promise<void> | undefined;
+
+  constructor(env: Env, store: ThreadStore, onChange: () => void) {
+    this.#env = env;
+    this.#store = store;
+    this.#onChange = onChange;
+  }
+
+  get isLive(): boolean {
+    return this.#live !== null || this.#settling !== undefined;
+  }
+
+  /** Over means final in every place: the run, its thread and the state that both tell of. */
+  isOver(run_id: string): boolean {
+    if (!this.#store.exists) return true;
+    if (this.#settling !== undefined) return false;
+    const run = this.#store.runs.get(run_id);
+    return !run || (run.status !== "pending" && run.status !== "running");
+  }
+
+  accept(order: NewRun): StoredRun | RunRefusal {
+    const { runs, thread } = this.#store;
+    const verdict = decideMultitask(runs.inFlight(), order.multitask_strategy);
+    if (!verdict.accept) return "busy";
+    this.#store.transaction(() => {
+      for (const { run_id, action } of verdict.cancel) this.#stop(run_id, action);
+      const { metadata, kwargs, threadMetadata } = mergeRun(order, thread.record());
+      const isFree = runs.inFlight().length === 0;
+      runs.insert(order, metadata, kwargs);
+      if (isFree) thread.take({ metadata: threadMetadata, config: kwargs.config });
+      this.#startNext();
+    });
+    return runs.get(order.run_id) ?? "thread_missing";
+  }
+
+  /** Starts what is due. Called when a delayed run may be due, and after every change. */
+  advance() {
+    this.#store.transaction(() => this.#startNext());
+  }
+
+  /** After a restart: a running run has lost its attempt, a busy thread may have lost its settling. */
+  recover() {
+    const running = this.#store.runs.running();
+    if (running && !this.#live) this.#tryAgain(running, "its process ended");
+    else if (!running && this.#store.thread.record().status === "busy") this.#settleSoon();
+    this.advance();
+  }
+
+  /** Ends a run at once, whatever it is doing, and resolves when its thread is settled. */
+  async cancel(run_id: string, action: CancelAction): Promise<void> {
+    this.#store.transaction(() => {
+      this.#stop(run_id, action);
+      this.#startNext();
+    });
+    this.#settleSoon();
+    this.#onChange();
+    await this.#settling;
+  }
+
+  /** The thread is going away: nothing that its attempt still sends may land. */
+  abandon() {
+    this.#live?.cancel();
+    this.#live = null;
+  }
+
+  #stop(run_id: string, action: CancelAction) {
+    if (this.#live?.run.run_id === run_id) this.abandon();
+    if (action === "rollback") this.#store.undo(run_id);
+    else this.#store.runs.end(run_id, "interrupted");
+  }
+
+  #startNext() {
+    if (this.#live || this.#store.runs.running()) return;
+    const next = this.#store.runs.nextPending();
+    if (!next || next.due_at > Date.now()) return;
+    this.#start(next);
+  }
+
+  #start({ run_id }: StoredRun) {
+    const { runs, events, thread } = this.#store;
+    runs.start(run_id, events.lastId());
+    const run = runs.get(run_id);
+    if (!run) return;
+    this.#say(run, "metadata", { run_id, attempt: run.attempt });
+    thread.begin(run.revision);
+    const attempt = new Attempt(run);
+    this.#live = attempt;
+    // Not before the transaction around this is over: the isolate must find what it was started for.
+    queueMicrotask(() => this.#drive(attempt));
+  }
+
+  #say({ run_id }: StoredRun, event: string, data: unknown) {
+    this.#store.apply(run_id, [{ op: "event", event, data: JSON.stringify(data) }]);
+  }
+
+  async #drive(attempt: Attempt) {
+    const { run } = attempt;
+    try {
+      const host = new ThreadHost(
+        this.#store,
+        (ops) => this.#commit(attempt, ops),
+        attempt.cancelled,
+      );
+      const outcome = await this.#agent(run).run(toRunCall(run, this.#store), host);
+      if (this.#live === attempt) this.#end(run, outcome);
+    } catch (error) {
+      log.warn("attempt_lost", { run_id: run.run_id, attempt: run.attempt, error: String(error) });
+      if (this.#live === attempt) this.#tryAgain(run, messageOf(error));
+    } finally {
+      attempt.close();
+    }
+  }
+
+  #commit(attempt: Attempt, ops: Op[]) {
+    if (this.#live !== attempt) throw new AppError("conflict", "This attempt of the run is over.");
+    const said = this.#store.transaction(() => this.#store.apply(attempt.run.run_id, ops));
+    if (said > MAX_EVENT_CHARACTERS) {
+      attempt.cancel();
+      const message = `The run said more than ${MAX_EVENT_CHARACTERS} characters; stream less of it.`;
+      this.#end(attempt.run, failed("EventLimitError", message));
+    }
+    this.#onChange();
+  }
+
+  #tryAgain(run: StoredRun, reason: string) {
+    this.#live = null;
+    if (run.attempt < MAX_ATTEMPTS) {
+      this.#store.transaction(() => this.#start(run));
+    } else {
+      const message = `The agent's isolate ended ${run.attempt} times without an answer: ${reason}`;
+      this.#end(run, failed("IsolateLostError", message));
+    }
+    this.#onChange();
+  }
+
+  #end(run: StoredRun, { ops, failure, summary }: RunOutcome) {
+    this.#live = null;
+    const { runs, thread } = this.#store;
+    this.#store.transaction(() => {
+      this.#store.apply(run.run_id, ops);
+      if (failure) this.#say(run, "error", { error: failure.error, message: failure.message });
+      runs.end(run.run_id, failure ? "error" : "success", failure);
+      const hasWaiting = runs.inFlight().length > 0;
+      const outcome = { failed: failure !== null, next: summary?.next ?? [] };
+      thread.settle(threadStatusAfter(outcome, hasWaiting), summary, failure);
+      if (run.kwargs.temporary && !hasWaiting) thread.markEnded();
+      this.#startNext();
+    });
+    this.#onChange();
+  }
+
+  // A cancelled run leaves the thread where its last checkpoint is; only the graph can read that.
+  #settleSoon() {
+    if (this.#store.runs.inFlight().length > 0) return;
+    this.#settling ??= this.#settle().finally(() => {
+      this.#settling = undefined;
+      this.#onChange();
+    });
+  }
+
+  async #settle() {
+    const summary = await this.#summarize().catch(() => null);
+    if (!this.#store.exists || this.#store.runs.inFlight().length > 0) return;
+    const { thread } = this.#store;
+    this.#store.transaction(() => {
+      const outcome = { failed: false, next: summary?.next ?? [] };
+      thread.settle(threadStatusAfter(outcome, false), summary, null);
+      if (thread.place().temporary) thread.markEnded();
+    });
+  }
+
+  async #summarize(): Promise<ThreadSummary | null> {
+    const { thread } = this.#store;
+    const call = toGraphCall(thread.record());
+    const { revision } = thread.place();
+    if (!call || !revision) return null;
+    const answer = await agentOf(this.#env, revision).summarize(
+      call,
+      new ThreadHost(this.#store, null),
+    );
+    return answer.ok ? answer.value : null;
+  }
+
+  #agent({ revision }: StoredRun): AgentStub {
+    return agentOf(this.#env, revision);
+  }
+}
+
+function failed(error: string, message: string): RunOutcome {
+  const failure: AgentFailure = { error, message, stack: null };
+  return { ops: [], failure, summary: null };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

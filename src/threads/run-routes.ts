@@ -1,0 +1,204 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { router } from "../shared/http.ts";
+import { body, json } from "../shared/schema.ts";
+import { agentErrors } from "./errors-schema.ts";
+import { runHeaders, sseResponse, toFollow, toList, toTarget, valuesResponse } from "./run-http.ts";
+import {
+  cancelRun,
+  createRun,
+  deleteRun,
+  followRun,
+  getRun,
+  joinRun,
+  listRuns,
+  streamRun,
+  waitRun,
+} from "./run-service.ts";
+import {
+  CancelQuery,
+  FollowHeaders,
+  FollowQuery,
+  JoinQuery,
+  Run,
+  RunCreate,
+  RunPath,
+  RunQuery,
+  ThreadPath,
+} from "./schema.ts";
+
+const RUNS = "/agents/{deployment_id}/threads/{thread_id}/runs";
+const RUN = `${RUNS}/{run_id}` as const;
+const tags = ["Runs"];
+
+export const eventStream = {
+  content: { "text/event-stream": { schema: z.string() } },
+  description: "Server-sent events; each has an id to resume after",
+};
+export const finalValues = {
+  content: { "application/json": { schema: z.unknown() } },
+  description: "The final values, behind newlines that keep the connection alive",
+};
+
+export const runRoutes = router();
+
+runRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: RUNS,
+    operationId: "createRun",
+    tags,
+    summary: "Queue a run on a thread",
+    request: { params: ThreadPath, body: body(RunCreate) },
+    responses: { 200: json(Run, "The run"), ...agentErrors },
+  }),
+  async (c) => {
+    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const run = await createRun(c.var.ctx, target, c.req.valid("json"));
+    return c.json(Run.parse(run), 200, runHeaders(run));
+  },
+);
+
+runRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${RUNS}/stream`,
+    operationId: "streamRun",
+    tags,
+    summary: "Queue a run on a thread and stream its events",
+    request: { params: ThreadPath, body: body(RunCreate) },
+    responses: { 200: eventStream, ...agentErrors },
+  }),
+  async (c) => {
+    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const { run, stream } = await streamRun(c.var.ctx, target, c.req.valid("json"));
+    return sseResponse(stream, runHeaders(run));
+  },
+);
+
+runRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${RUNS}/wait`,
+    operationId: "waitRun",
+    tags,
+    summary: "Queue a run on a thread and wait for its final values",
+    request: { params: ThreadPath, body: body(RunCreate) },
+    responses: { 200: finalValues, ...agentErrors },
+  }),
+  async (c) => {
+    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const { run, stream } = await waitRun(c.var.ctx, target, c.req.valid("json"));
+    return valuesResponse(stream, runHeaders(run));
+  },
+);
+
+runRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: RUNS,
+    operationId: "listRuns",
+    tags,
+    summary: "List the runs of a thread, newest first",
+    request: { params: ThreadPath, query: RunQuery },
+    responses: { 200: json(z.array(Run.partial()), "The runs"), ...agentErrors },
+  }),
+  async (c) => {
+    const { select, ...query } = c.req.valid("query");
+    const runs = await listRuns(c.var.ctx, c.req.valid("param"), query);
+    return c.json(
+      runs.map((run) => pick(Run.parse(run), select)),
+      200,
+    );
+  },
+);
+
+runRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: RUN,
+    operationId: "getRun",
+    tags,
+    summary: "Get a run",
+    request: { params: RunPath },
+    responses: { 200: json(Run, "The run"), ...agentErrors },
+  }),
+  async (c) => c.json(Run.parse(await getRun(c.var.ctx, c.req.valid("param"))), 200),
+);
+
+runRoutes.openapi(
+  createRoute({
+    method: "delete",
+    path: RUN,
+    operationId: "deleteRun",
+    tags,
+    summary: "Delete a run and its checkpoints",
+    request: { params: RunPath },
+    responses: { 204: { description: "Deleted" }, ...agentErrors },
+  }),
+  async (c) => {
+    await deleteRun(c.var.ctx, c.req.valid("param"));
+    return c.body(null, 204);
+  },
+);
+
+runRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${RUN}/cancel`,
+    operationId: "cancelRun",
+    tags,
+    summary: "Cancel a run, keeping its checkpoints (interrupt) or undoing it (rollback)",
+    request: { params: RunPath, query: CancelQuery },
+    responses: {
+      202: { description: "Cancelled; the thread settles" },
+      204: { description: "Cancelled and settled" },
+      ...agentErrors,
+    },
+  }),
+  async (c) => {
+    const { wait, action, reason } = c.req.valid("query");
+    const options = { wait, reason: reason ?? null };
+    await cancelRun(c.var.ctx, c.req.valid("param"), action, options);
+    return c.body(null, wait ? 204 : 202);
+  },
+);
+
+runRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${RUN}/join`,
+    operationId: "joinRun",
+    tags,
+    summary: "Wait for a run and get its final values",
+    request: { params: RunPath, query: JoinQuery },
+    responses: { 200: finalValues, ...agentErrors },
+  }),
+  async (c) => {
+    const { cancel_on_disconnect } = c.req.valid("query");
+    const stream = await joinRun(c.var.ctx, c.req.valid("param"), cancel_on_disconnect);
+    return valuesResponse(stream);
+  },
+);
+
+runRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${RUN}/stream`,
+    operationId: "joinRunStream",
+    tags,
+    summary: "Follow a run's events, from the start or after Last-Event-ID",
+    request: { params: RunPath, query: FollowQuery, headers: FollowHeaders },
+    responses: { 200: eventStream, ...agentErrors },
+  }),
+  async (c) => {
+    const id = c.req.valid("param");
+    const follow = toFollow(c.req.valid("query"), c.req.valid("header"));
+    return sseResponse(await followRun(c.var.ctx, id, follow), runHeaders(id));
+  },
+);
+
+function pick(run: z.infer<typeof Run>, select: string | string[] | undefined) {
+  const fields = toList(select);
+  if (fields.length === 0) return run;
+  return Object.fromEntries(Object.entries(run).filter(([field]) => fields.includes(field)));
+}

@@ -1,0 +1,134 @@
+import type { ActiveRevision } from "../deployments/service.ts";
+import type { Context } from "../shared/context.ts";
+import { AppError } from "../shared/errors.ts";
+import { resolveAssistant } from "./assistants.ts";
+import { newRunId, toNewRun } from "./new-run.ts";
+import type { RunRecord, RunRefusal } from "./records.ts";
+import type { CancelAction, RunStatus } from "./runs.ts";
+import type { RunCreate } from "./schema.ts";
+import { newThread, openAgent, threadNotFound } from "./service.ts";
+import { threadObject } from "./stub.ts";
+
+/** Where a run goes: a thread of its own (threadless) or a given one, and what the request's headers add. */
+export type RunTarget = {
+  deployment_id: string;
+  thread_id: string | null;
+  headers: Record<string, string>;
+};
+
+export type Follow = { after: number; modes: string[] | null; cancel_on_disconnect: boolean };
+
+export async function createRun(ctx: Context, target: RunTarget, input: RunCreate) {
+  const { order, object, thread_id } = await prepare(ctx, target, input);
+  return accepted(await object.createRun(order), thread_id).run;
+}
+
+export async function streamRun(ctx: Context, target: RunTarget, input: RunCreate) {
+  const { order, object, thread_id } = await prepare(ctx, target, input);
+  const cancel_on_disconnect = input.on_disconnect === "cancel";
+  return accepted(
+    await object.streamRun(order, { after: 0, modes: null, cancel_on_disconnect }),
+    thread_id,
+  );
+}
+
+export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate) {
+  const { order, object, thread_id } = await prepare(ctx, target, input);
+  return accepted(await object.waitRun(order, input.on_disconnect ?? "continue"), thread_id);
+}
+
+async function prepare(ctx: Context, target: RunTarget, input: RunCreate) {
+  const agent = await openAgent(ctx, target.deployment_id, "write");
+  const run_id = newRunId();
+  // A threadless run lives on a thread of its own that shares its id, so that its id alone finds it.
+  const thread_id = target.thread_id ?? run_id;
+  const keeps = input.on_completion === "keep" || input.on_completion === "continue";
+  const temporary = target.thread_id === null && !keeps;
+  const creates = target.thread_id === null || input.if_not_exists === "create";
+  const order = toNewRun(input, {
+    assistant: resolveAssistant(agent.graphs, input.assistant_id),
+    revision: revisionOf(agent),
+    headers: target.headers,
+    run_id,
+    create_thread: creates
+      ? { ...newThread(agent, thread_id, input.metadata ?? {}), temporary }
+      : null,
+    temporary,
+  });
+  return { order, object: threadObject(ctx.env, agent.deployment_id, thread_id), thread_id };
+}
+
+function revisionOf({ deployment_id, revision_id, secrets_version }: ActiveRevision) {
+  return { deployment_id, revision_id, secrets_version };
+}
+
+function accepted<T extends { ok: true; run: RunRecord }>(
+  answer: T | { ok: false; refusal: RunRefusal },
+  thread_id: string,
+): T {
+  if (answer.ok) return answer;
+  if (answer.refusal === "busy") {
+    throw new AppError(
+      "conflict",
+      "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.",
+    );
+  }
+  throw threadNotFound(thread_id);
+}
+
+type RunId = { deployment_id: string; thread_id: string; run_id: string };
+
+export async function getRun(ctx: Context, { deployment_id, thread_id, run_id }: RunId) {
+  const { object } = await openThread(ctx, deployment_id, thread_id, "read");
+  return (await object.getRun(run_id)) ?? runNotFound();
+}
+
+export async function listRuns(
+  ctx: Context,
+  { deployment_id, thread_id }: Omit<RunId, "run_id">,
+  query: { status?: RunStatus | undefined; limit: number; offset: number },
+) {
+  const { object } = await openThread(ctx, deployment_id, thread_id, "read");
+  const runs = await object.listRuns(query);
+  if (!runs) throw threadNotFound(thread_id);
+  return runs;
+}
+
+export async function joinRun(ctx: Context, id: RunId, cancel_on_disconnect: boolean) {
+  const { object } = await openThread(ctx, id.deployment_id, id.thread_id, "read");
+  return (await object.joinRun(id.run_id, cancel_on_disconnect)) ?? runNotFound();
+}
+
+export async function followRun(ctx: Context, id: RunId, follow: Follow) {
+  const { object } = await openThread(ctx, id.deployment_id, id.thread_id, "read");
+  return (await object.followRun(id.run_id, follow)) ?? runNotFound();
+}
+
+export async function cancelRun(
+  ctx: Context,
+  { deployment_id, thread_id, run_id }: RunId,
+  action: CancelAction,
+  options: { wait: boolean; reason: string | null },
+) {
+  const { object } = await openThread(ctx, deployment_id, thread_id, "write");
+  if (!(await object.cancelRun(run_id, action, options))) runNotFound();
+}
+
+export async function deleteRun(ctx: Context, { deployment_id, thread_id, run_id }: RunId) {
+  const { object } = await openThread(ctx, deployment_id, thread_id, "write");
+  if (!(await object.deleteRun(run_id))) runNotFound();
+}
+
+async function openThread(
+  ctx: Context,
+  deployment_id: string,
+  thread_id: string,
+  scope: "read" | "write",
+) {
+  const agent = await openAgent(ctx, deployment_id, scope);
+  return { object: threadObject(ctx.env, agent.deployment_id, thread_id) };
+}
+
+function runNotFound(): never {
+  throw new AppError("not_found", "Run not found");
+}

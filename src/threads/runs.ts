@@ -1,0 +1,59 @@
+/** What may happen to runs, decided without I/O. */
+
+export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
+export type MultitaskStrategy = "reject" | "enqueue" | "interrupt" | "rollback";
+export type CancelAction = "interrupt" | "rollback";
+export type ThreadStatus = "idle" | "busy" | "interrupted" | "error";
+
+const NEXT = {
+  pending: ["running", "interrupted"],
+  running: ["success", "error", "timeout", "interrupted"],
+  success: [],
+  error: [],
+  timeout: [],
+  interrupted: [],
+} as const satisfies Record<RunStatus, readonly RunStatus[]>;
+
+export function mayFollow(from: RunStatus, to: RunStatus): boolean {
+  return (NEXT[from] as readonly RunStatus[]).includes(to);
+}
+
+export function isFinal(status: RunStatus): boolean {
+  return NEXT[status].length === 0;
+}
+
+/** A run that may have died with its isolate is tried this often before it ends in error. */
+export const MAX_ATTEMPTS = 3;
+
+export type Verdict =
+  | { accept: false }
+  | { accept: true; cancel: { run_id: string; action: CancelAction }[] };
+
+/** What a new run means for those in flight on its thread. */
+export function decideMultitask(inFlight: string[], strategy: MultitaskStrategy): Verdict {
+  switch (strategy) {
+    case "reject":
+      return inFlight.length > 0 ? { accept: false } : { accept: true, cancel: [] };
+    case "enqueue":
+      return { accept: true, cancel: [] };
+    case "interrupt":
+    case "rollback":
+      return { accept: true, cancel: inFlight.map((run_id) => ({ run_id, action: strategy })) };
+  }
+}
+
+/** The status of a thread once a run is over, given whether others wait. */
+export function threadStatusAfter(
+  outcome: { failed: boolean; next: string[] },
+  hasWaiting: boolean,
+): ThreadStatus {
+  if (hasWaiting) return "busy";
+  if (outcome.failed) return "error";
+  return outcome.next.length > 0 ? "interrupted" : "idle";
+}
+
+/** The earliest of what the thread must wake for, in epoch milliseconds; null: nothing. */
+export function nextWake(times: (number | null)[]): number | null {
+  const due = times.filter((time) => time !== null);
+  return due.length > 0 ? Math.min(...due) : null;
+}

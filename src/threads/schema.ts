@@ -1,0 +1,212 @@
+import { z } from "@hono/zod-openapi";
+import { STREAM_MODES } from "../isolate/contract.ts";
+import { QueryBoolean, Timestamp, Uuid } from "../shared/schema.ts";
+
+const Loose = z.record(z.string(), z.unknown());
+
+export const ThreadStatus = z.enum(["idle", "busy", "interrupted", "error"]);
+export const RunStatus = z.enum([
+  "pending",
+  "running",
+  "success",
+  "error",
+  "timeout",
+  "interrupted",
+]);
+export const MultitaskStrategy = z.enum(["reject", "enqueue", "interrupt", "rollback"]);
+export const StreamMode = z.enum(STREAM_MODES);
+
+export const Interrupt = z.looseObject({ id: z.string().optional(), value: z.unknown() });
+
+export const Thread = z
+  .object({
+    thread_id: Uuid,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    state_updated_at: Timestamp.nullable(),
+    metadata: Loose,
+    status: ThreadStatus,
+    config: Loose,
+    values: z.unknown(),
+    interrupts: z.record(z.string(), z.array(Interrupt)),
+    error: z.object({ error: z.string(), message: z.string() }).nullable(),
+  })
+  .openapi("Thread");
+
+export const Run = z
+  .object({
+    run_id: Uuid,
+    thread_id: Uuid,
+    assistant_id: Uuid,
+    status: RunStatus,
+    metadata: Loose,
+    kwargs: Loose,
+    multitask_strategy: MultitaskStrategy,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    cancel_reason: z.string().nullable(),
+  })
+  .openapi("Run");
+
+export const ThreadState = z
+  .looseObject({
+    values: z.unknown(),
+    next: z.array(z.string()),
+    tasks: z.array(Loose),
+    metadata: Loose.optional(),
+    created_at: Timestamp.nullable(),
+    checkpoint: Loose.nullable(),
+    parent_checkpoint: Loose.nullable(),
+    interrupts: z.array(Interrupt).optional(),
+  })
+  .openapi("ThreadState");
+
+export const ThreadCreate = z
+  .object({
+    thread_id: Uuid.optional(),
+    metadata: Loose.nullish().transform((metadata) => metadata ?? {}),
+    if_exists: z
+      .enum(["raise", "do_nothing"])
+      .nullish()
+      .transform((choice) => choice ?? "raise"),
+  })
+  .openapi("ThreadCreate");
+export type ThreadCreate = z.infer<typeof ThreadCreate>;
+
+export const ThreadPatch = z
+  .object({ metadata: Loose.nullish().transform((metadata) => metadata ?? {}) })
+  .openapi("ThreadPatch");
+
+const NodeNames = z.union([z.literal("*"), z.array(z.string())]);
+const Send = z.object({ node: z.string(), input: z.unknown() });
+const Goto = z.union([z.string(), Send]);
+
+export const Command = z
+  .object({
+    resume: z.unknown().optional(),
+    update: z
+      .union([Loose, z.array(z.tuple([z.string(), z.unknown()]))])
+      .nullish()
+      .transform((update) => update ?? null),
+    goto: z.union([Goto, z.array(Goto)]).nullish(),
+  })
+  .openapi("Command");
+
+export const RunConfig = z
+  .looseObject({
+    tags: z.array(z.string()).optional(),
+    recursion_limit: z.number().int().min(1).optional(),
+    configurable: Loose.optional(),
+    metadata: Loose.optional(),
+  })
+  .openapi("RunConfig");
+
+const MODE_DEFAULT = ["values" as const];
+
+/** Null means absent, as published clients send it; unknown keys are ignored. */
+export const RunCreate = z
+  .object({
+    assistant_id: z.string().min(1),
+    input: z.unknown().optional(),
+    command: Command.nullish(),
+    config: RunConfig.nullish(),
+    context: z.unknown().optional(),
+    metadata: Loose.nullish(),
+    checkpoint_id: z.string().nullish(),
+    checkpoint: z
+      .looseObject({
+        checkpoint_id: z.string().nullish(),
+        checkpoint_ns: z.string().nullish(),
+        checkpoint_map: Loose.nullish(),
+      })
+      .nullish(),
+    interrupt_before: NodeNames.nullish(),
+    interrupt_after: NodeNames.nullish(),
+    stream_mode: z
+      .union([StreamMode, z.array(StreamMode)])
+      .nullish()
+      .transform((modes) => (modes ? [modes].flat() : MODE_DEFAULT))
+      .transform((modes) => (modes.length > 0 ? [...new Set(modes)] : MODE_DEFAULT)),
+    stream_subgraphs: z.boolean().nullish(),
+    stream_resumable: z.boolean().nullish(),
+    multitask_strategy: MultitaskStrategy.nullish().transform((strategy) => strategy ?? "enqueue"),
+    on_disconnect: z.enum(["cancel", "continue"]).nullish(),
+    on_completion: z.enum(["delete", "keep", "complete", "continue"]).nullish(),
+    if_not_exists: z.enum(["reject", "create"]).nullish(),
+    after_seconds: z.number().min(0).nullish(),
+    webhook: z.string().nullish(),
+    feedback_keys: z.array(z.string()).nullish(),
+    durability: z.enum(["sync", "async", "exit"]).nullish(),
+    checkpoint_during: z.boolean().nullish(),
+  })
+  .openapi("RunCreate");
+export type RunCreate = z.infer<typeof RunCreate>;
+
+export const RunQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(1000).default(10),
+  offset: z.coerce.number().int().min(0).default(0),
+  status: RunStatus.optional(),
+  select: z.union([z.string(), z.array(z.string())]).optional(),
+});
+
+export const CancelQuery = z.object({
+  wait: QueryBoolean.default(false),
+  action: z.enum(["interrupt", "rollback"]).default("interrupt"),
+  reason: z.string().max(1000).optional(),
+});
+
+export const JoinQuery = z.object({ cancel_on_disconnect: QueryBoolean.default(false) });
+
+export const FollowQuery = JoinQuery.extend({
+  stream_mode: z.union([z.string(), z.array(z.string())]).optional(),
+});
+
+export const FollowHeaders = z.object({
+  "last-event-id": z
+    .string()
+    .regex(/^-?\d+$/, "must be the id of an event, or -1 for all of them")
+    .optional(),
+});
+
+export const StateQuery = z.object({ subgraphs: QueryBoolean.default(false) });
+
+export const CheckpointBody = z.object({
+  checkpoint: z.looseObject({
+    checkpoint_id: z.string().nullish(),
+    checkpoint_ns: z.string().nullish(),
+  }),
+  subgraphs: z.boolean().nullish(),
+});
+
+export const StateUpdate = z
+  .object({
+    values: z.unknown().optional(),
+    as_node: z.string().nullish(),
+    checkpoint_id: z.string().nullish(),
+    checkpoint: CheckpointBody.shape.checkpoint.nullish(),
+  })
+  .openapi("StateUpdate");
+
+export const StateUpdated = z.object({ checkpoint: Loose }).openapi("StateUpdated");
+
+const Before = z.union([
+  z.string(),
+  z.looseObject({
+    checkpoint_id: z.string().optional(),
+    configurable: z.looseObject({ checkpoint_id: z.string().optional() }).optional(),
+  }),
+]);
+
+export const HistoryQuery = z
+  .object({
+    limit: z.number().int().min(1).max(1000).nullish(),
+    before: Before.nullish(),
+    metadata: Loose.nullish(),
+    checkpoint: CheckpointBody.shape.checkpoint.nullish(),
+  })
+  .openapi("HistoryQuery");
+
+export const AgentPath = z.object({ deployment_id: z.string().min(1) });
+export const ThreadPath = AgentPath.extend({ thread_id: Uuid });
+export const RunPath = ThreadPath.extend({ run_id: Uuid });
+export const ThreadlessRunPath = AgentPath.extend({ run_id: Uuid });

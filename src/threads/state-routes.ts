@@ -1,0 +1,130 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import type { TypedResponse } from "hono";
+import { router } from "../shared/http.ts";
+import { body, json } from "../shared/schema.ts";
+import { agentErrors } from "./errors-schema.ts";
+import {
+  CheckpointBody,
+  HistoryQuery,
+  StateQuery,
+  StateUpdate,
+  StateUpdated,
+  ThreadPath,
+  ThreadState,
+} from "./schema.ts";
+import { type At, getHistory, getState, updateState } from "./state-service.ts";
+
+const THREAD = "/agents/{deployment_id}/threads/{thread_id}";
+const tags = ["Thread state"];
+
+export const stateRoutes = router();
+
+stateRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${THREAD}/state`,
+    operationId: "getThreadState",
+    tags,
+    summary: "Get the latest state of a thread",
+    request: { params: ThreadPath, query: StateQuery },
+    responses: { 200: json(ThreadState, "The state"), ...agentErrors },
+  }),
+  async (c) => {
+    const { subgraphs } = c.req.valid("query");
+    const at = { ns: "", checkpoint_id: null, subgraphs };
+    return asJson(await getState(c.var.ctx, c.req.valid("param"), at));
+  },
+);
+
+stateRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${THREAD}/state/{checkpoint_id}`,
+    operationId: "getThreadStateAt",
+    tags,
+    summary: "Get the state of a thread at a checkpoint",
+    request: { params: ThreadPath.extend({ checkpoint_id: z.string() }), query: StateQuery },
+    responses: { 200: json(ThreadState, "The state"), ...agentErrors },
+  }),
+  async (c) => {
+    const { checkpoint_id, ...id } = c.req.valid("param");
+    const { subgraphs } = c.req.valid("query");
+    return asJson(await getState(c.var.ctx, id, { ns: "", checkpoint_id, subgraphs }));
+  },
+);
+
+stateRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${THREAD}/state/checkpoint`,
+    operationId: "getThreadStateAtCheckpoint",
+    tags,
+    summary: "Get the state of a thread at a checkpoint of any namespace",
+    request: { params: ThreadPath, body: body(CheckpointBody) },
+    responses: { 200: json(ThreadState, "The state"), ...agentErrors },
+  }),
+  async (c) => {
+    const { checkpoint, subgraphs } = c.req.valid("json");
+    const at = { ...toAt(checkpoint, null), subgraphs: subgraphs ?? false };
+    return asJson(await getState(c.var.ctx, c.req.valid("param"), at));
+  },
+);
+
+stateRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${THREAD}/state`,
+    operationId: "updateThreadState",
+    tags,
+    summary: "Update the state of a thread as if a node had written it",
+    request: { params: ThreadPath, body: body(StateUpdate) },
+    responses: { 200: json(StateUpdated, "The new checkpoint"), ...agentErrors },
+  }),
+  async (c) => {
+    const { values, as_node, checkpoint, checkpoint_id } = c.req.valid("json");
+    const update = { ...toAt(checkpoint, checkpoint_id), values, as_node: as_node ?? null };
+    return asJson(await updateState(c.var.ctx, c.req.valid("param"), update));
+  },
+);
+
+stateRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${THREAD}/history`,
+    operationId: "getThreadHistory",
+    tags,
+    summary: "List the states of a thread, newest first",
+    request: { params: ThreadPath, body: body(HistoryQuery) },
+    responses: { 200: json(z.array(ThreadState), "The states"), ...agentErrors },
+  }),
+  async (c) => {
+    const { limit, before, metadata, checkpoint } = c.req.valid("json");
+    const before_id =
+      typeof before === "string"
+        ? before
+        : (before?.checkpoint_id ?? before?.configurable?.checkpoint_id ?? null);
+    const query = {
+      ns: toAt(checkpoint, null).ns,
+      limit: limit ?? 10,
+      before_id,
+      metadata: metadata ?? null,
+    };
+    return asJson(await getHistory(c.var.ctx, c.req.valid("param"), query));
+  },
+);
+
+function toAt(
+  checkpoint: z.infer<typeof CheckpointBody>["checkpoint"] | null | undefined,
+  checkpoint_id: string | null | undefined,
+): At {
+  return {
+    ns: checkpoint?.checkpoint_ns ?? "",
+    checkpoint_id: checkpoint_id ?? checkpoint?.checkpoint_id ?? null,
+  };
+}
+
+// The state is JSON text already: parsing it here would cost a copy and change nothing.
+function asJson(text: string): Response & TypedResponse<never, 200, "json"> {
+  const headers = { "Content-Type": "application/json" };
+  return new Response(text, { headers }) as Response & TypedResponse<never, 200, "json">;
+}

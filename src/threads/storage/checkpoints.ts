@@ -1,0 +1,173 @@
+import type {
+  CheckpointQuery,
+  LoadedCheckpoint,
+  StoredCheckpoint,
+  StoredValue,
+  StoredWrite,
+} from "../../isolate/contract.ts";
+import type { Parts } from "./parts.ts";
+
+type ValueRow = { channel: string; version: number; type: string; data: ArrayBuffer | null };
+type WriteRow = {
+  task_id: string;
+  idx: number;
+  channel: string;
+  type: string;
+  data: ArrayBuffer | null;
+};
+
+/** Checkpoints of all namespaces, with each channel value stored once per version. */
+export class Checkpoints {
+  readonly #sql: SqlStorage;
+  readonly #parts: Parts;
+
+  constructor(sql: SqlStorage, parts: Parts) {
+    this.#sql = sql;
+    this.#parts = parts;
+  }
+
+  put(run_id: string | null, stored: StoredCheckpoint, values: StoredValue[]) {
+    this.#sql.exec(
+      `INSERT INTO checkpoints (ns, checkpoint_id, parent_id, run_id, checkpoint, metadata)
+       VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET checkpoint = excluded.checkpoint, metadata = excluded.metadata`,
+      stored.ns,
+      stored.checkpoint_id,
+      stored.parent_id,
+      run_id,
+      stored.checkpoint,
+      stored.metadata,
+    );
+    for (const { channel, version, type, data } of values) {
+      const name = valueName(stored.ns, channel, version);
+      this.#sql.exec(
+        `INSERT OR IGNORE INTO channel_values (ns, channel, version, run_id, type, data)
+         VALUES (?, ?, ?, ?, ?, ?)`,
+        stored.ns,
+        channel,
+        version,
+        run_id,
+        type,
+        this.#parts.put(name, data),
+      );
+    }
+  }
+
+  // Special writes (errors, interrupts, resumes; negative idx) replace, a task's own never change.
+  putWrites(run_id: string | null, ns: string, checkpoint_id: string, writes: StoredWrite[]) {
+    for (const { task_id, idx, channel, type, data } of writes) {
+      const verb = idx < 0 ? "INSERT OR REPLACE" : "INSERT OR IGNORE";
+      this.#sql.exec(
+        `${verb} INTO writes (ns, checkpoint_id, task_id, idx, run_id, channel, type, data)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        ns,
+        checkpoint_id,
+        task_id,
+        idx,
+        run_id,
+        channel,
+        type,
+        this.#parts.put(writeName(ns, checkpoint_id, task_id, idx), data),
+      );
+    }
+  }
+
+  /** One checkpoint of a namespace, the newest when no id is given. */
+  read(ns: string, checkpoint_id: string | null): LoadedCheckpoint | null {
+    const [loaded] = this.list({ ns, limit: 1, ...(checkpoint_id && { checkpoint_id }) });
+    return loaded ?? null;
+  }
+
+  /** Newest first; ids of checkpoints sort by time. */
+  list({ ns, checkpoint_id, before_id, limit, metadata }: CheckpointQuery): LoadedCheckpoint[] {
+    const rows = this.#sql.exec<StoredCheckpoint>(
+      `SELECT ns, checkpoint_id, parent_id, checkpoint, metadata FROM checkpoints
+       WHERE (?1 IS NULL OR ns = ?1) AND (?2 IS NULL OR checkpoint_id = ?2)
+         AND (?3 IS NULL OR checkpoint_id < ?3)
+       ORDER BY checkpoint_id DESC`,
+      ns ?? null,
+      checkpoint_id ?? null,
+      before_id ?? null,
+    );
+    const found: LoadedCheckpoint[] = [];
+    for (const row of rows) {
+      if (found.length === (limit ?? Number.POSITIVE_INFINITY)) break;
+      if (matches(row.metadata, metadata)) found.push({ ...row, values: [], writes: [] });
+    }
+    return found.map((row) => this.#load(row));
+  }
+
+  #load(row: StoredCheckpoint): LoadedCheckpoint {
+    return { ...row, values: this.#values(row), writes: this.#writes(row) };
+  }
+
+  #values({ ns, checkpoint }: StoredCheckpoint): StoredValue[] {
+    const rows = this.#sql
+      .exec<ValueRow>(
+        `SELECT v.channel, v.version, v.type, v.data
+         FROM json_each(?1, '$.channel_versions') AS wanted
+         JOIN channel_values AS v ON v.ns = ?2 AND v.channel = wanted.key AND v.version = wanted.value`,
+        checkpoint,
+        ns,
+      )
+      .toArray();
+    return rows.map(({ channel, version, type, data }) => {
+      const name = valueName(ns, channel, version);
+      return { channel, version, type, data: this.#parts.bytes(name, data) };
+    });
+  }
+
+  #writes({ ns, checkpoint_id }: StoredCheckpoint): StoredWrite[] {
+    const rows = this.#sql
+      .exec<WriteRow>(
+        `SELECT task_id, idx, channel, type, data FROM writes
+         WHERE ns = ? AND checkpoint_id = ? ORDER BY rowid`,
+        ns,
+        checkpoint_id,
+      )
+      .toArray();
+    return rows.map(({ data, ...row }) => {
+      const name = writeName(ns, checkpoint_id, row.task_id, row.idx);
+      return { ...row, data: this.#parts.bytes(name, data) };
+    });
+  }
+
+  hasAnyOf(run_id: string): boolean {
+    const { found } = this.#sql
+      .exec<{ found: number }>(
+        "SELECT EXISTS(SELECT 1 FROM checkpoints WHERE run_id = ?) AS found",
+        run_id,
+      )
+      .one();
+    return found === 1;
+  }
+
+  /** Undoes a run: its checkpoints, and what it wrote onto the checkpoints of others. */
+  deleteOf(run_id: string) {
+    this.#sql.exec(
+      `DELETE FROM parts WHERE name IN (
+         SELECT 'value ' || ns || ' ' || channel || ' ' || version FROM channel_values
+         WHERE run_id = ?1 AND data IS NULL)`,
+      run_id,
+    );
+    for (const table of ["checkpoints", "channel_values", "writes"]) {
+      this.#sql.exec(`DELETE FROM ${table} WHERE run_id = ?`, run_id);
+    }
+  }
+}
+
+function matches(text: string, wanted: Record<string, unknown> | undefined): boolean {
+  if (!wanted) return true;
+  const metadata: Record<string, unknown> = JSON.parse(text);
+  return Object.entries(wanted).every(
+    ([key, value]) => JSON.stringify(metadata[key]) === JSON.stringify(value),
+  );
+}
+
+function valueName(ns: string, channel: string, version: number): string {
+  return `value ${ns} ${channel} ${version}`;
+}
+
+function writeName(ns: string, checkpoint_id: string, task_id: string, idx: number): string {
+  return `write ${ns} ${checkpoint_id} ${task_id} ${idx}`;
+}

@@ -1,0 +1,103 @@
+/**
+ * The tables of one thread. Append only: the version is the number of steps that ran.
+ * Data that outgrows a row stands in `parts`, under a name its owner knows.
+ */
+const MIGRATIONS = [
+  `CREATE TABLE thread (
+     only INTEGER PRIMARY KEY CHECK (only = 1),
+     thread_id TEXT NOT NULL,
+     deployment_id TEXT NOT NULL,
+     workspace_id TEXT NOT NULL,
+     created_at TEXT NOT NULL,
+     updated_at TEXT NOT NULL,
+     state_updated_at TEXT,
+     status TEXT NOT NULL,
+     metadata TEXT NOT NULL,
+     config TEXT NOT NULL,
+     "values" TEXT,
+     interrupts TEXT NOT NULL,
+     error TEXT,
+     temporary INTEGER NOT NULL,
+     ended_at INTEGER,
+     revision TEXT,
+     directory_seq INTEGER NOT NULL,
+     directory_sent INTEGER NOT NULL
+   );
+   CREATE TABLE runs (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     run_id TEXT NOT NULL UNIQUE,
+     assistant_id TEXT NOT NULL,
+     graph_id TEXT NOT NULL,
+     status TEXT NOT NULL,
+     multitask_strategy TEXT NOT NULL,
+     metadata TEXT NOT NULL,
+     kwargs TEXT,
+     revision TEXT NOT NULL,
+     created_at TEXT NOT NULL,
+     updated_at TEXT NOT NULL,
+     due_at INTEGER NOT NULL,
+     ended_at INTEGER,
+     attempt INTEGER NOT NULL,
+     first_event_id INTEGER NOT NULL,
+     event_bytes INTEGER NOT NULL,
+     error TEXT,
+     cancel_reason TEXT
+   );
+   CREATE TABLE events (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     run_id TEXT NOT NULL,
+     event TEXT NOT NULL,
+     data TEXT
+   );
+   CREATE TABLE checkpoints (
+     ns TEXT NOT NULL,
+     checkpoint_id TEXT NOT NULL,
+     parent_id TEXT,
+     run_id TEXT,
+     checkpoint TEXT NOT NULL,
+     metadata TEXT NOT NULL,
+     PRIMARY KEY (ns, checkpoint_id)
+   );
+   CREATE TABLE channel_values (
+     ns TEXT NOT NULL,
+     channel TEXT NOT NULL,
+     version INTEGER NOT NULL,
+     run_id TEXT,
+     type TEXT NOT NULL,
+     data BLOB,
+     PRIMARY KEY (ns, channel, version)
+   );
+   CREATE TABLE writes (
+     ns TEXT NOT NULL,
+     checkpoint_id TEXT NOT NULL,
+     task_id TEXT NOT NULL,
+     idx INTEGER NOT NULL,
+     run_id TEXT,
+     channel TEXT NOT NULL,
+     type TEXT NOT NULL,
+     data BLOB,
+     PRIMARY KEY (ns, checkpoint_id, task_id, idx)
+   );
+   CREATE TABLE parts (
+     name TEXT NOT NULL,
+     part INTEGER NOT NULL,
+     data BLOB NOT NULL,
+     PRIMARY KEY (name, part)
+   );`,
+];
+
+const VERSION = "schema_version";
+
+/** True once the thread was created: an object that was only asked has no tables and costs nothing. */
+export function isMigrated(storage: DurableObjectStorage): boolean {
+  return (storage.kv.get<number>(VERSION) ?? 0) > 0;
+}
+
+export function migrate(storage: DurableObjectStorage) {
+  const version = storage.kv.get<number>(VERSION) ?? 0;
+  if (version === MIGRATIONS.length) return;
+  storage.transactionSync(() => {
+    for (const step of MIGRATIONS.slice(version)) storage.sql.exec(step);
+    storage.kv.put(VERSION, MIGRATIONS.length);
+  });
+}

@@ -1,0 +1,54 @@
+// A row takes 2 MB; half of that leaves room for the columns beside the data.
+const PART_BYTES = 1024 * 1024;
+
+/** Three bytes are the most that one UTF-16 unit takes in UTF-8. */
+export function outgrowsRow(data: string | Uint8Array): boolean {
+  return (typeof data === "string" ? data.length * 3 : data.byteLength) > PART_BYTES;
+}
+
+/** Keeps data of any size: small data in its owner's row, the rest in `parts` under the owner's name. */
+export class Parts {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** Returns what the owner's column should hold: the data itself, or null when it went to parts. */
+  put<T extends string | Uint8Array>(name: string, data: T): T | null {
+    if (!outgrowsRow(data)) return data;
+    this.delete(name);
+    const whole: Uint8Array = typeof data === "string" ? new TextEncoder().encode(data) : data;
+    for (let part = 0; part * PART_BYTES < whole.byteLength; part++) {
+      const slice = whole.slice(part * PART_BYTES, (part + 1) * PART_BYTES);
+      this.#sql.exec("INSERT INTO parts (name, part, data) VALUES (?, ?, ?)", name, part, slice);
+    }
+    return null;
+  }
+
+  bytes(name: string, column: ArrayBuffer | null): Uint8Array {
+    return column === null ? this.#read(name) : new Uint8Array(column);
+  }
+
+  text(name: string, column: string | null): string {
+    return column ?? new TextDecoder().decode(this.#read(name));
+  }
+
+  delete(name: string) {
+    this.#sql.exec("DELETE FROM parts WHERE name = ?", name);
+  }
+
+  #read(name: string): Uint8Array {
+    const rows = this.#sql
+      .exec<{ data: ArrayBuffer }>("SELECT data FROM parts WHERE name = ? ORDER BY part", name)
+      .toArray();
+    const size = rows.reduce((sum, { data }) => sum + data.byteLength, 0);
+    const whole = new Uint8Array(size);
+    let at = 0;
+    for (const { data } of rows) {
+      whole.set(new Uint8Array(data), at);
+      at += data.byteLength;
+    }
+    return whole;
+  }
+}

@@ -1,0 +1,97 @@
+import { createRoute } from "@hono/zod-openapi";
+import { router } from "../shared/http.ts";
+import { body, json } from "../shared/schema.ts";
+import { agentErrors } from "./errors-schema.ts";
+import {
+  sseResponse,
+  threadlessRunHeaders,
+  toFollow,
+  toTarget,
+  valuesResponse,
+} from "./run-http.ts";
+import { eventStream, finalValues } from "./run-routes.ts";
+import { createRun, followRun, streamRun, waitRun } from "./run-service.ts";
+import {
+  AgentPath,
+  FollowHeaders,
+  FollowQuery,
+  Run,
+  RunCreate,
+  ThreadlessRunPath,
+} from "./schema.ts";
+
+const RUNS = "/agents/{deployment_id}/runs";
+const tags = ["Threadless runs"];
+const request = { params: AgentPath, body: body(RunCreate) };
+
+export const threadlessRoutes = router();
+
+threadlessRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: RUNS,
+    operationId: "createThreadlessRun",
+    tags,
+    summary: "Start a run on a thread of its own",
+    request,
+    responses: { 200: json(Run, "The run"), ...agentErrors },
+  }),
+  async (c) => {
+    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const run = await createRun(c.var.ctx, target, c.req.valid("json"));
+    return c.json(Run.parse(run), 200, threadlessRunHeaders(run));
+  },
+);
+
+threadlessRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${RUNS}/stream`,
+    operationId: "streamThreadlessRun",
+    tags,
+    summary: "Start a run on a thread of its own and stream its events",
+    request,
+    responses: { 200: eventStream, ...agentErrors },
+  }),
+  async (c) => {
+    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const { run, stream } = await streamRun(c.var.ctx, target, c.req.valid("json"));
+    return sseResponse(stream, threadlessRunHeaders(run));
+  },
+);
+
+threadlessRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${RUNS}/wait`,
+    operationId: "waitThreadlessRun",
+    tags,
+    summary: "Start a run on a thread of its own and wait for its final values",
+    request,
+    responses: { 200: finalValues, ...agentErrors },
+  }),
+  async (c) => {
+    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const { run, stream } = await waitRun(c.var.ctx, target, c.req.valid("json"));
+    return valuesResponse(stream, threadlessRunHeaders(run));
+  },
+);
+
+threadlessRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${RUNS}/{run_id}/stream`,
+    operationId: "joinThreadlessRunStream",
+    tags,
+    summary: "Follow a threadless run's events, from the start or after Last-Event-ID",
+    request: { params: ThreadlessRunPath, query: FollowQuery, headers: FollowHeaders },
+    responses: { 200: eventStream, ...agentErrors },
+  }),
+  async (c) => {
+    const { deployment_id, run_id } = c.req.valid("param");
+    const follow = toFollow(c.req.valid("query"), c.req.valid("header"));
+    // A threadless run's thread shares its id.
+    const stream = await followRun(c.var.ctx, { deployment_id, thread_id: run_id, run_id }, follow);
+    return sseResponse(stream, threadlessRunHeaders({ run_id }));
+  },
+);

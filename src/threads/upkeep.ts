@@ -1,0 +1,111 @@
+import { log } from "../shared/log.ts";
+import { forgetThread, recordThread } from "./directory.ts";
+import type { RunLoop } from "./run-loop.ts";
+import { nextWake } from "./runs.ts";
+import type { ThreadStore } from "./storage/store.ts";
+import type { ThreadPlace } from "./storage/thread.ts";
+
+/** A beat while a run is live keeps the object awake and finds a dead attempt within seconds. */
+const BEAT_MS = 15_000;
+/** How long the events of a run that is over can still be read. */
+const EVENTS_KEPT_MS = 24 * 60 * 60 * 1000;
+/** A temporary thread is gone for its callers when its run ends; its readers may still catch up. */
+const LINGER_MS = 2 * 60 * 1000;
+/** Changes of one moment reach the directory as one write. */
+const PUBLISH_DELAY_MS = 100;
+const PUBLISH_RETRY_MS = 10_000;
+
+/** What a thread does by the clock: beat, expire, tell the directory, go away. */
+export class Upkeep {
+  readonly #ctx: DurableObjectState;
+  readonly #env: Env;
+  readonly #store: ThreadStore;
+  readonly #loop: RunLoop;
+  #alarm_at: number | null = null;
+  #publishing = false;
+  #publish_after = 0;
+
+  constructor(ctx: DurableObjectState, env: Env, store: ThreadStore, loop: RunLoop) {
+    this.#ctx = ctx;
+    this.#env = env;
+    this.#store = store;
+    this.#loop = loop;
+  }
+
+  /** Makes sure that an alarm comes in time. A later one than needed is moved, an earlier one re-arms itself. */
+  arm() {
+    if (!this.#store.exists) return;
+    const wake = this.#nextWake();
+    if (wake !== null && (this.#alarm_at === null || wake < this.#alarm_at)) {
+      this.#alarm_at = wake;
+      void this.#ctx.storage.setAlarm(wake);
+    }
+    if (!this.#publishing && Date.now() >= this.#publish_after && this.#hasNews()) {
+      this.#publishing = true;
+      setTimeout(() => this.#publish(), PUBLISH_DELAY_MS);
+    }
+  }
+
+  async beat() {
+    this.#alarm_at = null;
+    this.#loop.advance();
+    const place = this.#store.thread.place();
+    if (place.ended_at !== null && place.ended_at + LINGER_MS <= Date.now()) {
+      return this.deleteAll(place);
+    }
+    this.#expireEvents();
+    await this.#publish();
+    this.arm();
+  }
+
+  async deleteAll(place: ThreadPlace) {
+    await this.#ctx.storage.deleteAll();
+    this.#alarm_at = null;
+    if (!place.temporary) await forgetThread(this.#env, place);
+  }
+
+  #nextWake(): number | null {
+    const { runs, thread } = this.#store;
+    const place = thread.place();
+    const oldest = runs.oldestEnd();
+    // A run that is due and still waits for another starts when that one ends, not by the clock.
+    const pending = runs.nextPending();
+    const now = Date.now();
+    return nextWake([
+      this.#loop.isLive || runs.running() ? now + BEAT_MS : null,
+      pending && pending.due_at > now ? pending.due_at : null,
+      place.ended_at === null ? null : place.ended_at + LINGER_MS,
+      oldest === null ? null : oldest + EVENTS_KEPT_MS,
+      this.#hasNews() ? now + PUBLISH_RETRY_MS : null,
+    ]);
+  }
+
+  #hasNews(): boolean {
+    return this.#store.thread.directoryEntry() !== null;
+  }
+
+  #expireEvents() {
+    const { runs, events } = this.#store;
+    for (const run_id of runs.endedBefore(Date.now() - EVENTS_KEPT_MS)) {
+      this.#store.transaction(() => {
+        events.deleteOf(run_id);
+        runs.forgetEvents(run_id);
+      });
+    }
+  }
+
+  async #publish() {
+    const entry = this.#store.exists ? this.#store.thread.directoryEntry() : null;
+    try {
+      if (entry) await recordThread(this.#env, entry);
+      // A deletion may have passed this write on its way.
+      if (entry && !this.#store.exists) await forgetThread(this.#env, entry);
+      if (entry && this.#store.exists) this.#store.thread.markDirectorySent(entry.seq);
+    } catch (error) {
+      log.error("directory_write_failed", error, { thread_id: entry?.thread_id });
+      this.#publish_after = Date.now() + PUBLISH_RETRY_MS;
+    }
+    this.#publishing = false;
+    this.arm();
+  }
+}

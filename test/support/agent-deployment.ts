@@ -1,0 +1,50 @@
+import { env } from "cloudflare:workers";
+import type { Artifact } from "../../src/builds/contract.ts";
+import { deployments, revisions } from "../../src/deployments/table.ts";
+import { database } from "../../src/shared/context.ts";
+import { newId } from "../../src/shared/ids.ts";
+import { TEST_GRAPHS } from "./test-graphs.ts";
+
+/** A deployment of the test graphs as a finished build leaves it: rows, and an artifact in R2. */
+export async function testDeployment(workspace_id: string) {
+  const [deployment_id, revision_id] = [newId(), newId()];
+  const now = new Date().toISOString();
+  const artifact: Artifact = {
+    compatibility_date: "2026-11-01",
+    main_module: "index.js",
+    modules: { "index.js": env.TEST_AGENT },
+    source_map: null,
+  };
+  const artifact_key = `artifacts/${revision_id}.json`;
+  await env.ARTIFACTS.put(artifact_key, JSON.stringify(artifact));
+  const db = database(env);
+  const name = `test-${deployment_id}`;
+  const shared = { workspace_id, source: "github", created_at: now, updated_at: now } as const;
+  await db.batch([
+    db.insert(deployments).values({
+      ...shared,
+      id: deployment_id,
+      name,
+      slug: name,
+      source_config: {},
+      source_revision_config: {},
+      status: "READY",
+      latest_revision_id: revision_id,
+      active_revision_id: revision_id,
+      secrets_version: 1,
+    }),
+    db.insert(revisions).values({
+      ...shared,
+      id: revision_id,
+      deployment_id,
+      number: 1,
+      source_revision_config: {},
+      status: "DEPLOYED",
+      artifact_key,
+      graphs: TEST_GRAPHS,
+      attempt: 1,
+      sent_at: now,
+    }),
+  ]);
+  return { deployment_id, revision_id, secrets_version: 1 };
+}

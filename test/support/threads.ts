@@ -1,0 +1,97 @@
+import { env } from "cloudflare:workers";
+import { newId } from "../../src/shared/ids.ts";
+import { systemAssistantId } from "../../src/threads/assistants.ts";
+import { toNewRun } from "../../src/threads/new-run.ts";
+import { RunCreate } from "../../src/threads/schema.ts";
+import { type ThreadCalls, threadObject } from "../../src/threads/stub.ts";
+import { testDeployment } from "./agent-deployment.ts";
+
+export const EVERYTHING = { after: 0, modes: null, cancel_on_disconnect: false };
+
+type Body = Record<string, unknown>;
+
+/** A stub is dead once its object crashed; like requests, each call of a test takes its own. */
+function freshStubs(stub: () => ThreadCalls): ThreadCalls {
+  return new Proxy({} as ThreadCalls, {
+    get: (_target, method) => Reflect.get(stub(), method),
+  });
+}
+
+let shared: ReturnType<typeof makeRevision> | undefined;
+
+/** One revision for all threads of a test file: loading its isolate is what takes time. */
+function sharedRevision() {
+  shared ??= makeRevision();
+  return shared;
+}
+
+async function makeRevision() {
+  const workspace_id = newId();
+  return { workspace_id, revision: await testDeployment(workspace_id) };
+}
+
+/** A new thread, spoken to as the service does. */
+export async function testThread() {
+  const { workspace_id, revision } = await sharedRevision();
+  const { deployment_id } = revision;
+  const thread_id = newId();
+  const object = freshStubs(() => threadObject(env, deployment_id, thread_id));
+  const place = { thread_id, deployment_id, workspace_id, metadata: {}, temporary: false };
+  const order = (graph_id: string, body: Body = {}, run_id = newId()) =>
+    toNewRun(RunCreate.parse({ assistant_id: graph_id, ...body }), {
+      assistant: { graph_id, assistant_id: systemAssistantId(graph_id) },
+      revision,
+      headers: {},
+      run_id,
+      create_thread: null,
+      temporary: false,
+    });
+  await object.createThread(place);
+
+  const create = async (graph_id: string, body: Body = {}) => {
+    const answer = await object.createRun(order(graph_id, body));
+    if (!answer.ok) throw new Error(answer.refusal);
+    return answer.run;
+  };
+  const stream = async (graph_id: string, body: Body = {}) => {
+    const answer = await object.streamRun(order(graph_id, body), EVERYTHING);
+    if (!answer.ok) throw new Error(answer.refusal);
+    return readEvents(answer.stream);
+  };
+  const wait = async (graph_id: string, body: Body = {}) => {
+    const answer = await object.waitRun(order(graph_id, body), "continue");
+    if (!answer.ok) throw new Error(answer.refusal);
+    return JSON.parse(await readText(answer.stream));
+  };
+  const join = async (run_id: string) => {
+    const answer = await object.joinRun(run_id, false);
+    if (!answer) throw new Error("Run not found");
+    return JSON.parse(await readText(answer));
+  };
+  const follow = async (run_id: string, after = 0) => {
+    const answer = await object.followRun(run_id, { ...EVERYTHING, after });
+    if (!answer) throw new Error("Run not found");
+    return readEvents(answer);
+  };
+  return { object, thread_id, place, order, create, stream, wait, join, follow };
+}
+
+export async function readText(stream: ReadableStream): Promise<string> {
+  return new Response(stream).text();
+}
+
+export type SentEvent = { id: number; event: string; data: unknown };
+
+export async function readEvents(stream: ReadableStream): Promise<SentEvent[]> {
+  const frames = (await readText(stream)).split("\n\n").filter((frame) => frame.includes("data: "));
+  return frames.map((frame) => {
+    const lines = frame.split("\n");
+    const field = (name: string) =>
+      lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? "";
+    return { id: Number(field("id")), event: field("event"), data: JSON.parse(field("data")) };
+  });
+}
+
+export function namesOf(events: SentEvent[]): string[] {
+  return events.map(({ event }) => event);
+}
