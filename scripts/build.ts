@@ -1,6 +1,7 @@
 // Builds what the local stack, the tests and `wrangler deploy` need beside the sources; nothing of dist is committed.
 import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
+import { buildBundler } from "./build/bundler.ts";
 import { buildIsolate } from "./build/isolate.ts";
 import { buildRuntime } from "./build/runtime.ts";
 import { runStep } from "./build/stamp.ts";
@@ -10,6 +11,13 @@ await runStep({
   inputs: ["scripts/build/runtime.ts", "package-lock.json"],
   outputs: ["dist/runtime/runtime.txt"],
   run: () => buildRuntime("dist/runtime"),
+});
+
+await runStep({
+  name: "bundler",
+  inputs: ["scripts/build/bundler.ts", "package-lock.json"],
+  outputs: ["dist/bundler/browser.js"],
+  run: () => buildBundler("dist/bundler"),
 });
 
 await runStep({
@@ -26,7 +34,7 @@ await runStep({
     "src/builder.ts",
     "src/builds/**/*.ts",
     "src/shared/**/*.ts",
-    "dist/{runtime,isolate}/*.txt",
+    "dist/{runtime,isolate,bundler}/*",
     "wrangler.builder.toml",
     "package-lock.json",
   ],

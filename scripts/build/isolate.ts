@@ -11,6 +11,8 @@ export async function buildIsolate(outdir: string) {
     platform: "neutral",
     target: "es2024",
     external: ["heddle:*", "cloudflare:*", "node:*", "@langchain/*", "zod", "zod/*"],
+    minifyWhitespace: true,
+    minifySyntax: true,
     legalComments: "none",
     logLevel: "error",
   });
