@@ -19,12 +19,13 @@ export async function fetchByGit(
     ...(token === null ? {} : { Authorization: basicAuthorization(token) }),
   };
   await git.init({ fs, gitdir, bare: true });
+  await git.addRemote({ fs, gitdir, remote: "origin", url: cloneUrl(repository) });
   const fetched = await git
     .fetch({
       fs,
       gitdir,
       http: { request: (request) => httpRequest(policy, request) },
-      url: cloneUrl(repository),
+      remote: "origin",
       ref,
       headers,
       depth: 1,

@@ -85,7 +85,7 @@ function externals(build: Parameters<Plugin["setup"]>[0]) {
 function toResult(options: PluginOptions, resolved: Resolved, kind: EsbuildKind): OnResolveResult {
   switch (resolved.type) {
     case "file":
-      return { path: resolved.path, sideEffects: resolved.has_side_effects };
+      return toSource(options.disk, resolved.path, resolved.has_side_effects);
     case "builtin":
       return toExternal(toBuiltin(resolved.name), kind);
     case "provided":
@@ -131,25 +131,30 @@ function loadVirtual({ virtual }: PluginOptions, path: string): OnLoadResult | n
     : null;
 }
 
-function loadFile(disk: Disk, path: string): OnLoadResult {
-  const extension = /\.([^./]+)$/.exec(path)?.[1] ?? "";
-  if (extension === "node")
-    return refuse(
-      `native addon ${path.slice(1)} cannot run on Workers; use a package in plain JavaScript`,
-    );
-  if (extension === "wasm") return refuse(`${path.slice(1)}: WebAssembly files cannot be bundled`);
-  const contents = disk.read(path);
-  if (contents === null)
-    return refuse(`${path.slice(1)} cannot be bundled: it is neither code, JSON nor text`);
-  const loader = LOADERS[extension] ?? (extension === path ? "js" : undefined);
-  if (loader === undefined)
-    return refuse(
-      `${path.slice(1)} cannot be bundled: ".${extension}" is neither code, JSON nor text`,
-    );
-  const isSource = splitPackagePath(path) === null;
-  return { contents, loader: isSource && loader === "js" ? "jsx" : loader };
+/** What cannot be bundled is refused where it is imported: esbuild then names the line. */
+function toSource(disk: Disk, path: string, sideEffects: boolean): OnResolveResult {
+  const refused = refusalOf(disk, path);
+  return refused === null ? { path, sideEffects } : { errors: [{ text: refused }] };
 }
 
-function refuse(text: string): OnLoadResult {
-  return { errors: [{ text }] };
+function refusalOf(disk: Disk, path: string): string | null {
+  const name = path.slice(1);
+  const extension = extensionOf(path);
+  if (extension === "node") {
+    return `The native addon ${name} cannot run on Workers; use a package in plain JavaScript`;
+  }
+  if (extension === "wasm") return `${name}: WebAssembly files cannot be bundled`;
+  const isKnown = extension in LOADERS || (extension === "" && disk.read(path) !== null);
+  return isKnown ? null : `${name} cannot be bundled: it is neither code, JSON nor text`;
+}
+
+function extensionOf(path: string): string {
+  return /\.([^./]+)$/.exec(path)?.[1] ?? "";
+}
+
+function loadFile(disk: Disk, path: string): OnLoadResult {
+  const loader = LOADERS[extensionOf(path)] ?? "js";
+  const isSource = splitPackagePath(path) === null;
+  const contents = disk.read(path) ?? "";
+  return { contents, loader: isSource && loader === "js" ? "jsx" : loader };
 }

@@ -29,7 +29,7 @@ const BARE = /^((?:@[^/]+\/)?[^/]+)(?:\/(.*))?$/;
 export function createResolver(options: ResolverOptions): Resolver {
   return (specifier, directory, kind) => {
     if (specifier.startsWith("/") || /^\.\.?(\/|$)/.test(specifier)) {
-      return resolvePath(options, joinPath(directory, specifier), specifier);
+      return resolvePath(options, joinPath(`${directory}/`, specifier), specifier);
     }
     if (specifier.startsWith("#")) return resolveOwn(options, specifier, directory, kind);
     if (/^(node|cloudflare):/.test(specifier) || options.isBuiltin(specifier)) {
@@ -72,7 +72,8 @@ function resolveOwn(
     const manifest = options.disk.manifest(at);
     if (manifest === null) continue;
     const target = resolveImports(manifest.imports, specifier, kind);
-    if (target?.startsWith("./")) return resolvePath(options, joinPath(at, target), specifier);
+    if (target?.startsWith("./"))
+      return resolvePath(options, joinPath(`${at}/`, target), specifier);
     if (target != null) return createResolver(options)(target, at, kind);
     break;
   }
@@ -124,7 +125,7 @@ function resolveIn(options: ResolverOptions, directory: string, wanted: Wanted):
     const text = `Could not resolve "${specifier}": its package.json exports no "${subpath}"`;
     return { type: "error", text };
   }
-  return resolvePath(options, joinPath(directory, target), specifier);
+  return resolvePath(options, joinPath(`${directory}/`, target), specifier);
 }
 
 function findFile(disk: Disk, path: string): string | null {
@@ -146,7 +147,7 @@ function findInFolder(disk: Disk, directory: string): string | null {
   const manifest = disk.manifest(directory);
   for (const main of [manifest?.module, manifest?.main]) {
     if (typeof main !== "string") continue;
-    const path = joinPath(directory, main);
+    const path = joinPath(`${directory}/`, main);
     const found = findScript(disk, path) ?? findScript(disk, `${path}/index`);
     if (found !== null) return found;
   }
