@@ -1,0 +1,425 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { packTar } from "modern-tar";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type GitHost, startGitHost } from "../../scripts/local/git-host.ts";
+import { commitFolder } from "../../scripts/local/repositories.ts";
+import type { BuildOrder, BuildOutcome, BuildSource } from "../../src/builds/contract.ts";
+import { type BuilderHarness, type Built, startBuilder } from "./support/builder.ts";
+
+type Files = Record<string, string>;
+
+const run = promisify(execFile);
+const TOKEN = "read-token";
+
+let folder: string;
+let registry_url: string;
+let host: GitHost;
+let plainHost: GitHost;
+let builder: BuilderHarness;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "heddle-builds-"));
+  registry_url = (await run("npm", ["config", "get", "registry"])).stdout.trim();
+  host = await startGitHost({ root: join(folder, "repositories"), tokens: [TOKEN] });
+  plainHost = await startGitHost({ root: join(folder, "repositories"), archives: false });
+  builder = await startBuilder();
+});
+
+afterAll(async () => {
+  await builder.close();
+  await Promise.all([host.close(), plainHost.close()]);
+  await rm(folder, { recursive: true, force: true });
+});
+
+const FUNCTION_AGENT = "export async function* agent(input) { yield { heard: input }; }\n";
+
+/** A repository with these files; answers its name. */
+async function repository(files: Files, owner = "acme"): Promise<string> {
+  const name = `${owner}/r${crypto.randomUUID().slice(0, 8)}`;
+  const work = join(folder, "work", name);
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(work, path)), { recursive: true });
+    await writeFile(join(work, path), content);
+  }
+  await mkdir(join(folder, "repositories", owner), { recursive: true });
+  await commitFolder(work, join(folder, "repositories", `${name}.git`));
+  return name;
+}
+
+function config(graphs: unknown): string {
+  return JSON.stringify({ graphs });
+}
+
+function agentFiles(files: Files = {}): Files {
+  return {
+    "langgraph.json": config({ agent: "./agent.js:agent" }),
+    "agent.js": FUNCTION_AGENT,
+    ...files,
+  };
+}
+
+type GitOptions = { ref?: string; token?: string; at?: GitHost; order?: Partial<BuildOrder> };
+
+function buildRepository(name: string, { ref = "main", token, at = host, order }: GitOptions = {}) {
+  const repo_url = `${at.url}/${name}`;
+  return build({ kind: "git", repo_url, repo_ref: ref, token: token ?? null }, order);
+}
+
+function build(source: BuildSource, order: Partial<BuildOrder> = {}): Promise<Built> {
+  return builder.build({
+    revision_id: crypto.randomUUID(),
+    source,
+    config_path: "langgraph.json",
+    registry_url,
+    allow_private: true,
+    ...order,
+  });
+}
+
+async function buildFiles(files: Files, order: Partial<BuildOrder> = {}): Promise<Built> {
+  return buildRepository(await repository(files), { order });
+}
+
+async function buildTarball(entries: Parameters<typeof packTar>[0]): Promise<Built> {
+  const object_key = `uploads/${crypto.randomUUID()}.tar.gz`;
+  await builder.store(object_key, gzipSync(await packTar(entries)));
+  return build({ kind: "tarball", object_key });
+}
+
+function deployed({ outcome }: Built): Extract<BuildOutcome, { ok: true }> {
+  if (!outcome.ok) throw new Error(`${outcome.reason}: ${outcome.message}`);
+  return outcome;
+}
+
+function failed({ outcome }: Built): Extract<BuildOutcome, { ok: false }> {
+  if (outcome.ok) throw new Error("The build did not fail.");
+  return outcome;
+}
+
+function textOf({ lines }: Built): string {
+  return lines.map(({ level, message }) => `${level} ${message}`).join("\n");
+}
+
+/** The chat example, with changes to its package.json and lockfile. */
+async function chatRepository(change: (lock: Lock, manifest: Manifest) => void): Promise<string> {
+  const name = `acme/chat${crypto.randomUUID().slice(0, 8)}`;
+  const work = join(folder, "work", name);
+  await cp("examples/chat", work, {
+    recursive: true,
+    filter: (path) => !path.includes("node_modules"),
+  });
+  const read = async (file: string) => JSON.parse(await readFile(join(work, file), "utf8"));
+  const [lock, manifest] = [await read("package-lock.json"), await read("package.json")];
+  change(lock, manifest);
+  await writeFile(join(work, "package-lock.json"), JSON.stringify(lock));
+  await writeFile(join(work, "package.json"), JSON.stringify(manifest));
+  await mkdir(join(folder, "repositories/acme"), { recursive: true });
+  await commitFolder(work, join(folder, "repositories", `${name}.git`));
+  return name;
+}
+
+type Lock = {
+  packages: Record<string, { version: string; integrity?: string; dependencies?: Files }>;
+};
+type Manifest = { dependencies: Files };
+
+const ZOD = {
+  version: "4.6.6",
+  integrity:
+    "sha512-4UmzQUF5fxvfcYHlbjBmejU+w+hbDnWFx4aS8kBx7nPBHcO2SqPbpAG8snbdg+Xse4pRefR98hgjFgIMCI/UhA==",
+};
+
+test("a LangGraph agent of the prebuilt versions is built without fetching a package", async () => {
+  const built = await buildRepository(await chatRepository(() => undefined));
+  const outcome = deployed(built);
+  expect(outcome.repo_commit_sha).toMatch(/^[0-9a-f]{40}$/);
+  expect(outcome.config.graphs).toMatchObject({ chat: { path: "src/agent.ts" } });
+  expect(textOf(built)).toContain("LangGraph 1.4.18 is prebuilt");
+  expect(textOf(built)).not.toContain("Installed");
+  expect(await builder.describe(outcome.artifact_key)).toMatchObject({
+    ok: true,
+    value: [{ graph_id: "chat", kind: "graph", nodes: expect.arrayContaining(["model", "tools"]) }],
+  });
+});
+
+test("other versions are installed and bundled, and come from the cache the next time", async () => {
+  const name = await chatRepository((lock, manifest) => {
+    Object.assign(lock.packages["node_modules/zod"] ?? {}, ZOD);
+    Object.assign(lock.packages[""]?.dependencies ?? {}, { zod: ZOD.version });
+    manifest.dependencies.zod = ZOD.version;
+  });
+  const first = await buildRepository(name);
+  expect(textOf(first)).toContain("zod 4.6.6 (prebuilt: 4.6.7)");
+  expect(await builder.describe(deployed(first).artifact_key)).toMatchObject({ ok: true });
+  const second = await buildRepository(name);
+  expect(textOf(second)).toMatch(/Installed \d+ packages \(\d+ from the cache;/);
+  expect(second.outcome.ok).toBe(true);
+  expect(Math.max(first.took_ms, second.took_ms)).toBeLessThan(15_000);
+});
+
+test("without a lockfile versions are chosen from package.json", async () => {
+  const built = await buildFiles(
+    agentFiles({
+      "package.json": JSON.stringify({ dependencies: { ms: "^2.1.0" } }),
+      "agent.js":
+        'import ms from "ms";\nexport async function agent() { return { day: ms("1d") }; }\n',
+    }),
+  );
+  deployed(built);
+  expect(textOf(built)).toMatch(/No package-lock.json: chose 1 package from package.json/);
+  expect(textOf(built)).toMatch(/Chosen: ms@2\.\d/);
+});
+
+test("a plain generator needs no package.json", async () => {
+  const agent = `import { shout } from "./shout.js";\n${FUNCTION_AGENT}export { shout };`;
+  const shout = "export const shout = (text) => text.toUpperCase();\n";
+  const files = agentFiles({ "agent.js": agent, "shout.js": shout });
+  const outcome = deployed(await buildFiles(files));
+  expect(await builder.describe(outcome.artifact_key)).toMatchObject({
+    ok: true,
+    value: [{ graph_id: "agent", kind: "function" }],
+  });
+});
+
+test("TypeScript, tsconfig paths, JSX, JSON and CommonJS with a builtin are bundled", async () => {
+  const built = await buildFiles({
+    "langgraph.json": config({
+      agent: { path: "./src/agent.tsx:agent", description: "All kinds" },
+    }),
+    "tsconfig.json": `{
+      // comments are fine
+      "compilerOptions": { "paths": { "@/*": ["./src/*"] }, "jsx": "react", "jsxFactory": "h", },
+    }`,
+    "src/agent.tsx": `import { h } from "@/h";
+      import data from "./data.json";
+      import { Emitter } from "./legacy.cjs";
+      const enum Kind { A = 1 }
+      export async function agent() { new Emitter(); return { element: <b>{data.name}</b>, kind: Kind.A }; }`,
+    "src/h.ts": "export const h = (name: string, _: unknown, child: string) => name + child;",
+    "src/data.json": '{"name": "x"}',
+    "src/legacy.cjs":
+      'const { EventEmitter } = require("events");\nexports.Emitter = EventEmitter;',
+  });
+  const outcome = deployed(built);
+  expect(await builder.describe(outcome.artifact_key)).toMatchObject({ ok: true });
+});
+
+test("a Python graph is refused with what works", async () => {
+  const built = await buildFiles({
+    "langgraph.json": config({ a: "./agent.py:graph" }),
+    "agent.py": "",
+  });
+  expect(failed(built)).toEqual({
+    ok: false,
+    reason: "unsupported_language",
+    message:
+      'Heddle runs JavaScript and TypeScript graphs (.js, .mjs, .ts, .tsx ...); graph "a" is Python (agent.py).',
+  });
+  expect(textOf(built)).toContain("ERROR Heddle runs JavaScript");
+});
+
+test("a config that is not JSON is refused with line and column", async () => {
+  const { reason, message } = failed(
+    await buildFiles({ "langgraph.json": '{\n  "graphs": {\n  },,\n}' }),
+  );
+  expect(reason).toBe("config_invalid");
+  expect(message).toBe('langgraph.json:3:5: not JSON: expected a key in double quotes, found ",".');
+});
+
+test("a config elsewhere is pointed at", async () => {
+  const { reason, message } = failed(await buildFiles({ "apps/a/langgraph.json": "{}" }));
+  expect(reason).toBe("config_not_found");
+  expect(message).toContain("apps/a/langgraph.json");
+});
+
+test("a graph path that does not exist is refused with what is there", async () => {
+  const files = agentFiles({ "langgraph.json": config({ agent: "./src/agnet.ts:graph" }) });
+  const { reason, message } = failed(await buildFiles(files));
+  expect(reason).toBe("graph_not_found");
+  expect(message).toBe(
+    'langgraph.json: graph "agent" is in src/agnet.ts, which does not exist. There is agent.js.',
+  );
+});
+
+test("a package that is not installed is named with file and line", async () => {
+  const agent = `import missing from "left-pad";\n${FUNCTION_AGENT}export { missing };`;
+  const built = await buildFiles(agentFiles({ "agent.js": agent }));
+  const { reason, message } = failed(built);
+  expect(reason).toBe("dependency_unresolved");
+  expect(message).toMatch(
+    /^agent\.js:1:\d+: Could not resolve "left-pad": the package "left-pad" is not installed/,
+  );
+  expect(textOf(built)).toContain(`ERROR ${message}`);
+});
+
+test("a syntax error is named with file, line and column", async () => {
+  const { reason, message } = failed(
+    await buildFiles(agentFiles({ "agent.js": "export const agent = ;\n" })),
+  );
+  expect(reason).toBe("bundle_failed");
+  expect(message).toBe('agent.js:1:22: Unexpected ";"');
+});
+
+test("a missing file and a missing export are named with file and line", async () => {
+  const files = agentFiles({
+    "agent.js": 'import "./nothing.js";\nimport { b } from "./b.js";\nexport const agent = b;\n',
+    "b.js": "export const a = 1;\n",
+  });
+  const built = await buildFiles(files);
+  expect(failed(built).reason).toBe("bundle_failed");
+  expect(textOf(built)).toContain(
+    'agent.js:1:8: Could not resolve "./nothing.js": there is no such file',
+  );
+});
+
+test("a native addon is refused with file and line", async () => {
+  const files = agentFiles({
+    "agent.js": `import addon from "./addon.node";\n${FUNCTION_AGENT}export { addon };`,
+    "addon.node": "\u007fELF",
+  });
+  const { message } = failed(await buildFiles(files));
+  expect(message).toMatch(/^agent\.js:1:\d+: The native addon addon.node cannot run on Workers/);
+});
+
+test("a tarball that leaves its folder is refused", async () => {
+  const built = await buildTarball([
+    { header: { name: "agent/../../evil.js", size: 1 }, body: "1" },
+  ]);
+  expect(failed(built)).toMatchObject({
+    reason: "source_unsafe",
+    message: 'The archive holds "agent/../../evil.js", a path that leaves its folder.',
+  });
+});
+
+test("a link out of the tree is refused, one inside is left out with a warning", async () => {
+  const link = (linkname: string) => ({
+    header: { name: "agent/link.js", size: 0, type: "symlink" as const, linkname },
+  });
+  const files = Object.entries(agentFiles()).map(([name, body]) => ({
+    header: { name: `agent/${name}`, size: body.length },
+    body,
+  }));
+  expect(failed(await buildTarball([link("../../etc/passwd"), ...files])).reason).toBe(
+    "source_unsafe",
+  );
+  const built = await buildTarball([link("agent.js"), ...files]);
+  deployed(built);
+  expect(textOf(built)).toContain(
+    "WARNING Left out links, which a bundle does not follow: link.js",
+  );
+});
+
+test("a source with too many files is refused", async () => {
+  const entries = Array.from({ length: 20_001 }, (_, index) => ({
+    header: { name: `agent/f${index}.png`, size: 0 },
+  }));
+  expect(failed(await buildTarball(entries))).toMatchObject({
+    reason: "source_too_large",
+    message: "The source has more than 20000 files.",
+  });
+});
+
+test("a repository that is not there, and one that needs a token", async () => {
+  const missing = failed(await buildRepository("acme/nothing"));
+  expect(missing.reason).toBe("source_not_found");
+  expect(missing.message).toContain("There is no repository acme/nothing on");
+  const name = await repository(agentFiles(), "private");
+  expect(failed(await buildRepository(name)).message).toContain("integration_id");
+  deployed(await buildRepository(name, { token: TOKEN }));
+  const rejected = failed(await buildRepository(name, { token: "stale" }));
+  expect(rejected.reason).toBe("source_unauthorized");
+  expect(failed(await buildRepository("private/nothing", { token: TOKEN })).reason).toBe(
+    "source_not_found",
+  );
+});
+
+test("a ref may be a branch, a tag, HEAD, a full or a short commit; another is not found", async () => {
+  const name = await repository(agentFiles());
+  const git = (...args: string[]) =>
+    run("git", ["--git-dir", join(folder, "repositories", `${name}.git`), ...args]);
+  await git("tag", "v1");
+  const commit = (await git("rev-parse", "main")).stdout.trim();
+  for (const ref of [
+    "main",
+    "refs/heads/main",
+    "v1",
+    "refs/tags/v1",
+    "",
+    commit,
+    commit.slice(0, 8),
+  ]) {
+    expect(deployed(await buildRepository(name, { ref })).repo_commit_sha).toBe(commit);
+  }
+  const { reason, message } = failed(await buildRepository(name, { ref: "gone" }));
+  expect({ reason, message }).toEqual({
+    reason: "ref_not_found",
+    message: `${name} has no branch, tag or commit "gone".`,
+  });
+});
+
+test("a host that only speaks git is cloned", async () => {
+  const name = await repository(agentFiles());
+  const built = await buildRepository(name, { at: plainHost });
+  expect(deployed(built).repo_commit_sha).toMatch(/^[0-9a-f]{40}$/);
+  const gone = failed(await buildRepository(name, { at: plainHost, ref: "gone" }));
+  expect(gone.reason).toBe("ref_not_found");
+});
+
+test("a host that answers 503 or cuts an archive off is asked again", async () => {
+  const name = await repository(agentFiles());
+  host.fail({ match: `/repos/${name}/`, times: 1, status: 503 });
+  deployed(await buildRepository(name));
+  host.fail({ match: `/codeload/${name}/`, times: 1, truncate: 100 });
+  deployed(await buildRepository(name));
+});
+
+test("an archive that is always cut off ends the build", async () => {
+  const name = await repository(agentFiles());
+  host.fail({ match: `/codeload/${name}/`, times: 99, truncate: 100 });
+  const { reason, message } = failed(await buildRepository(name));
+  expect(reason).toBe("source_unavailable");
+  expect(message).toContain(`The archive of ${name} is cut off`);
+});
+
+test("plain http and private addresses are refused unless the installation allows them", async () => {
+  const name = await repository(agentFiles());
+  const { reason, message } = failed(
+    await buildRepository(name, { order: { allow_private: false } }),
+  );
+  expect(reason).toBe("source_unsafe");
+  expect(message).toContain("only https:// addresses may be fetched");
+});
+
+test("a package whose bytes are not those of the lockfile is refused", async () => {
+  const integrity = `sha512-${Buffer.alloc(64, 1).toString("base64")}`;
+  const files = agentFiles({
+    "package.json": JSON.stringify({ dependencies: { ms: "2.1.3" } }),
+    "package-lock.json": JSON.stringify({
+      lockfileVersion: 3,
+      packages: {
+        "": { dependencies: { ms: "2.1.3" } },
+        "node_modules/ms": { version: "2.1.3", integrity },
+      },
+    }),
+  });
+  const { reason, message } = failed(await buildFiles(files));
+  expect(reason).toBe("dependency_integrity");
+  expect(message).toContain("ms@2.1.3");
+});
+
+test("a lockfile that package.json has left behind is refused", async () => {
+  const files = agentFiles({
+    "package.json": JSON.stringify({ dependencies: { ms: "2.1.3" } }),
+    "package-lock.json": JSON.stringify({ lockfileVersion: 3, packages: { "": {} } }),
+  });
+  const { reason, message } = failed(await buildFiles(files));
+  expect(reason).toBe("dependency_unresolved");
+  expect(message).toContain(
+    "package.json asks for ms 2.1.3, which package-lock.json does not have",
+  );
+});
