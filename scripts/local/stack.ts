@@ -106,7 +106,13 @@ async function step<T>(say: Say, label: string, work: Promise<T>): Promise<T> {
 }
 
 async function build(): Promise<void> {
-  await run(process.execPath, [join(ROOT, "scripts/build.ts")], { cwd: ROOT });
+  const env = {
+    ...process.env,
+    PATH: `${join(ROOT, "node_modules/.bin")}:${process.env.PATH}`,
+    WRANGLER_HIDE_BANNER: "true",
+    WRANGLER_SEND_ERROR_REPORTS: "false",
+  };
+  await run(process.execPath, [join(ROOT, "scripts/build.ts")], { cwd: ROOT, env });
 }
 
 /** npm's own setting, so that a machine with a mirror needs no other. */

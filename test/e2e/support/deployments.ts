@@ -74,7 +74,7 @@ export async function awaitRevision(id: string, revision_id: string): Promise<Re
   const { body } = await until(
     "The end of the build",
     () => request<Revision>("GET", `/v2/deployments/${id}/revisions/${revision_id}`),
-    ({ body }) => /DEPLOYED|FAILED|SKIPPED|INTERRUPTED/.test(body.status),
+    ({ body }) => /DEPLOYED|FAILED|SKIPPED/.test(body.status),
     60_000,
   );
   return body;

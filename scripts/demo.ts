@@ -1,0 +1,148 @@
+// `npm run demo`: the main job on real parts, told step by step. Exit 0 only if every step was right.
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Client } from "@langchain/langgraph-sdk";
+import {
+  approveRefund,
+  askOnce,
+  enqueueTwo,
+  readCustomEvents,
+  streamTokens,
+  streamWithoutThread,
+} from "./demo/agent.ts";
+import { awaitDeployed, awaitGone, type ControlPlane, connect } from "./demo/control-plane.ts";
+import { pushBranch } from "./demo/repository.ts";
+import { endLine, expect, type Note, tell, toldSteps } from "./demo/story.ts";
+import { type Stack, startStack } from "./local/stack.ts";
+import { formatDuration, paint } from "./local/terminal.ts";
+
+const dir = join(process.env.HEDDLE_DIR ?? ".heddle", "demo");
+const started = performance.now();
+let stack: Stack | undefined;
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.once(signal, async () => {
+    await stack?.stop();
+    process.exit(130);
+  });
+}
+
+console.log(`${paint("bold", "Heddle")}: an agent goes from a git repository to answers`);
+try {
+  await tellAll();
+  const time = formatDuration(performance.now() - started);
+  console.log(`\n${paint("green", `All ${toldSteps()} steps were right`)}, in ${time}.`);
+  console.log(
+    paint("dim", "`npm start` leaves a stack up for you; the README says what to try.\n"),
+  );
+} catch (error) {
+  endLine();
+  console.error(`\n${paint("red", "✗ The demo failed")}: ${describe(error)}`);
+  console.error(paint("dim", `The Worker's log is in ${join(dir, "wrangler.log")}\n`));
+  process.exitCode = 1;
+} finally {
+  await stack?.stop();
+}
+
+async function tellAll(): Promise<void> {
+  const info = await tell("A local stack of its own starts", raiseStack);
+  const control = connect(info);
+  const agentOf = (id: string) =>
+    new Client({ apiUrl: `${info.base_url}/agents/${id}`, apiKey: info.api_key });
+  const url = (name: string) => `${info.git.url}/examples/${name}.git`;
+
+  const chat = await tell("POST /v2/deployments deploys examples/chat from git", (note) =>
+    deploy(control, "chat", url("chat"), note),
+  );
+  const client = agentOf(chat.id);
+  await tell("Two runs are sent at once to one thread; the second waits", (note) =>
+    enqueueTwo(client, note),
+  );
+  await tell("An answer streams token by token", (note) => streamTokens(client, note));
+  await tell("A refund waits for a person, then goes on", (note) => approveRefund(client, note));
+  await tell("A run needs no thread", (note) => streamWithoutThread(client, note));
+  await tell("A push and a PATCH put a new revision in its place", (note) =>
+    replace(control, chat, url("chat"), client, note),
+  );
+  const echo = await tell(
+    "A plain async generator is an agent too: examples/echo",
+    async (note) => {
+      const deployed = await deploy(control, "echo", url("echo"), note);
+      await talkToEcho(agentOf(deployed.id), note);
+      return deployed;
+    },
+  );
+  await tell("DELETE ends both", async (note) => {
+    for (const { id, name } of [chat, echo]) {
+      await control.remove(id);
+      await awaitGone(control, id);
+      note(name, "204, then 404");
+    }
+  });
+}
+
+async function raiseStack(note: Note) {
+  await rm(dir, { recursive: true, force: true });
+  stack = await startStack({ dir, quiet: true });
+  note("API", stack.info.base_url);
+  note("git host", `${stack.info.git.url}, with each folder of examples/ as a repository`);
+  return stack.info;
+}
+
+async function deploy(control: ControlPlane, name: string, repo_url: string, note: Note) {
+  const created = await control.create(name, repo_url);
+  note("201", `deployment ${created.id}`);
+  const read = await control.get(created.id);
+  expect(
+    read.name === name && read.latest_revision_id === created.latest_revision_id,
+    `GET should answer what POST did, and answers ${JSON.stringify(read)}`,
+  );
+  await follow(control, created.id, created.latest_revision_id, note);
+  return created;
+}
+
+async function follow(control: ControlPlane, id: string, revision_id: string, note: Note) {
+  const { revision, seen } = await awaitDeployed(control, id, revision_id);
+  note("states", seen.map(({ status, at_ms }) => `${status} ${formatDuration(at_ms)}`).join("\n"));
+  const { repo_ref, repo_commit_sha } = revision.source_revision_config;
+  expect(/^[0-9a-f]{40}$/.test(repo_commit_sha ?? ""), "The revision should record its commit.");
+  note("commit", `${repo_commit_sha?.slice(0, 12)} of ${repo_ref}`);
+  const { logs } = await control.readBuildLog(id, revision_id);
+  expect(logs.length > 0, "A build should leave a log.");
+  note("build log", logs.map(({ message }) => message).join("\n"));
+}
+
+async function replace(
+  control: ControlPlane,
+  { id, latest_revision_id }: { id: string; latest_revision_id: string },
+  url: string,
+  client: Client,
+  note: Note,
+) {
+  const change = { file: "src/local-model.ts", from: "Done: ", to: "Here you are: " };
+  const commit = await pushBranch(url, { branch: "friendly", ...change });
+  note("git push", `${commit.slice(0, 12)} to the branch "friendly"`);
+  const patched = await control.patch(id, { repo_ref: "friendly" });
+  expect(patched.latest_revision_id !== latest_revision_id, "The PATCH should make a revision.");
+  await follow(control, id, patched.latest_revision_id, note);
+  const answer = await askOnce(client, "chat", "What is 6 * 7?");
+  note("answer", answer);
+  expect(answer === "Here you are: 42", `The new revision should answer, and "${answer}" came.`);
+}
+
+async function talkToEcho(client: Client, note: Note) {
+  const answer = await askOnce(client, "echo", "to be or not");
+  note("answer", answer);
+  expect(answer === "You said: to be or not", `The echo should answer, and "${answer}" came.`);
+  const heard = await readCustomEvents(client, "to be");
+  note("custom", JSON.stringify(heard));
+  expect(
+    JSON.stringify(heard) === JSON.stringify([{ heard: "to" }, { heard: "be" }]),
+    "Each word should be a custom event.",
+  );
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message} (${describe(error.cause)})`;
+}

@@ -1,0 +1,63 @@
+// How the demo tells what it does: numbered steps, what was seen in each, and how long it took.
+import { formatDuration, paint } from "../local/terminal.ts";
+
+export type Note = {
+  (label: string, value: string): void;
+  /** Text as it streams in; the next note starts a new line. */
+  token(text: string): void;
+};
+
+const WIDTH = 66;
+const LABEL_WIDTH = 14;
+const INDENT = "     ";
+
+let steps = 0;
+let column = 0;
+
+export async function tell<T>(title: string, act: (note: Note) => Promise<T>): Promise<T> {
+  steps += 1;
+  const number = String(steps).padStart(2);
+  console.log(`\n${paint("cyan", number)}   ${paint("bold", title)}`);
+  const started = performance.now();
+  const result = await act(createNote());
+  endLine();
+  const time = formatDuration(performance.now() - started).padStart(8);
+  console.log(`${INDENT}${paint("green", "✓ right".padEnd(WIDTH))}${paint("dim", time)}`);
+  return result;
+}
+
+export function toldSteps(): number {
+  return steps;
+}
+
+/** Fails the demo with a sentence that says what was expected. */
+export function expect(isRight: boolean, sentence: string): asserts isRight {
+  if (!isRight) throw new Error(sentence);
+}
+
+export function endLine(): void {
+  if (column > 0) process.stdout.write("\n");
+  column = 0;
+}
+
+function createNote(): Note {
+  const note = (label: string, value: string) => {
+    endLine();
+    const [first = "", ...rest] = value.split("\n");
+    console.log(`${INDENT}${paint("dim", label.padEnd(LABEL_WIDTH))}${first}`);
+    for (const line of rest) console.log(INDENT + " ".repeat(LABEL_WIDTH) + line);
+  };
+  return Object.assign(note, { token: writeToken });
+}
+
+/** Wraps at the width of the story, however the pieces of the text fall. */
+function writeToken(text: string): void {
+  const margin = INDENT + " ".repeat(LABEL_WIDTH);
+  if (column > 0 && column + text.length > WIDTH + INDENT.length) endLine();
+  if (column === 0) {
+    process.stdout.write(margin);
+    column = margin.length;
+  }
+  process.stdout.write(paint("italic", text));
+  column += text.length;
+}
