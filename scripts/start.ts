@@ -1,4 +1,5 @@
 // `npm start`: the whole service on this machine, until Ctrl-C.
+import { commandsToTry } from "./local/commands.ts";
 import { isFree } from "./local/ports.ts";
 import { startStack } from "./local/stack.ts";
 import { paint } from "./local/terminal.ts";
@@ -41,7 +42,11 @@ function introduce() {
   line("S3", `${s3.endpoint}/${s3.bucket}`);
   line("Reference", `${base_url}/docs`);
   line("Written to", `${dir}/local.json`);
-  console.log(`\nCtrl-C ends it; the data stays in ${dir}.`);
+  const [deploy = "", watch = "", ask = ""] = commandsToTry(stack.info);
+  console.log(`\n${paint("bold", "Deploy an agent")}\n\n${deploy}`);
+  console.log(`\n${paint("bold", "See it become DEPLOYED")}\n\n${watch}`);
+  console.log(`\n${paint("bold", "Ask it something")}\n\n${ask}`);
+  console.log(`\n${paint("dim", `Ctrl-C ends the stack; its data stays in ${dir}.`)}`);
 }
 
 async function end() {
