@@ -17,6 +17,8 @@ export type Kept = {
 
 export type Folder = { path: string; kept: Kept; release(): Promise<void> };
 
+const writes = new WeakMap<Folder, Promise<void>>();
+
 export async function openFolder(dir: string): Promise<Folder> {
   const path = resolve(dir);
   await mkdir(path, { recursive: true });
@@ -35,9 +37,14 @@ export async function openFolder(dir: string): Promise<Folder> {
   return { path, kept, release };
 }
 
+/** One after the other: the parts of a stack start at once, and each keeps something. */
 export function keep(folder: Folder, changes: Partial<Kept>): Promise<void> {
   Object.assign(folder.kept, changes);
-  return writeWhole(join(folder.path, "kept.json"), JSON.stringify(folder.kept, null, 2));
+  const write = () =>
+    writeWhole(join(folder.path, "kept.json"), JSON.stringify(folder.kept, null, 2));
+  const written = (writes.get(folder) ?? Promise.resolve()).then(write);
+  writes.set(folder, written);
+  return written;
 }
 
 /** Path of the file with the Worker's secrets; a command line can be read by everyone. */

@@ -40,13 +40,17 @@ export function startWrangler(options: WranglerOptions): Wrangler {
   };
 }
 
-/** A wrangler command against the stack's own database, while no Worker runs on it. */
-export async function runWrangler(path: string, args: string[]): Promise<string> {
-  const { stdout } = await run(
-    process.execPath,
-    [CLI, ...args, "--local", "--persist-to", join(path, "state")],
-    { cwd: ROOT, env: environment(path), maxBuffer: 1 << 24 },
-  );
+/** A wrangler command against the stack's own database. */
+export function runWrangler(path: string, args: string[]): Promise<string> {
+  return execWrangler(path, [...args, "--local", "--persist-to", join(path, "state")]);
+}
+
+export async function execWrangler(path: string, args: string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, [CLI, ...args], {
+    cwd: ROOT,
+    env: environment(path),
+    maxBuffer: 1 << 24,
+  });
   return stdout;
 }
 

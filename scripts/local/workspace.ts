@@ -1,0 +1,41 @@
+import { type NewWorkspace, workspaceQuery, workspaceStatements } from "../workspace-sql.ts";
+import { type Folder, keep } from "./folder.ts";
+import { runWrangler } from "./wrangler.ts";
+
+export type MadeWorkspace = { organization_id: string; tenant_id: string; api_key: string };
+
+/** Runs wrangler with these arguments and gives what it prints. */
+type Wrangler = (args: string[]) => Promise<string>;
+
+const FIRST: NewWorkspace = { org: "local", plan: "enterprise", name: "local", role: "admin" };
+
+export async function createWorkspace(
+  input: NewWorkspace,
+  wrangler: Wrangler,
+): Promise<MadeWorkspace> {
+  const { sql, api_key } = workspaceStatements(input);
+  const command = `${sql}\n${workspaceQuery(input)}`;
+  const out = await wrangler(["d1", "execute", "DB", "--json", "--command", command]);
+  return { ...readBack(out), api_key };
+}
+
+/** The key is told once and stored as a hash, so it is kept beside the database. */
+export async function createFirstWorkspace(folder: Folder): Promise<void> {
+  if (folder.kept.api_key !== null && folder.kept.tenant_id !== null) return;
+  const made = await createWorkspace(FIRST, (args) => runWrangler(folder.path, args));
+  await keep(folder, { tenant_id: made.tenant_id, api_key: made.api_key });
+}
+
+/** Wrangler prints a list with one result for each statement; the last is the query's. */
+function readBack(out: string): Omit<MadeWorkspace, "api_key"> {
+  const results = JSON.parse(out.slice(out.indexOf("[\n"))) as {
+    results: Record<string, unknown>[];
+  }[];
+  const { organization_id, tenant_id } = results.at(-1)?.results[0] ?? {};
+  if (typeof organization_id !== "string" || typeof tenant_id !== "string") {
+    throw new Error(
+      `The workspace is not in the database after it was made; wrangler said: ${out}`,
+    );
+  }
+  return { organization_id, tenant_id };
+}
