@@ -5,6 +5,14 @@ import { buildBundler } from "./build/bundler.ts";
 import { buildIsolate } from "./build/isolate.ts";
 import { buildRuntime } from "./build/runtime.ts";
 import { runStep } from "./build/stamp.ts";
+import { buildViewer } from "./build/viewer.ts";
+
+await runStep({
+  name: "viewer",
+  inputs: ["scripts/build/viewer.ts", "package-lock.json"],
+  outputs: ["dist/docs/viewer.js.bin", "dist/docs/viewer.css.bin"],
+  run: () => buildViewer("dist/docs"),
+});
 
 await runStep({
   name: "runtime",
@@ -44,7 +52,8 @@ await runStep({
 
 function buildBuilder() {
   rmSync("dist/builder", { recursive: true, force: true });
-  const args = ["deploy", "--dry-run", "-c", "wrangler.builder.toml", "--outdir", "dist/builder"];
+  const args = ["deploy", "--dry-run", "-c", "wrangler.builder.toml", "--env="];
+  args.push("--outdir", "dist/builder");
   execFileSync("wrangler", args, {
     stdio: ["ignore", "ignore", "inherit"],
     env: { ...process.env, WRANGLER_SEND_METRICS: "false" },

@@ -1,29 +1,55 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
+import { createMiddleware } from "hono/factory";
+import { addDocs } from "./docs.ts";
+import { addDocument, addSystemRoutes } from "./openapi.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { AppError } from "./shared/errors.ts";
-import { onError, router } from "./shared/http.ts";
+import { onError, onNotFound, router } from "./shared/http.ts";
+import { toRoutePath } from "./shared/paths.ts";
 import { threadRoutes } from "./threads/routes.ts";
 import { runRoutes } from "./threads/run-routes.ts";
 import { stateRoutes } from "./threads/state-routes.ts";
 import { threadlessRoutes } from "./threads/threadless-routes.ts";
 import { authenticate } from "./workspaces/auth.ts";
 
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
+
+const EXPOSED_HEADERS = [
+  "Content-Location",
+  "Location",
+  "X-Pagination-Total",
+  "X-Pagination-Next",
+  "X-Request-Id",
+];
+
 export function createApp(): OpenAPIHono<AppEnv> {
-  const app = router();
+  const app = router({ getPath: toRoutePath });
   app.onError(onError);
-  app.notFound((c) => onError(new AppError("not_found", "404 Not Found"), c));
-  app.use(
-    cors({
-      origin: "*",
-      exposeHeaders: ["Content-Location", "Location", "X-Pagination-Total", "X-Pagination-Next"],
-    }),
-  );
-  app.get("/ok", (c) => c.json({ ok: true }));
+  app.notFound(onNotFound);
+  app.use(identify);
+  app.use(cors({ origin: "*", exposeHeaders: EXPOSED_HEADERS }));
+  app.use(bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseBody }));
+  addSystemRoutes(app);
   app.use("/agents/*", authenticate);
   app.route("/", threadRoutes);
   app.route("/", stateRoutes);
   app.route("/", runRoutes);
   app.route("/", threadlessRoutes);
+  addDocument(app);
+  addDocs(app);
   return app;
+}
+
+/** Set on the response before there is one, so that it is on those made anew by a handler too. */
+const identify = createMiddleware<AppEnv>(async (c, next) => {
+  const request_id = crypto.randomUUID();
+  c.set("request_id", request_id);
+  c.res.headers.set("X-Request-Id", request_id);
+  await next();
+});
+
+function refuseBody(): never {
+  throw new AppError("too_large", `The body is larger than the ${MAX_BODY_BYTES} bytes allowed.`);
 }

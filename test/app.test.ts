@@ -1,8 +1,138 @@
 import { exports } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { version } from "../package.json";
+import { api, workspace } from "./support/workspace.ts";
 
-test("/ok answers without a key", async () => {
-  const response = await exports.default.fetch("https://heddle.test/ok");
-  expect(response.status).toBe(200);
-  expect(await response.json()).toEqual({ ok: true });
+type Document = {
+  openapi: string;
+  info: { title: string; version: string };
+  servers: { url: string }[];
+  components: { securitySchemes: Record<string, unknown> };
+  paths: Record<string, Record<string, { operationId?: string; tags?: string[] }>>;
+};
+
+test("/ok and /info answer without a key", async () => {
+  const ok = await api("/ok");
+  expect([ok.status, await ok.json()]).toEqual([200, { ok: true }]);
+  const info = await api("/info");
+  expect(info.status).toBe(200);
+  expect(await info.json()).toMatchObject({ version, flags: { assistants: true, crons: false } });
+});
+
+test("the control plane's prefix leads to the same routes", async () => {
+  expect(await (await api("/api-host/ok")).json()).toEqual({ ok: true });
+  expect((await api("/api-hostile/ok")).status).toBe(404);
+});
+
+describe("every answer", () => {
+  test.each(["/ok", "/docs", "/openapi.json", "/docs/viewer.css", "/nothing", "/agents/x/nothing"])(
+    "has a request id and allows all origins: %s",
+    async (path) => {
+      const { headers, body } = await api(path, { headers: { Origin: "https://page.test" } });
+      await body?.cancel();
+      expect(headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
+      expect(headers.get("Access-Control-Allow-Origin")).toBe("*");
+      const exposed = headers.get("Access-Control-Expose-Headers");
+      for (const name of [
+        "Content-Location",
+        "Location",
+        "X-Pagination-Total",
+        "X-Pagination-Next",
+      ]) {
+        expect(exposed).toContain(name);
+      }
+    },
+  );
+
+  test("has its own request id", async () => {
+    const [a, b] = [await api("/ok"), await api("/ok")];
+    expect(a.headers.get("X-Request-Id")).not.toBe(b.headers.get("X-Request-Id"));
+  });
+});
+
+test("a preflight needs no key and allows the client's headers", async () => {
+  const response = await api("/v2/deployments", {
+    method: "OPTIONS",
+    headers: {
+      Origin: "https://page.test",
+      "Access-Control-Request-Method": "PATCH",
+      "Access-Control-Request-Headers": "x-api-key, content-type",
+    },
+  });
+  expect(response.status).toBe(204);
+  expect(response.headers.get("Access-Control-Allow-Methods")).toContain("PATCH");
+  expect(response.headers.get("Access-Control-Allow-Headers")).toContain("x-api-key");
+});
+
+describe("an unknown route", () => {
+  test("is a detail in the control plane", async () => {
+    const response = await api("/v2/nothing", { json: {} });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({
+      detail: "POST /v2/nothing is no operation of this API; /openapi.json lists them.",
+    });
+  });
+
+  test("is plain text in the agent server", async () => {
+    const { viewer } = await workspace();
+    const response = await api("/agents/x/nothing", { key: viewer });
+    expect([response.status, await response.text()]).toEqual([404, "404 Not Found"]);
+  });
+});
+
+describe("a body over 10 MB", () => {
+  const bytes = new Uint8Array(10 * 1024 * 1024 + 1);
+  const post = (body: BodyInit) =>
+    exports.default.fetch("https://heddle.test/v2/nothing", { method: "POST", body });
+
+  test.each([
+    ["of declared length", () => post(bytes)],
+    ["in chunks", () => post(new Blob([bytes]).stream())],
+  ])("is refused with the limit: %s", async (_, send) => {
+    const response = await send();
+    expect(response.status).toBe(413);
+    expect(await response.json()).toEqual({
+      detail: "The body is larger than the 10485760 bytes allowed.",
+    });
+  });
+});
+
+describe("the API's document", () => {
+  test("is OpenAPI 3.1 with the version, the origin and the ways to authenticate", async () => {
+    const document = await (await api("/openapi.json")).json<Document>();
+    expect(document.openapi).toBe("3.1.0");
+    expect(document.info).toMatchObject({ title: "Heddle", version });
+    expect(document.servers).toEqual([{ url: "https://heddle.test" }]);
+    expect(Object.keys(document.components.securitySchemes)).toEqual([
+      "ApiKey",
+      "TenantId",
+      "Bearer",
+    ]);
+  });
+
+  test("gives each operation a tag and an id of its own", async () => {
+    const document = await (await api("/openapi.json")).json<Document>();
+    const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+    const ids = operations.map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(operations.length);
+    for (const { tags } of operations) expect(tags).toHaveLength(1);
+  });
+
+  test("is shown by a viewer that loads nothing from another host", async () => {
+    const response = await api("/docs");
+    const page = await response.text();
+    expect(response.headers.get("Content-Type")).toContain("text/html");
+    expect(page).not.toMatch(/(src|href)="(https?:)?\/\//);
+    expect(page).toContain('src="/docs/viewer.js"');
+    expect(response.headers.get("Content-Security-Policy")).toContain("default-src 'none'");
+  });
+
+  test.each([
+    ["/docs/viewer.js", "text/javascript", "SwaggerUIBundle"],
+    ["/docs/viewer.css", "text/css", ".swagger-ui"],
+  ])("has its viewer at %s", async (path, type, text) => {
+    const response = await api(path);
+    expect(response.headers.get("Content-Type")).toContain(type);
+    expect(await response.text()).toContain(text);
+  });
 });

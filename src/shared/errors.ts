@@ -5,6 +5,7 @@ const STATUS = {
   not_found: 404,
   conflict: 409,
   too_large: 413,
+  unsupported_media_type: 415,
   invalid_request: 422,
   rate_limited: 429,
   internal: 500,

@@ -6,6 +6,7 @@ import type { AppEnv } from "./context.ts";
 import { AppError, type Issue } from "./errors.ts";
 import { log } from "./log.ts";
 
+type RouterOptions = NonNullable<ConstructorParameters<typeof OpenAPIHono<AppEnv>>[0]>;
 type Target = "json" | "query" | "param" | "header" | "cookie" | "form";
 
 const LOCATION = {
@@ -18,8 +19,9 @@ const LOCATION = {
 } as const satisfies Record<Target, string>;
 
 /** A router whose validation failures reach `onError` like every other error. */
-export function router(): OpenAPIHono<AppEnv> {
+export function router(options: Pick<RouterOptions, "getPath"> = {}): OpenAPIHono<AppEnv> {
   return new OpenAPIHono<AppEnv>({
+    ...options,
     defaultHook: (result) => {
       if (result.success) return;
       throw invalidRequest(result.target as Target, result.error);
@@ -43,7 +45,8 @@ function invalidRequest(target: Target, error: z.core.$ZodError): AppError {
 /** The one place that knows the wire shapes of errors: text for the agent server, `detail` elsewhere. */
 export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
   const failure = toAppError(error);
-  if (failure.code === "internal") log.error("request_failed", error, { path: c.req.path });
+  if (failure.code === "internal")
+    log.error("request_failed", error, { path: c.req.path, request_id: c.var.request_id });
   const headers = new Headers();
   if (failure.retry_after_seconds !== undefined) {
     headers.set("Retry-After", String(failure.retry_after_seconds));
@@ -54,6 +57,13 @@ export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
   return Response.json({ detail: failure.issues ?? failure.message }, { status, headers });
 }
 
+export function onNotFound(c: HonoContext<AppEnv>): Response {
+  const text = isAgentPath(c.req.path)
+    ? "404 Not Found"
+    : `${c.req.method} ${c.req.path} is no operation of this API; /openapi.json lists them.`;
+  return onError(new AppError("not_found", text), c);
+}
+
 function isAgentPath(path: string): boolean {
   return path.startsWith("/agents/");
 }
@@ -62,6 +72,10 @@ function toAppError(error: unknown): AppError {
   if (error instanceof HTTPException) {
     if (error.status === 400) {
       return new AppError("bad_request", "Malformed JSON in request body", { cause: error });
+    }
+    if (error.status === 415) {
+      const text = "The body has another Content-Type than this operation reads: application/json";
+      return new AppError("unsupported_media_type", text, { cause: error });
     }
     if (error.status === 413) return new AppError("too_large", error.message, { cause: error });
   }

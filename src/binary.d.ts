@@ -1,0 +1,6 @@
+/** A file that the bundler gives as its bytes. */
+declare module "*.bin" {
+  const bytes: ArrayBuffer;
+  // biome-ignore lint/style/noDefaultExport: so the bundler gives it
+  export default bytes;
+}

@@ -1,0 +1,69 @@
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { html, raw } from "hono/html";
+import viewerCss from "../dist/docs/viewer.css.bin";
+import viewerJs from "../dist/docs/viewer.js.bin";
+import type { AppEnv } from "./shared/context.ts";
+
+const VIEWER = {
+  "/docs/viewer.js": { bytes: viewerJs, type: "text/javascript; charset=utf-8" },
+  "/docs/viewer.css": { bytes: viewerCss, type: "text/css; charset=utf-8" },
+} as const;
+
+/** No validator: it would send the document to another host. */
+const START = `SwaggerUIBundle({
+  url: "/openapi.json",
+  dom_id: "#viewer",
+  deepLinking: true,
+  docExpansion: "list",
+  defaultModelsExpandDepth: 0,
+  validatorUrl: null,
+});`;
+
+/** The viewer comes from this Worker, so the page works where the internet does not reach. */
+export function addDocs(app: OpenAPIHono<AppEnv>): void {
+  app.get("/docs", (c) => {
+    const nonce = crypto.randomUUID();
+    c.header("Content-Security-Policy", policy(nonce));
+    return c.html(page(nonce));
+  });
+  for (const [path, { bytes, type }] of Object.entries(VIEWER)) {
+    app.get(path, () => {
+      const headers = {
+        "Content-Type": type,
+        "Content-Encoding": "gzip",
+        "Cache-Control": "public, max-age=3600",
+      };
+      return new Response(bytes, { headers, encodeBody: "manual" });
+    });
+  }
+}
+
+function policy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    `script-src 'self' 'nonce-${nonce}'`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+function page(nonce: string) {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Heddle API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/viewer.css">
+</head>
+<body>
+<div id="viewer"></div>
+<script src="/docs/viewer.js"></script>
+<script nonce="${nonce}">${raw(START)}</script>
+</body>
+</html>`;
+}

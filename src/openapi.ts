@@ -1,0 +1,97 @@
+import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import type { AppEnv } from "./shared/context.ts";
+import { json } from "./shared/schema.ts";
+import { VERSION } from "./shared/version.ts";
+
+const INFO = {
+  title: "Heddle",
+  version: VERSION,
+  description:
+    "Deploy LangGraph.js agents from git, run them on durable threads, export every trace.",
+};
+
+const TAGS = [
+  { name: "Deployments", description: "Agents deployed from git, and their revisions" },
+  { name: "Assistants", description: "A graph of a deployment with its configuration" },
+  { name: "Threads", description: "Durable state of a conversation with an agent" },
+  { name: "Runs", description: "One execution of an assistant, on a thread or without" },
+  { name: "System", description: "The service itself" },
+];
+
+const SCHEMES = {
+  ApiKey: { type: "apiKey", in: "header", name: "X-Api-Key" },
+  TenantId: {
+    type: "apiKey",
+    in: "header",
+    name: "X-Tenant-Id",
+    description: "Id of the workspace, for a key that reaches several",
+  },
+  Bearer: { type: "http", scheme: "bearer", description: "An API key or a JWT of the issuer" },
+} as const;
+
+const Ok = z.object({ ok: z.literal(true) }).openapi("Ok");
+
+const Info = z
+  .object({
+    version: z.string(),
+    context: z.literal("js"),
+    flags: z.record(z.string(), z.boolean()),
+  })
+  .openapi("Info");
+
+const FLAGS = {
+  assistants: true,
+  crons: false,
+  langsmith: false,
+  langsmith_tracing_replicas: false,
+};
+
+export function addSystemRoutes(app: OpenAPIHono<AppEnv>): void {
+  app.openapi(
+    createRoute({
+      method: "get",
+      path: "/ok",
+      operationId: "ok",
+      tags: ["System"],
+      summary: "Whether the service answers",
+      security: [],
+      responses: { 200: json(Ok, "It does") },
+    }),
+    (c) => c.json({ ok: true as const }, 200),
+  );
+  app.openapi(
+    createRoute({
+      method: "get",
+      path: "/info",
+      operationId: "info",
+      tags: ["System"],
+      summary: "The version, and what this installation can do",
+      security: [],
+      responses: { 200: json(Info, "Version and flags") },
+    }),
+    (c) => c.json({ version: VERSION, context: "js" as const, flags: FLAGS }, 200),
+  );
+}
+
+/** Last of all routers: the document holds what is registered when it is first asked for. */
+export function addDocument(app: OpenAPIHono<AppEnv>): void {
+  for (const [name, scheme] of Object.entries(SCHEMES)) {
+    app.openAPIRegistry.registerComponent("securitySchemes", name, scheme);
+  }
+  let document: ReturnType<typeof app.getOpenAPI31Document> | undefined;
+  app.get("/openapi.json", (c) => {
+    document ??= app.getOpenAPI31Document({
+      openapi: "3.1.0",
+      info: INFO,
+      tags: TAGS,
+      security: [
+        { ApiKey: [] },
+        { ApiKey: [], TenantId: [] },
+        { Bearer: [] },
+        { Bearer: [], TenantId: [] },
+      ],
+    });
+    const url = c.env.BASE_URL || new URL(c.req.url).origin;
+    return c.json({ ...document, servers: [{ url }] });
+  });
+}

@@ -1,0 +1,57 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { describe, expect, test } from "vitest";
+import { onError, router } from "../../src/shared/http.ts";
+import { body, json } from "../../src/shared/schema.ts";
+
+const Thing = z.object({ name: z.string() });
+const app = router();
+app.onError(onError);
+for (const path of ["/v2/things", "/agents/x/things"]) {
+  const responses = { 200: json(Thing, "The thing") };
+  app.openapi(
+    createRoute({ method: "post", path, request: { body: body(Thing) }, responses }),
+    (c) => c.json(c.req.valid("json"), 200),
+  );
+}
+app.get("/v2/broken", () => {
+  throw new Error("password is hunter2");
+});
+
+function post(path: string, text: string, type = "application/json") {
+  return app.request(path, { method: "POST", body: text, headers: { "Content-Type": type } });
+}
+
+describe("a body that is not JSON", () => {
+  test.each(["{", "", "name=x", '{"name": "x"'])("is a 400 with a detail: %j", async (text) => {
+    const response = await post("/v2/things", text);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({ detail: "Malformed JSON in request body" });
+  });
+
+  test("is a 400 as text in the agent server", async () => {
+    const response = await post("/agents/x/things", "{");
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      "Malformed JSON in request body",
+    ]);
+  });
+});
+
+test("a wrong field is a 422 that names it", async () => {
+  const response = await post("/v2/things", '{"name": 1}');
+  expect(response.status).toBe(422);
+  const { detail } = await response.json<{ detail: { loc: string[] }[] }>();
+  expect(detail[0]?.loc).toEqual(["body", "name"]);
+});
+
+test("a body of another type is a 415 that says which is read", async () => {
+  const response = await post("/v2/things", '{"name": "x"}', "text/plain");
+  expect(response.status).toBe(415);
+  expect(await response.json()).toEqual({ detail: expect.stringContaining("application/json") });
+});
+
+test("the text of an unknown error stays inside", async () => {
+  const response = await app.request("/v2/broken");
+  expect(response.status).toBe(500);
+  expect(await response.json()).toEqual({ detail: "Internal error" });
+});

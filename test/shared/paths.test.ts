@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { toRoutePath } from "../../src/shared/paths.ts";
+
+test.each([
+  ["https://api.test/v2/deployments?limit=1", "", "/v2/deployments"],
+  ["https://api.test/api-host/v2/deployments", "", "/v2/deployments"],
+  ["https://api.test/api-host", "", "/"],
+  ["https://api.test/api-hosted/x", "", "/api-hosted/x"],
+  ["https://chat.agents.test/threads?x=1", "agents.test", "/agents/chat/threads"],
+  ["https://CHAT.agents.test:8787/runs/stream", "agents.test:8787", "/agents/chat/runs/stream"],
+  ["https://chat.agents.test/api-host/x", "agents.test", "/agents/chat/api-host/x"],
+  ["https://chat.agents.test/threads", "", "/threads"],
+  ["https://agents.test/threads", "agents.test", "/threads"],
+  ["https://a.b.agents.test/threads", "agents.test", "/threads"],
+  ["https://chatagents.test/threads", "agents.test", "/threads"],
+])("%s with agents at %j is routed as %s", (url, AGENTS_DOMAIN, path) => {
+  expect(toRoutePath(new Request(url), { env: { AGENTS_DOMAIN } })).toBe(path);
+});
