@@ -8,9 +8,19 @@ import {
   type PendingWrite,
   WRITES_IDX_MAP,
 } from "@langchain/langgraph-checkpoint";
-import type { Host, LoadedCheckpoint, Op, StoredValue, StoredWrite } from "./contract.ts";
+import type {
+  CheckpointQuery,
+  Host,
+  LoadedCheckpoint,
+  Op,
+  StoredValue,
+  StoredWrite,
+} from "./contract.ts";
 import type { Outbox } from "./outbox.ts";
 import { nextVersion } from "./versions.ts";
+
+// Each checkpoint comes with all its values; a page is one RPC message and one copy in memory.
+const LIST_PAGE = 16;
 
 type Versions = Record<string, number>;
 
@@ -65,17 +75,22 @@ export class HostSaver extends BaseCheckpointSaver {
     config: RunnableConfig,
     options: CheckpointListOptions = {},
   ): AsyncGenerator<CheckpointTuple> {
-    const { checkpoint_ns, checkpoint_id } = config.configurable ?? {};
-    const before_id = options.before?.configurable?.checkpoint_id;
+    const query = toQuery(config, options);
     await this.#options.outbox?.flush();
-    const found = await this.#options.host.listCheckpoints({
-      ...(checkpoint_ns !== undefined && { ns: checkpoint_ns }),
-      ...(checkpoint_id !== undefined && { checkpoint_id }),
-      ...(before_id !== undefined && { before_id }),
-      ...(options.limit !== undefined && { limit: options.limit }),
-      ...(options.filter !== undefined && { metadata: options.filter }),
-    });
-    for (const loaded of found) yield await this.#toTuple(loaded);
+    let wanted = options.limit ?? Number.POSITIVE_INFINITY;
+    let before_id: string | undefined = options.before?.configurable?.checkpoint_id;
+    while (wanted > 0) {
+      const limit = Math.min(wanted, LIST_PAGE);
+      const page = await this.#options.host.listCheckpoints({
+        ...query,
+        limit,
+        ...(before_id !== undefined && { before_id }),
+      });
+      for (const loaded of page) yield await this.#toTuple(loaded);
+      if (page.length < limit) return;
+      wanted -= page.length;
+      before_id = page.at(-1)?.checkpoint_id;
+    }
   }
 
   override async put(
@@ -181,6 +196,15 @@ export class HostSaver extends BaseCheckpointSaver {
   #parse({ type, data }: { type: string; data: Uint8Array }): Promise<unknown> {
     return this.serde.loadsTyped(type, data);
   }
+}
+
+function toQuery(config: RunnableConfig, options: CheckpointListOptions): CheckpointQuery {
+  const { checkpoint_ns, checkpoint_id } = config.configurable ?? {};
+  return {
+    ...(checkpoint_ns !== undefined && { ns: checkpoint_ns }),
+    ...(checkpoint_id !== undefined && { checkpoint_id }),
+    ...(options.filter !== undefined && { metadata: options.filter }),
+  };
 }
 
 function key({ channel, version }: StoredValue): string {

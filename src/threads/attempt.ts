@@ -99,7 +99,9 @@ function withAttempt(config: RunCall["config"], run_attempt: number): RunCall["c
   };
 }
 
-export function toGraphCall(thread: ThreadRecord): GraphCall | null {
+export function toGraphCall(
+  thread: Pick<ThreadRecord, "thread_id" | "metadata" | "config">,
+): GraphCall | null {
   const { graph_id } = thread.metadata;
   if (typeof graph_id !== "string") return null;
   return { graph_id, thread_id: thread.thread_id, config: thread.config, context: null };

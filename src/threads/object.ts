@@ -49,7 +49,7 @@ export class ThreadObject extends DurableObject<Env> {
   async patchThread(metadata: Record<string, unknown>): Promise<ThreadRecord | null> {
     if (!this.#openVisible()) return null;
     const { thread } = this.#store;
-    thread.setMetadata({ ...thread.record().metadata, ...metadata });
+    thread.setMetadata({ ...thread.outline().metadata, ...metadata });
     this.#changed();
     return thread.record();
   }
@@ -174,7 +174,7 @@ export class ThreadObject extends DurableObject<Env> {
     work: (agent: AgentStub, graph: GraphCall) => Promise<Answer<string>>,
   ): Promise<StateAnswer> {
     if (!this.#openVisible()) return { missing: "thread" };
-    const graph = toGraphCall(this.#store.thread.record());
+    const graph = toGraphCall(this.#store.thread.outline());
     const { revision } = this.#store.thread.place();
     if (!graph || !revision) return { missing: "graph" };
     return work(agentOf(this.env, revision), graph);
@@ -211,7 +211,7 @@ export class ThreadObject extends DurableObject<Env> {
   }
 
   #openVisible(): boolean {
-    return this.#open() && this.#store.thread.place().ended_at === null;
+    return this.#open() && this.#store.thread.endedAt() === null;
   }
 
   /** Write, then tell: followers hear of what survives a crash. */

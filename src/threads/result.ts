@@ -13,9 +13,8 @@ export function resultText(store: ThreadStore, run_id: string, kind: "wait" | "j
     const { error, message } = run.error;
     return JSON.stringify({ __error__: { error, message } });
   }
-  const { interrupts } = store.thread.record();
   const values = store.thread.valuesText() ?? nothing;
-  const waiting = Object.values(interrupts).flat();
+  const waiting = Object.values(store.thread.interrupts()).flat();
   if (waiting.length === 0) return values;
   return JSON.stringify({ ...JSON.parse(values), __interrupt__: waiting });
 }

@@ -5,7 +5,13 @@ import { type AgentStub, agentOf } from "./agent.ts";
 import { Attempt, ThreadHost, toGraphCall, toRunCall } from "./attempt.ts";
 import { mergeRun } from "./merge.ts";
 import type { NewRun, RunRefusal } from "./records.ts";
-import { type CancelAction, decideMultitask, MAX_ATTEMPTS, threadStatusAfter } from "./runs.ts";
+import {
+  type CancelAction,
+  decideMultitask,
+  isFinal,
+  MAX_ATTEMPTS,
+  threadStatusAfter,
+} from "./runs.ts";
 import type { StoredRun } from "./storage/runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
@@ -34,8 +40,8 @@ export class RunLoop {
   isOver(run_id: string): boolean {
     if (!this.#store.exists) return true;
     if (this.#settling !== undefined) return false;
-    const run = this.#store.runs.get(run_id);
-    return !run || (run.status !== "pending" && run.status !== "running");
+    const status = this.#store.runs.status(run_id);
+    return status === null || isFinal(status);
   }
 
   accept(order: NewRun): StoredRun | RunRefusal {
@@ -44,7 +50,7 @@ export class RunLoop {
     if (!verdict.accept) return "busy";
     this.#store.transaction(() => {
       for (const { run_id, action } of verdict.cancel) this.#stop(run_id, action);
-      const { metadata, kwargs, threadMetadata } = mergeRun(order, thread.record());
+      const { metadata, kwargs, threadMetadata } = mergeRun(order, thread.outline());
       const isFree = runs.inFlight().length === 0;
       runs.insert(order, metadata, kwargs);
       if (isFree) thread.take({ metadata: threadMetadata, config: kwargs.config });
@@ -62,7 +68,7 @@ export class RunLoop {
   recover() {
     const running = this.#store.runs.running();
     if (running && !this.#live) this.#tryAgain(running, "its process ended");
-    else if (!running && this.#store.thread.record().status === "busy") this.#settleSoon();
+    else if (!running && this.#store.thread.outline().status === "busy") this.#settleSoon();
     this.advance();
   }
 
@@ -191,7 +197,7 @@ export class RunLoop {
 
   async #summarize(): Promise<ThreadSummary | null> {
     const { thread } = this.#store;
-    const call = toGraphCall(thread.record());
+    const call = toGraphCall(thread.outline());
     const { revision } = thread.place();
     if (!call || !revision) return null;
     const answer = await agentOf(this.#env, revision).summarize(

@@ -40,7 +40,7 @@ export class Upkeep {
       this.#alarm_at = wake;
       void this.#ctx.storage.setAlarm(wake);
     }
-    if (!this.#publishing && Date.now() >= this.#publish_after && this.#hasNews()) {
+    if (!this.#publishing && this.#mayPublish()) {
       this.#publishing = true;
       setTimeout(() => this.#publish(), PUBLISH_DELAY_MS);
     }
@@ -66,22 +66,22 @@ export class Upkeep {
 
   #nextWake(): number | null {
     const { runs, thread } = this.#store;
-    const place = thread.place();
+    const ended_at = thread.endedAt();
     const oldest = runs.oldestEnd();
     // A run that is due and still waits for another starts when that one ends, not by the clock.
-    const pending = runs.nextPending();
+    const due = runs.nextDue();
     const now = Date.now();
     return nextWake([
-      this.#loop.isLive || runs.running() ? now + BEAT_MS : null,
-      pending && pending.due_at > now ? pending.due_at : null,
-      place.ended_at === null ? null : place.ended_at + LINGER_MS,
+      this.#loop.isLive ? now + BEAT_MS : null,
+      due !== null && due > now ? due : null,
+      ended_at === null ? null : ended_at + LINGER_MS,
       oldest === null ? null : oldest + EVENTS_KEPT_MS,
-      this.#hasNews() ? now + PUBLISH_RETRY_MS : null,
+      thread.hasNews() ? now + PUBLISH_RETRY_MS : null,
     ]);
   }
 
-  #hasNews(): boolean {
-    return this.#store.thread.directoryEntry() !== null;
+  #mayPublish(): boolean {
+    return Date.now() >= this.#publish_after && this.#store.thread.hasNews();
   }
 
   #expireEvents() {

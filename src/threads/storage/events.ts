@@ -2,8 +2,9 @@ import { outgrowsRow, type Parts } from "./parts.ts";
 
 export type EventRow = { id: number; event: string; data: string };
 
-// Bounded by rows, and by what a page of large values may take in memory.
+// Of a reader's next chunk: an isolate of 128 MB may serve many readers.
 const PAGE_ROWS = 256;
+const PAGE_CHARACTERS = 512 * 1024;
 
 /** The log of what runs said. Ids only grow, over the whole life of the thread. */
 export class Events {
@@ -29,21 +30,23 @@ export class Events {
     return id;
   }
 
-  /** The next events of a run after `after`, oldest first; fewer than a page means there are no more. */
+  /** The next events of a run after `after`, oldest first; none means there are no more by now. */
   page(run_id: string, after: number): EventRow[] {
-    return this.#sql
-      .exec<{ id: number; event: string; data: string | null }>(
-        "SELECT id, event, data FROM events WHERE id > ? AND run_id = ? ORDER BY id LIMIT ?",
-        after,
-        run_id,
-        PAGE_ROWS,
-      )
-      .toArray()
-      .map((row) => ({ ...row, data: this.#parts.text(eventName(row.id), row.data) }));
-  }
-
-  isFull(page: EventRow[]): boolean {
-    return page.length === PAGE_ROWS;
+    const rows = this.#sql.exec<{ id: number; event: string; data: string | null }>(
+      "SELECT id, event, data FROM events WHERE id > ? AND run_id = ? ORDER BY id LIMIT ?",
+      after,
+      run_id,
+      PAGE_ROWS,
+    );
+    const page: EventRow[] = [];
+    let characters = 0;
+    for (const row of rows) {
+      const data = this.#parts.text(eventName(row.id), row.data);
+      page.push({ ...row, data });
+      characters += data.length;
+      if (characters > PAGE_CHARACTERS) break;
+    }
+    return page;
   }
 
   deleteOf(run_id: string) {

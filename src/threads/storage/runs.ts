@@ -81,6 +81,14 @@ export class Runs {
       .map((row) => this.#toRun(row));
   }
 
+  /** Null: no such run. */
+  status(run_id: string): RunStatus | null {
+    const [row] = this.#sql
+      .exec<{ status: RunStatus }>("SELECT status FROM runs WHERE run_id = ?", run_id)
+      .toArray();
+    return row?.status ?? null;
+  }
+
   inFlight(): string[] {
     return this.#sql
       .exec<{ run_id: string }>(
@@ -98,8 +106,14 @@ export class Runs {
     return this.#first("SELECT * FROM runs WHERE status = 'pending' ORDER BY due_at, seq LIMIT 1");
   }
 
-  latest(): StoredRun | null {
-    return this.#first("SELECT * FROM runs ORDER BY seq DESC LIMIT 1");
+  /** When the next pending run is due, in epoch milliseconds. */
+  nextDue(): number | null {
+    const { due_at } = this.#sql
+      .exec<{ due_at: number | null }>(
+        "SELECT min(due_at) AS due_at FROM runs WHERE status = 'pending'",
+      )
+      .one();
+    return due_at;
   }
 
   start(run_id: string, first_event_id: number) {

@@ -1,5 +1,5 @@
 import type { ThreadSummary } from "../../isolate/contract.ts";
-import type { NewThread, RevisionRef, ThreadRecord } from "../records.ts";
+import type { Interrupts, NewThread, RevisionRef, ThreadRecord } from "../records.ts";
 import type { ThreadStatus } from "../runs.ts";
 import type { Parts } from "./parts.ts";
 
@@ -69,6 +69,16 @@ export class Thread {
     );
   }
 
+  /** Without the values, which may be large: what runs and reads begin with. */
+  outline(): Pick<ThreadRecord, "thread_id" | "status" | "metadata" | "config"> {
+    const { thread_id, status, metadata, config } = this.#row();
+    return { thread_id, status, metadata: JSON.parse(metadata), config: JSON.parse(config) };
+  }
+
+  interrupts(): Interrupts {
+    return JSON.parse(this.#row().interrupts);
+  }
+
   record(): ThreadRecord {
     const row = this.#row();
     return {
@@ -83,6 +93,12 @@ export class Thread {
       interrupts: JSON.parse(row.interrupts),
       error: row.error === null ? null : JSON.parse(row.error),
     };
+  }
+
+  /** When the only run of a temporary thread was over; null for every other thread. */
+  endedAt(): number | null {
+    return this.#sql.exec<{ ended_at: number | null }>("SELECT ended_at FROM thread").one()
+      .ended_at;
   }
 
   place(): ThreadPlace {
@@ -136,10 +152,17 @@ export class Thread {
     this.#sql.exec("UPDATE thread SET ended_at = ?", Date.now());
   }
 
-  /** What the directory has not heard yet. */
+  /** Whether there is something that the directory has not heard yet. */
+  hasNews(): boolean {
+    const { news } = this.#sql
+      .exec<{ news: number }>("SELECT directory_sent < directory_seq AS news FROM thread")
+      .one();
+    return news === 1;
+  }
+
   directoryEntry(): DirectoryEntry | null {
+    if (!this.hasNews()) return null;
     const row = this.#row();
-    if (row.directory_sent >= row.directory_seq) return null;
     const { thread_id, deployment_id, workspace_id, created_at, updated_at, status } = row;
     const place = { thread_id, deployment_id, workspace_id, created_at, updated_at, status };
     return { ...place, metadata: JSON.parse(row.metadata), seq: row.directory_seq };
