@@ -1,0 +1,50 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { issuerKeys, verifyJwt } from "../../src/workspaces/jwt.ts";
+
+const { publicKey, privateKey } = await generateKeyPair("RS256");
+let server: Server;
+let issuer: string;
+const asked: string[] = [];
+
+beforeAll(async () => {
+  const jwk = { ...(await exportJWK(publicKey)), kid: "k1", alg: "RS256" };
+  server = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    const answers: Record<string, unknown> = {
+      "/.well-known/openid-configuration": { issuer, jwks_uri: `${issuer}/keys` },
+      "/keys": { keys: [jwk] },
+    };
+    const answer = answers[request.url ?? ""];
+    response.statusCode = answer === undefined ? 404 : 200;
+    response.setHeader("Content-Type", "application/json");
+    response.end(JSON.stringify(answer ?? {}));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterAll(() => {
+  server.close();
+  server.closeAllConnections();
+});
+
+test("an issuer's keys are found by discovery and asked for once", async () => {
+  for (const sub of ["ada", "grace"]) {
+    const token = await new SignJWT({ sub })
+      .setProtectedHeader({ alg: "RS256", kid: "k1" })
+      .setIssuer(issuer)
+      .setExpirationTime("5m")
+      .sign(privateKey);
+    const keys = await issuerKeys(issuer);
+    expect((await verifyJwt(token, { issuer, audience: "", keys })).subject).toBe(sub);
+  }
+  expect(asked).toEqual(["/.well-known/openid-configuration", "/keys"]);
+});
+
+test("an issuer that does not answer as one is a 503", async () => {
+  const failure = issuerKeys(`${issuer}/elsewhere`);
+  await expect(failure).rejects.toMatchObject({ code: "unavailable" });
+});
