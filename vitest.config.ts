@@ -1,6 +1,6 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
-import { BUILDER_FOLDER, builderModules } from "./scripts/build/builder-modules.ts";
+import { BUILDER_FOLDER, builderModulesWithoutBundler } from "./scripts/build/builder-modules.ts";
 import { bundleTestAgent } from "./test/support/node/agent-bundle.ts";
 
 export default defineConfig({
@@ -14,7 +14,7 @@ export default defineConfig({
               workers: [
                 {
                   name: "heddle-builder",
-                  modules: builderModules(),
+                  modules: builderModulesWithoutBundler(),
                   modulesRoot: BUILDER_FOLDER,
                   compatibilityDate: "2026-11-01",
                   r2Buckets: { ARTIFACTS: "heddle-artifacts" },

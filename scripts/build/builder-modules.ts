@@ -1,11 +1,28 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
-type Module = { type: "ESModule" | "CompiledWasm" | "Text"; path: string };
+type Module = {
+  type: "ESModule" | "CompiledWasm" | "Text";
+  path: string;
+  contents?: Uint8Array<ArrayBuffer>;
+};
 
 export const BUILDER_FOLDER = "dist/builder";
 
 const TYPES: Record<string, Module["type"]> = { js: "ESModule", wasm: "CompiledWasm", txt: "Text" };
+
+/** A WebAssembly module of nothing. */
+const EMPTY = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
+
+/**
+ * The builder as far as the bundling. esbuild's 14 MB would be handed to workerd anew for every
+ * test file, which takes longer than most files do; whole builds are for e2e.
+ */
+export function builderModulesWithoutBundler(): Module[] {
+  return builderModules().map((module) =>
+    module.type === "CompiledWasm" ? { ...module, contents: EMPTY } : module,
+  );
+}
 
 /** The built builder as Miniflare takes it: the entry first, then what stands beside it. */
 export function builderModules(): Module[] {

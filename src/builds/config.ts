@@ -127,7 +127,8 @@ function readEnv(tree: Tree, path: string, folder: string, env: unknown): Record
 
 /** `NAME=value` lines, quotes and comments as dotenv has them. */
 export function parseEnv(text: string): Record<string, string> {
-  const line = /^\s*(?:export\s+)?([\w.-]+)\s*=\s*("(?:\\"|[^"])*"|'[^']*'|`[^`]*`|[^#\r\n]*)?/gm;
+  const line =
+    /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*("(?:\\"|[^"])*"|'[^']*'|`[^`]*`|[^#\r\n]*)/gm;
   const env: Record<string, string> = {};
   for (const [, name = "", value = ""] of text.matchAll(line)) env[name] = unquote(value.trim());
   return env;
