@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { parseEnv, readConfig } from "../../src/builds/config.ts";
+import { emptyTree, type Tree } from "../../src/builds/tree.ts";
+
+function tree(files: Record<string, string>): Tree {
+  const made = emptyTree();
+  for (const [path, text] of Object.entries(files)) {
+    made.files.set(path, new TextEncoder().encode(text));
+  }
+  return made;
+}
+
+function read(config: unknown, files: Record<string, string> = { "src/agent.ts": "" }) {
+  return readConfig(
+    tree({ "langgraph.json": JSON.stringify(config), ...files }),
+    "./langgraph.json",
+  );
+}
+
+test.each([
+  ["./src/agent.ts:graph", { path: "src/agent.ts", export_name: "graph" }],
+  ["src/agent.ts", { path: "src/agent.ts", export_name: "default" }],
+  ["src/agent.ts:", { path: "src/agent.ts", export_name: "default" }],
+  ["./src/../src/agent.js:graph", { path: "src/agent.ts", export_name: "graph" }],
+])("graph %j", (path, graph) => {
+  expect(read({ graphs: { a: path } }).graphs).toEqual({ a: { ...graph, description: null } });
+});
+
+test("paths start where the config is, and the whole file is kept", () => {
+  const config = { graphs: { a: { path: "./agent.ts:g", description: "A" } }, node_version: "20" };
+  const files = { "apps/x/langgraph.json": JSON.stringify(config), "apps/x/agent.ts": "" };
+  expect(readConfig(tree(files), "apps/x/langgraph.json")).toEqual({
+    graphs: { a: { path: "apps/x/agent.ts", export_name: "g", description: "A" } },
+    env: {},
+    raw: config,
+  });
+});
+
+test.each([
+  [[], "config_invalid", "langgraph.json: the file must be an object; it is a list."],
+  [{}, "config_invalid", '"graphs" must be an object like'],
+  [{ graphs: {} }, "config_invalid", '"graphs" names no graph'],
+  [{ graphs: { a: 1 } }, "config_invalid", '"graphs.a" must be "file:export"'],
+  [{ graphs: { a: { path: "x.ts", description: 1 } } }, "config_invalid", '"graphs.a.description"'],
+  [{ graphs: { a: "agent.py:g" } }, "unsupported_language", 'graph "a" is Python (agent.py)'],
+  [{ graphs: { a: "my_agent:g" } }, "unsupported_language", "is Python"],
+  [{ graphs: { a: "agent.rb" } }, "config_invalid", "neither JavaScript nor TypeScript"],
+  [{ graphs: { a: "src/other.ts" } }, "graph_not_found", "There is src/agent.ts."],
+  [{ graphs: { a: "src/agent.ts" }, env: 1 }, "config_invalid", '"env" must be'],
+  [{ graphs: { a: "src/agent.ts" }, env: { A: {} } }, "config_invalid", '"env.A" must be text'],
+])("config %j is refused as %s", (config, reason, text) => {
+  expect(() => read(config)).toThrow(
+    expect.objectContaining({ reason, message: expect.stringContaining(text) }),
+  );
+});
+
+test("env is an object, or a file of the repository that may be missing", () => {
+  const graphs = { a: "src/agent.ts" };
+  expect(read({ graphs, env: { A: "x", B: 1 } }).env).toEqual({ A: "x", B: "1" });
+  const files = { "src/agent.ts": "", ".env": "A=1" };
+  expect(read({ graphs, env: ".env" }, files).env).toEqual({ A: "1" });
+  expect(read({ graphs, env: ".env" }).env).toEqual({});
+});
+
+test("an env file has comments, quotes and exports", () => {
+  const text = [
+    "# comment",
+    "A=1",
+    "export B = two words # not this",
+    'C="x # y\\nz"',
+    "D='$x'",
+    "E=",
+    "no equals",
+  ];
+  expect(parseEnv(text.join("\n"))).toEqual({
+    A: "1",
+    B: "two words",
+    C: "x # y\nz",
+    D: "$x",
+    E: "",
+  });
+});
