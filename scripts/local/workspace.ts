@@ -12,17 +12,17 @@ const FIRST: NewWorkspace = { org: "local", plan: "enterprise", name: "local", r
 export async function createWorkspace(
   input: NewWorkspace,
   wrangler: Wrangler,
+  schema = "",
 ): Promise<MadeWorkspace> {
   const { sql, api_key } = workspaceStatements(input);
-  const command = `${sql}\n${workspaceQuery(input)}`;
+  const command = [schema, sql, workspaceQuery(input)].join("\n");
   const out = await wrangler(["d1", "execute", "DB", "--json", "--command", command]);
   return { ...readBack(out), api_key };
 }
 
 /** The key is told once and stored as a hash, so it is kept beside the database. */
-export async function createFirstWorkspace(folder: Folder): Promise<void> {
-  if (folder.kept.api_key !== null && folder.kept.tenant_id !== null) return;
-  const made = await createWorkspace(FIRST, (args) => runWrangler(folder.path, args));
+export async function createFirstWorkspace(folder: Folder, schema: string): Promise<void> {
+  const made = await createWorkspace(FIRST, (args) => runWrangler(folder.path, args), schema);
   await keep(folder, { tenant_id: made.tenant_id, api_key: made.api_key });
 }
 

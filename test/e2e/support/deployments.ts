@@ -15,7 +15,12 @@ export type Deployment = {
   secrets: { name: string; value?: string }[];
 };
 
-export type Revision = { id: string; status: string; status_message?: string | null };
+export type Revision = {
+  id: string;
+  status: string;
+  status_reason: string | null;
+  status_message: string | null;
+};
 
 export type DeployOptions = {
   secrets?: { name: string; value: string }[];
