@@ -11,7 +11,9 @@ const INFO = {
 };
 
 const TAGS = [
-  { name: "Deployments", description: "Agents deployed from git, and their revisions" },
+  { name: "Deployments", description: "Agents deployed from git" },
+  { name: "Revisions", description: "Builds of a deployment, and their logs" },
+  { name: "Integrations", description: "Access to a repository host" },
   { name: "Assistants", description: "A graph of a deployment with its configuration" },
   { name: "Threads", description: "Durable state of a conversation with an agent" },
   { name: "Runs", description: "One execution of an assistant, on a thread or without" },

@@ -1,21 +1,4 @@
-import { AppError } from "../shared/errors.ts";
-
-export const REVISION_STATUSES = [
-  "CREATING",
-  "QUEUED",
-  "AWAITING_BUILD",
-  "BUILDING",
-  "AWAITING_DEPLOY",
-  "DEPLOYING",
-  "DEPLOYED",
-  "CREATE_FAILED",
-  "BUILD_FAILED",
-  "DEPLOY_FAILED",
-  "SKIPPED",
-  "INTERRUPTED",
-  "UNKNOWN",
-] as const;
-export type RevisionStatus = (typeof REVISION_STATUSES)[number];
+import type { RevisionStatus } from "./schema.ts";
 
 /** A next attempt of a build begins at BUILDING again, from wherever the last one died. */
 const NEXT = {
@@ -34,11 +17,21 @@ const NEXT = {
   UNKNOWN: [],
 } as const satisfies Record<RevisionStatus, readonly RevisionStatus[]>;
 
+// The keys of an object that `satisfies` a full Record are exactly its statuses.
+const STATUSES = Object.keys(NEXT) as RevisionStatus[];
+
 /** What a revision is when its row is written: all that it still needs is a builder. */
 export const FIRST_STATUS = "AWAITING_BUILD" satisfies RevisionStatus;
 
 /** States that end by themselves; the sweep looks after a revision as long as it is in one of them. */
-export const UNFINISHED = REVISION_STATUSES.filter((status) => NEXT[status].length > 0);
+export const UNFINISHED = STATUSES.filter((status) => NEXT[status].length > 0);
+
+/** States in which an attempt holds a lease. */
+export const BUILD_STATUSES: readonly RevisionStatus[] = [
+  "BUILDING",
+  "AWAITING_DEPLOY",
+  "DEPLOYING",
+];
 
 export function mayFollow(from: RevisionStatus, to: RevisionStatus): boolean {
   return (NEXT[from] as readonly RevisionStatus[]).includes(to);
@@ -46,14 +39,9 @@ export function mayFollow(from: RevisionStatus, to: RevisionStatus): boolean {
 
 /** For the WHERE of the UPDATE that moves a revision to `to`. */
 export function statusesBefore(to: RevisionStatus): RevisionStatus[] {
-  return REVISION_STATUSES.filter((from) => mayFollow(from, to));
+  return STATUSES.filter((from) => mayFollow(from, to));
 }
 
 export function isFinished(status: RevisionStatus): boolean {
   return NEXT[status].length === 0;
-}
-
-export function advance(from: RevisionStatus, to: RevisionStatus): RevisionStatus {
-  if (mayFollow(from, to)) return to;
-  throw new AppError("internal", `A revision cannot go from ${from} to ${to}`);
 }

@@ -1,6 +1,8 @@
-import { eq } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
+import type { Context } from "../shared/context.ts";
 import { database } from "../shared/context.ts";
-import { decrypt } from "../shared/crypto.ts";
+import { decrypt, encrypt } from "../shared/crypto.ts";
+import type { SecretInput } from "./schema.ts";
 import { secrets } from "./table.ts";
 
 /** Ties a ciphertext to its place: moved to another deployment or name it does not decrypt. */
@@ -21,4 +23,27 @@ export async function readSecrets(
     return [row.name, value] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Statements that make `input` the whole set; they stand in the batch of their deployment. */
+export async function replaceSecrets(
+  ctx: Context,
+  deployment_id: string,
+  input: readonly SecretInput[],
+  now: string,
+) {
+  const { workspace_id } = ctx.caller;
+  const rows = input.map(async ({ name, value }) => ({
+    deployment_id,
+    name,
+    workspace_id,
+    updated_at: now,
+    ...(await encrypt(ctx.env, value, secretOwner(deployment_id, name))),
+  }));
+  const inserts = (await Promise.all(rows)).map((row) => ctx.db.insert(secrets).values(row));
+  const isOurs = and(
+    eq(secrets.deployment_id, deployment_id),
+    eq(secrets.workspace_id, workspace_id),
+  );
+  return [ctx.db.delete(secrets).where(isOurs), ...inserts];
 }

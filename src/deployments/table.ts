@@ -7,7 +7,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
-import type { RevisionStatus } from "./revisions.ts";
+import type { RevisionStatus } from "./schema.ts";
 import type { StoredRevisionConfig, StoredSourceConfig } from "./stored.ts";
 
 export const deployments = sqliteTable(

@@ -1,0 +1,58 @@
+import type { selectDeployments } from "./rows.ts";
+import { Deployment, Revision } from "./schema.ts";
+import type { StoredRevisionConfig, StoredSourceConfig } from "./stored.ts";
+import type { revisions } from "./table.ts";
+
+/** How a row looks on the wire. Pure. */
+
+type DeploymentView = Awaited<ReturnType<typeof selectDeployments>>[number];
+
+/** `origin` of the request counts only where the installation names no public one. */
+export function toDeployment(
+  row: DeploymentView,
+  env: { BASE_URL: string },
+  origin: string,
+): Deployment {
+  const url = `${(env.BASE_URL || origin).replace(/\/$/, "")}/agents/${row.id}`;
+  return Deployment.parse({
+    ...row,
+    tenant_id: row.workspace_id,
+    source_config: toSourceConfig(row.source_config, url),
+    source_revision_config: toRevisionConfig(row.source_revision_config, row.repo_commit_sha),
+    secret_references: null,
+    image_version: null,
+    url,
+  });
+}
+
+export function toRevision(row: typeof revisions.$inferSelect): Revision {
+  return Revision.parse({
+    ...row,
+    source_revision_config: toRevisionConfig(row.source_revision_config, row.repo_commit_sha),
+  });
+}
+
+function toSourceConfig(config: StoredSourceConfig, url: string) {
+  return {
+    integration_id: config.integration_id ?? null,
+    repo_url: config.repo_url ?? null,
+    deployment_type: config.deployment_type ?? null,
+    build_on_push: config.build_on_push ?? false,
+    custom_url: config.custom_url ?? url,
+    resource_spec: config.resource_spec ?? null,
+    install_command: config.install_command ?? null,
+    build_command: config.build_command ?? null,
+  };
+}
+
+function toRevisionConfig(config: StoredRevisionConfig, repo_commit_sha: string | null) {
+  const path = config.langgraph_config_path ?? null;
+  return {
+    repo_ref: config.repo_ref ?? null,
+    agent_config_path: path,
+    langgraph_config_path: path,
+    image_uri: null,
+    source_tarball_path: config.source_tarball_path ?? null,
+    repo_commit_sha,
+  };
+}

@@ -1,0 +1,115 @@
+import { createRoute } from "@hono/zod-openapi";
+import { router } from "../shared/http.ts";
+import { body, ErrorDetail, HTTPValidationError, json } from "../shared/schema.ts";
+import {
+  Deployment,
+  DeploymentCreateRequest,
+  DeploymentPatchRequest,
+  DeploymentPath,
+  DeploymentsList,
+  DeploymentsQuery,
+} from "./schema.ts";
+import {
+  createDeployment,
+  deleteDeployment,
+  getDeployment,
+  listDeployments,
+  updateDeployment,
+} from "./service.ts";
+
+export const deploymentRoutes = router();
+
+const tags = ["Deployments"];
+const refused = {
+  403: json(ErrorDetail, "The caller's role does not allow this"),
+  422: json(HTTPValidationError, "A field is wrong"),
+};
+const missing = { 404: json(ErrorDetail, "No such deployment in the workspace") };
+
+const create = createRoute({
+  method: "post",
+  path: "/v2/deployments",
+  operationId: "createDeployment",
+  tags,
+  summary: "Create a deployment and its first revision",
+  request: { body: body(DeploymentCreateRequest) },
+  responses: {
+    201: json(Deployment, "Created; its revision builds"),
+    400: json(ErrorDetail, "Fields that exclude each other"),
+    409: json(ErrorDetail, "The name is taken"),
+    ...refused,
+  },
+});
+deploymentRoutes.openapi(create, async (c) =>
+  c.json(await createDeployment(c.var.ctx, c.req.valid("json"), originOf(c.req.url)), 201),
+);
+
+const list = createRoute({
+  method: "get",
+  path: "/v2/deployments",
+  operationId: "listDeployments",
+  tags,
+  summary: "List deployments",
+  request: { query: DeploymentsQuery },
+  responses: { 200: json(DeploymentsList, "A page, oldest first"), ...refused },
+});
+deploymentRoutes.openapi(list, async (c) =>
+  c.json(await listDeployments(c.var.ctx, c.req.valid("query"), originOf(c.req.url)), 200),
+);
+
+const get = createRoute({
+  method: "get",
+  path: "/v2/deployments/{deployment_id}",
+  operationId: "getDeployment",
+  tags,
+  summary: "Get a deployment",
+  request: { params: DeploymentPath },
+  responses: { 200: json(Deployment, "The deployment"), ...refused, ...missing },
+});
+deploymentRoutes.openapi(get, async (c) => {
+  const { deployment_id } = c.req.valid("param");
+  return c.json(await getDeployment(c.var.ctx, deployment_id, originOf(c.req.url)), 200);
+});
+
+const update = createRoute({
+  method: "patch",
+  path: "/v2/deployments/{deployment_id}",
+  operationId: "updateDeployment",
+  tags,
+  summary: "Change a deployment; a source_revision_config makes a revision",
+  request: { params: DeploymentPath, body: body(DeploymentPatchRequest) },
+  responses: {
+    200: json(Deployment, "The deployment as it is now"),
+    400: json(ErrorDetail, "Fields that exclude each other"),
+    409: json(ErrorDetail, "The deployment is being deleted"),
+    ...refused,
+    ...missing,
+  },
+});
+deploymentRoutes.openapi(update, async (c) => {
+  const { deployment_id } = c.req.valid("param");
+  const input = c.req.valid("json");
+  return c.json(await updateDeployment(c.var.ctx, deployment_id, input, originOf(c.req.url)), 200);
+});
+
+const remove = createRoute({
+  method: "delete",
+  path: "/v2/deployments/{deployment_id}",
+  operationId: "deleteDeployment",
+  tags,
+  summary: "Delete a deployment with its revisions and threads",
+  request: { params: DeploymentPath },
+  responses: {
+    204: { description: "Accepted; it is 404 once it is gone" },
+    ...refused,
+    ...missing,
+  },
+});
+deploymentRoutes.openapi(remove, async (c) => {
+  await deleteDeployment(c.var.ctx, c.req.valid("param").deployment_id);
+  return c.body(null, 204);
+});
+
+function originOf(url: string): string {
+  return new URL(url).origin;
+}

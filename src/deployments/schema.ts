@@ -1,0 +1,223 @@
+import { z } from "@hono/zod-openapi";
+import { PageQuery, Timestamp, Uuid } from "../shared/schema.ts";
+
+export const DEPLOYMENT_TYPES = [
+  "dev_free",
+  "dev",
+  "prod",
+  "dev_zero",
+  "dev_free_zero",
+  "serverless",
+] as const;
+
+const REVISION_STATUSES = [
+  "CREATING",
+  "QUEUED",
+  "AWAITING_BUILD",
+  "BUILDING",
+  "AWAITING_DEPLOY",
+  "DEPLOYING",
+  "DEPLOYED",
+  "CREATE_FAILED",
+  "BUILD_FAILED",
+  "DEPLOY_FAILED",
+  "SKIPPED",
+  "INTERRUPTED",
+  "UNKNOWN",
+] as const;
+export const RevisionStatus = z.enum(REVISION_STATUSES).openapi("RevisionStatus");
+export type RevisionStatus = z.infer<typeof RevisionStatus>;
+
+const DEPLOYMENT_STATUSES = [
+  "AWAITING_DATABASE",
+  "READY",
+  "UNUSED",
+  "AWAITING_DELETE",
+  "UNKNOWN",
+] as const;
+export const DeploymentStatus = z.enum(DEPLOYMENT_STATUSES).openapi("DeploymentStatus");
+
+const Source = z
+  .enum(["github", "internal_source", "external_docker", "internal_docker"])
+  .openapi("DeploymentSource", {
+    description: "github is any git repository; the two docker sources are refused.",
+  });
+
+const HttpUrl = z
+  .string()
+  .max(2048)
+  .refine(isHttpUrl, "must be an http:// or https:// URL without a user name or password");
+
+const Name = z
+  .string()
+  .regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 63 characters of a-z, 0-9 and -")
+  .openapi({ example: "support-agent" });
+
+const RepoRef = z
+  .string()
+  .max(255)
+  .refine(isRef, "must be a branch, refs/tags/<tag> or a commit id");
+
+const TreePath = z
+  .string()
+  .max(512)
+  .refine(isTreePath, "must be a path inside the repository, without a leading / and without ..");
+
+const Json = z.record(z.string(), z.unknown());
+
+const SourceConfigInput = z.object({
+  integration_id: Uuid.nullish(),
+  repo_url: HttpUrl.nullish(),
+  deployment_type: z.enum(DEPLOYMENT_TYPES).nullish(),
+  build_on_push: z.boolean().nullish(),
+  custom_url: HttpUrl.nullish(),
+  resource_spec: Json.nullish(),
+  install_command: z.string().max(1000).nullish(),
+  build_command: z.string().max(1000).nullish(),
+});
+
+const RevisionConfigInput = z.object({
+  repo_ref: RepoRef.nullish(),
+  agent_config_path: TreePath.nullish(),
+  langgraph_config_path: TreePath.nullish(),
+  image_uri: z.string().nullish(),
+  source_tarball_path: z.string().max(512).nullish(),
+});
+export type RevisionConfigInput = z.infer<typeof RevisionConfigInput>;
+
+const SecretInput = z.object({ name: z.string(), value: z.string() });
+export type SecretInput = z.infer<typeof SecretInput>;
+
+export const DeploymentCreateRequest = z
+  .object({
+    name: Name,
+    source: Source,
+    source_config: SourceConfigInput.default({}),
+    source_revision_config: RevisionConfigInput.default({}),
+    secrets: z.array(SecretInput).default([]),
+  })
+  .openapi("DeploymentCreateRequest");
+export type DeploymentCreateRequest = z.infer<typeof DeploymentCreateRequest>;
+
+export const DeploymentPatchRequest = z
+  .object({
+    name: z.string().nullish(),
+    display_name: z.string().trim().min(1).max(200).nullish(),
+    source: z.string().nullish(),
+    source_config: SourceConfigInput.nullish(),
+    source_revision_config: RevisionConfigInput.nullish(),
+    secrets: z.array(SecretInput).nullish(),
+  })
+  .openapi("DeploymentPatchRequest");
+export type DeploymentPatchRequest = z.infer<typeof DeploymentPatchRequest>;
+
+const SourceConfig = z.object({
+  integration_id: z.string().nullable(),
+  repo_url: z.string().nullable(),
+  deployment_type: z.string().nullable(),
+  build_on_push: z.boolean(),
+  custom_url: z.string().nullable(),
+  resource_spec: Json.nullable(),
+  install_command: z.string().nullable(),
+  build_command: z.string().nullable(),
+});
+
+const SourceRevisionConfig = z.object({
+  repo_ref: z.string().nullable(),
+  agent_config_path: z.string().nullable(),
+  langgraph_config_path: z.string().nullable(),
+  image_uri: z.null(),
+  source_tarball_path: z.string().nullable(),
+  repo_commit_sha: z.string().nullable(),
+});
+
+export const Deployment = z
+  .object({
+    id: Uuid,
+    tenant_id: Uuid,
+    name: z.string(),
+    display_name: z.string().nullable(),
+    source: z.string(),
+    source_config: SourceConfig,
+    source_revision_config: SourceRevisionConfig,
+    secrets: z
+      .array(z.object({ name: z.string(), updated_at: Timestamp }))
+      .openapi({ description: "Names alone: a value never leaves." }),
+    secret_references: z.null(),
+    status: DeploymentStatus,
+    latest_revision_id: Uuid.nullable(),
+    active_revision_id: Uuid.nullable(),
+    image_version: z.null(),
+    url: z.string().openapi({ description: "Where the agent server of this deployment answers." }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .openapi("Deployment");
+export type Deployment = z.infer<typeof Deployment>;
+
+export const DeploymentsQuery = PageQuery.extend({
+  name_contains: z.string().max(63).optional(),
+  status: DeploymentStatus.optional(),
+});
+export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;
+
+export const DeploymentsList = z
+  .object({ resources: z.array(Deployment), offset: z.number().int() })
+  .openapi("DeploymentsList");
+export type DeploymentsList = z.infer<typeof DeploymentsList>;
+
+export const Revision = z
+  .object({
+    id: Uuid,
+    deployment_id: Uuid,
+    status: RevisionStatus,
+    status_reason: z
+      .string()
+      .nullable()
+      .openapi({ description: "Why it ended as it did, for machines: ref_not_found ..." }),
+    status_message: z
+      .string()
+      .nullable()
+      .openapi({ description: "Why it ended as it did, for people." }),
+    source: z.string(),
+    source_revision_config: SourceRevisionConfig,
+    repo_commit_sha: z.string().nullable(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .openapi("Revision");
+export type Revision = z.infer<typeof Revision>;
+
+export const RevisionsQuery = PageQuery.extend({
+  status: z
+    .string()
+    .transform((text) => text.split(",").map((part) => part.trim()))
+    .pipe(z.array(RevisionStatus))
+    .optional()
+    .openapi({ type: "string", description: "Comma-separated statuses." }),
+});
+export type RevisionsQuery = z.infer<typeof RevisionsQuery>;
+
+export const RevisionsList = z
+  .object({ resources: z.array(Revision), offset: z.number().int() })
+  .openapi("RevisionsList");
+export type RevisionsList = z.infer<typeof RevisionsList>;
+
+export const DeploymentPath = z.object({ deployment_id: Uuid });
+export const RevisionPath = DeploymentPath.extend({ revision_id: Uuid });
+export type RevisionPath = z.infer<typeof RevisionPath>;
+
+function isHttpUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || !["http:", "https:"].includes(url.protocol)) return false;
+  return url.username === "" && url.password === "";
+}
+
+function isRef(text: string): boolean {
+  return /^[^\s~^:?*[\\]+$/.test(text) && !text.includes("..") && !/^[-/]|\/$/.test(text);
+}
+
+function isTreePath(text: string): boolean {
+  if (text === "" || text.startsWith("/") || text.includes("\\")) return false;
+  return !text.split("/").includes("..");
+}
