@@ -1,10 +1,49 @@
 import { createApp } from "./app.ts";
+import { consumeBuild } from "./builds/consumer.ts";
+import { type Cleaner, consumeDeletion } from "./deployments/deletion.ts";
+import { isBuildMessage, isDeletionMessage } from "./deployments/queue.ts";
+import { sweepBuilds, sweepDeletions } from "./deployments/sweep.ts";
+import { log } from "./shared/log.ts";
+import { deleteThreadsOf } from "./threads/deletion.ts";
 
 export { Egress } from "./shared/egress.ts";
 export { ThreadObject } from "./threads/object.ts";
 
 const app = createApp();
 
+/** What goes with a deployment and is not the control plane's own. */
+const CLEANERS: Cleaner[] = [deleteThreadsOf];
+
+const JOBS: Record<string, ((env: Env, now: Date) => Promise<void>)[]> = {
+  "* * * * *": [sweepBuilds, sweepDeletions],
+};
+
+const RETRY_SECONDS = 2;
+
 export default {
   fetch: app.fetch,
+
+  async queue(batch, env) {
+    for (const message of batch.messages) await settle(message, env);
+  },
+
+  async scheduled(controller, env) {
+    for (const job of JOBS[controller.cron] ?? []) await job(env, new Date());
+  },
 } satisfies ExportedHandler<Env>;
+
+async function settle(message: Message, env: Env): Promise<void> {
+  try {
+    await consume(message.body, env);
+    message.ack();
+  } catch (error) {
+    log.error("message_failed", error, { message_id: message.id, attempts: message.attempts });
+    message.retry({ delaySeconds: RETRY_SECONDS });
+  }
+}
+
+function consume(body: unknown, env: Env): Promise<void> {
+  if (isBuildMessage(body)) return consumeBuild(env, body);
+  if (isDeletionMessage(body)) return consumeDeletion(env, body, CLEANERS);
+  throw new Error("No consumer knows this message");
+}

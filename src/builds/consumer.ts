@@ -1,0 +1,107 @@
+import {
+  advanceBuild,
+  type Build,
+  claimBuild,
+  isAbandoned,
+  LeaseLost,
+  MAX_ATTEMPTS,
+  recordArtifact,
+  releaseLease,
+} from "../deployments/build-service.ts";
+import { readToken } from "../deployments/integration-service.ts";
+import { egressPolicy } from "../shared/egress.ts";
+import { log } from "../shared/log.ts";
+import type { BuildOrder, BuildOutcome } from "./contract.ts";
+import { withDeadline } from "./deadline.ts";
+import { deployArtifact } from "./deploy.ts";
+import { keepLease } from "./lease.ts";
+import { BUILD_TIMEOUT_MS } from "./limits.ts";
+import { LogSink } from "./log-sink.ts";
+
+/** The builder ends by itself; this is for one that does not answer, within the 15 minutes of a message. */
+const ANSWER_TIMEOUT_MS = BUILD_TIMEOUT_MS + 30_000;
+
+/** Runs one attempt of a build. Throws when a next attempt should follow. */
+export async function consumeBuild(env: Env, message: { revision_id: string }): Promise<void> {
+  const build = await claimBuild(env, message.revision_id, new Date());
+  if (build === null) return;
+  const lease = keepLease(env, build);
+  try {
+    await Promise.race([lease.lost, runAttempt(env, build)]);
+  } catch (error) {
+    await settleFailure(env, build, error);
+  } finally {
+    lease.stop();
+  }
+}
+
+async function runAttempt(env: Env, build: Build): Promise<void> {
+  if (build.artifact_key !== null) return deployArtifact(env, build);
+  const outcome = await callBuilder(env, build);
+  if (!outcome.ok) {
+    const { reason: status_reason, message: status_message } = outcome;
+    return advanceBuild(env, build, "BUILD_FAILED", { status_reason, status_message });
+  }
+  await keepArtifact(env, build, outcome);
+  await deployArtifact(env, build);
+}
+
+async function callBuilder(env: Env, build: Build): Promise<BuildOutcome> {
+  const order = await toOrder(env, build);
+  const answer: Promise<BuildOutcome> = env.BUILDER.build(order, new LogSink(env, build));
+  return withDeadline(answer, ANSWER_TIMEOUT_MS, () => ({
+    ok: false,
+    reason: "timed_out",
+    message: `The builder did not answer within ${ANSWER_TIMEOUT_MS / 1000} s.`,
+  }));
+}
+
+async function keepArtifact(
+  env: Env,
+  build: Build,
+  outcome: Extract<BuildOutcome, { ok: true }>,
+): Promise<void> {
+  const { artifact_key, artifact_bytes, repo_commit_sha, config } = outcome;
+  const fields = { artifact_key, artifact_bytes, repo_commit_sha };
+  try {
+    await recordArtifact(env, build, { ...fields, config: config.raw, config_env: config.env });
+  } catch (error) {
+    if (error instanceof LeaseLost && (await isAbandoned(env, build))) {
+      await env.ARTIFACTS.delete(artifact_key);
+    }
+    throw error;
+  }
+}
+
+async function toOrder(env: Env, build: Build): Promise<BuildOrder> {
+  const { repo_ref, langgraph_config_path, source_tarball_path } = build.source_revision_config;
+  const { repo_url } = build.source_config;
+  return {
+    revision_id: build.id,
+    source:
+      source_tarball_path === undefined
+        ? {
+            kind: "git",
+            repo_url: repo_url ?? "",
+            repo_ref: repo_ref ?? "",
+            token: await readToken(env, build.workspace_id, build.source_config),
+          }
+        : { kind: "tarball", object_key: source_tarball_path },
+    config_path: langgraph_config_path ?? "langgraph.json",
+    registry_url: env.REGISTRY_URL,
+    allow_private: egressPolicy(env).allow_private,
+  };
+}
+
+async function settleFailure(env: Env, build: Build, error: unknown): Promise<void> {
+  if (error instanceof LeaseLost) return;
+  log.error("build_attempt_failed", error, { revision_id: build.id, attempt: build.attempt });
+  if (build.attempt < MAX_ATTEMPTS) {
+    await releaseLease(env, build);
+    throw error;
+  }
+  await advanceBuild(env, build, "BUILD_FAILED", {
+    status_reason: "internal",
+    status_message: `The build broke off ${MAX_ATTEMPTS} times for a reason of the platform. Make a new revision to try again.`,
+  });
+}

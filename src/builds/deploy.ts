@@ -1,0 +1,60 @@
+import {
+  activateBuild,
+  advanceBuild,
+  appendLog,
+  type Build,
+} from "../deployments/build-service.ts";
+import { agentIsolate } from "../deployments/isolate.ts";
+import type { AgentEntrypoint, Answer, GraphDescription } from "../isolate/contract.ts";
+import { withDeadline } from "./deadline.ts";
+
+const LOAD_TIMEOUT_MS = 30_000;
+
+/** From a stored artifact to DEPLOYED: its graphs are loaded once before anyone can run them. */
+export async function deployArtifact(env: Env, build: Build): Promise<void> {
+  const answer = await describe(env, build);
+  if (!answer.ok) return failLoad(env, build, answer.error);
+  const graphs = answer.value.map(({ graph_id }) => graph_id);
+  await advanceBuild(env, build, "AWAITING_DEPLOY", { graphs, descriptors: answer.value });
+  await advanceBuild(env, build, "DEPLOYING");
+  await activateBuild(env, build);
+}
+
+async function describe(env: Env, build: Build): Promise<Answer<GraphDescription[]>> {
+  const ref = { deployment_id: build.deployment_id, revision_id: build.id };
+  // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
+  const agent = agentIsolate(env, {
+    ...ref,
+    secrets_version: build.secrets_version,
+  }) as unknown as AgentEntrypoint;
+  const answer = agent.describe().catch((error: unknown) => {
+    if (isTransient(error)) throw error;
+    return notLoaded(error instanceof Error ? error.message : String(error));
+  });
+  return withDeadline(answer, LOAD_TIMEOUT_MS, () =>
+    notLoaded(`The agent did not load within ${LOAD_TIMEOUT_MS / 1000} s.`),
+  );
+}
+
+/** What the platform says when it is at fault, not the agent. */
+function isTransient(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return "retryable" in error || /^(Network connection lost|internal error)/.test(error.message);
+}
+
+function notLoaded(message: string): Answer<GraphDescription[]> {
+  return { ok: false, error: { error: "Error", message, stack: null } };
+}
+
+type Failure = { error: string; message: string; stack: string | null };
+
+async function failLoad(env: Env, build: Build, failure: Failure): Promise<void> {
+  const now = new Date();
+  const message = failure.stack ?? `${failure.error}: ${failure.message}`;
+  const line = { level: "ERROR", message, timestamp: now.toISOString() } as const;
+  await appendLog(env, build, [line], now);
+  await advanceBuild(env, build, "BUILD_FAILED", {
+    status_reason: "graph_load_failed",
+    status_message: failure.message,
+  });
+}

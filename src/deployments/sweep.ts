@@ -1,0 +1,48 @@
+import { sql } from "drizzle-orm";
+import { database } from "../shared/context.ts";
+import { LEASE_MS } from "./build-service.ts";
+import { UNFINISHED } from "./revisions.ts";
+import { inStatus } from "./sql.ts";
+import { deployments, revisions } from "./table.ts";
+
+/** A message that has not led to a lease by then is taken for lost; a second one does no harm. */
+const RESEND_AFTER_MS = LEASE_MS;
+const BATCH = 50;
+
+/** Builds whose message or whose Worker was lost. */
+export async function sweepBuilds(env: Env, now: Date): Promise<void> {
+  const at = now.toISOString();
+  const rows = await database(env)
+    .update(revisions)
+    .set({ sent_at: at })
+    .where(
+      sql`${revisions.id} in (
+        select id from revisions
+        where ${inStatus(revisions.status, UNFINISHED)} and sent_at <= ${before(now)}
+          and (lease_expires_at is null or lease_expires_at <= ${at})
+        order by sent_at limit ${BATCH}
+      )`,
+    )
+    .returning({ revision_id: revisions.id });
+  if (rows.length > 0) await env.BUILDS.sendBatch(rows.map((body) => ({ body })));
+}
+
+/** Deletions whose message was lost. */
+export async function sweepDeletions(env: Env, now: Date): Promise<void> {
+  const rows = await database(env)
+    .update(deployments)
+    .set({ updated_at: now.toISOString() })
+    .where(
+      sql`${deployments.id} in (
+        select id from deployments
+        where status = 'AWAITING_DELETE' and updated_at <= ${before(now)}
+        order by updated_at limit ${BATCH}
+      )`,
+    )
+    .returning({ deployment_id: deployments.id });
+  if (rows.length > 0) await env.DELETIONS.sendBatch(rows.map((body) => ({ body })));
+}
+
+function before(now: Date): string {
+  return new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
+}
