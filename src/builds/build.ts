@@ -13,7 +13,7 @@ import { bytesText, countText, durationText } from "./text.ts";
 
 const HEARTBEAT_MS = 5000;
 
-/** From a revision's source to its artifact. A user's mistake is an outcome; only a broken sink throws. */
+/** From a revision's source to its artifact. A user's mistake is an outcome and never thrown. */
 export async function runBuild(
   bucket: R2Bucket,
   order: BuildOrder,
@@ -84,12 +84,12 @@ async function inTime(work: Promise<BuildOutcome>): Promise<BuildOutcome> {
   }
 }
 
+/** What is nobody's mistake is thrown: another attempt may end better. */
 function toOutcome(log: BuildLog, error: unknown): BuildOutcome {
   if (error instanceof BuildFailure) {
     log.error(error.message);
     return { ok: false, reason: error.reason, message: error.message };
   }
-  const text = error instanceof Error ? error.message : String(error);
-  log.error(`The builder failed: ${text}`);
-  return { ok: false, reason: "internal", message: `The builder failed: ${text}` };
+  log.error(`The builder failed: ${error instanceof Error ? error.message : String(error)}`);
+  throw error;
 }

@@ -117,7 +117,7 @@ function tarballUrl(
 ): string {
   if (resolved === undefined) return registryTarball(registry_url, name, version);
   const path = REGISTRY_PATH.exec(resolved)?.[1];
-  if (path !== undefined) return `${withSlash(registry_url)}${path}`;
+  if (path !== undefined && registry_url !== "") return withSlash(registry_url) + path;
   if (/^https?:.*\.(tgz|tar\.gz)([?#]|$)/.test(resolved)) return resolved;
   throw unresolved(
     `${lock}: "${name}" comes from ${resolved.replace(/\/\/[^@/]*@/, "//")}; Heddle installs packages from the registry or an https tarball, not from git or files. Publish it, or put its code into the repository.`,
@@ -129,8 +129,14 @@ export function registryTarball(registry_url: string, name: string, version: str
   return `${withSlash(registry_url)}${name}/-/${base}-${version}.tgz`;
 }
 
-export function withSlash(url: string): string {
-  return url.endsWith("/") ? url : `${url}/`;
+/** The registry's address, to which a package's path can be added. */
+export function withSlash(registry_url: string): string {
+  if (registry_url === "") {
+    throw unresolved(
+      "This installation of Heddle names no npm registry (the variable REGISTRY_URL), so packages cannot be installed.",
+    );
+  }
+  return registry_url.endsWith("/") ? registry_url : `${registry_url}/`;
 }
 
 /** `npm ci` refuses a lockfile that package.json has left behind; so do we, and name the first package. */
