@@ -33,6 +33,18 @@ test.each(["git+ssh://git@host/a/b.git#123", "file:../b"])("%s is not installed"
   );
 });
 
+test("without a registry only what the lockfile resolves can be fetched", () => {
+  const read = (entry: object) =>
+    readLockfile(
+      "",
+      JSON.stringify({ packages: { "node_modules/a": { version: "1.0.0", ...entry } } }),
+      "",
+    );
+  const resolved = "https://registry.other.test/a/-/a-1.0.0.tgz";
+  expect(read({ resolved }).packages.get("/node_modules/a")?.url).toBe(resolved);
+  expect(() => read({})).toThrow(/names no npm registry \(the variable REGISTRY_URL\)/);
+});
+
 test("a lockfile of version 1 is refused with what to do", () => {
   const text = JSON.stringify({ lockfileVersion: 1, dependencies: {} });
   expect(() => readLockfile("", text, REGISTRY)).toThrow(

@@ -1,5 +1,7 @@
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { safeFetch } from "../../src/shared/egress.ts";
+import { Egress, safeFetch } from "../../src/shared/egress.ts";
 import { AppError } from "../../src/shared/errors.ts";
 import { follow, type Hop } from "../../src/shared/hops.ts";
 
@@ -59,4 +61,14 @@ test("a host that cannot be reached is unavailable", async () => {
   const dead = safeFetch({ allow_private: true }, "http://127.0.0.1:1/", {}, LIMITS);
   await expect(dead).rejects.toBeInstanceOf(AppError);
   await expect(dead).rejects.toMatchObject({ code: "unavailable" });
+});
+
+test("an agent is told why its request was refused", async () => {
+  const ctx = Object.assign(createExecutionContext(), { props: { deployment_id: "d" } });
+  const egress = new Egress(ctx, { ...env, EGRESS_ALLOW_PRIVATE: "false" });
+  const response = await egress.fetch(new Request("https://169.254.169.254/latest/meta-data/"));
+  expect(response.status).toBe(403);
+  expect(await response.text()).toBe(
+    "Heddle refused this request: 169.254.169.254 is not a public address; private, loopback and link-local hosts are refused.",
+  );
 });
