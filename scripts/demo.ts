@@ -83,9 +83,10 @@ async function tellAll(): Promise<void> {
 
 async function raiseStack(note: Note) {
   await rm(dir, { recursive: true, force: true });
-  stack = await startStack({ dir, quiet: true });
+  const onStep = (label: string, ms: number) => note.step(label, ms);
+  stack = await startStack({ dir, quiet: true, onStep });
   note("API", stack.info.base_url);
-  note("git host", `${stack.info.git.url}, with each folder of examples/ as a repository`);
+  note("git host", stack.info.git.url);
   return stack.info;
 }
 
@@ -103,7 +104,7 @@ async function deploy(control: ControlPlane, name: string, repo_url: string, not
 
 async function follow(control: ControlPlane, id: string, revision_id: string, note: Note) {
   const { revision, seen } = await awaitDeployed(control, id, revision_id);
-  note("states", seen.map(({ status, at_ms }) => `${status} ${formatDuration(at_ms)}`).join("\n"));
+  note("states", seen.map(({ status, at_ms }) => `${status} ${formatDuration(at_ms)}`).join(" → "));
   const { repo_ref, repo_commit_sha } = revision.source_revision_config;
   expect(/^[0-9a-f]{40}$/.test(repo_commit_sha ?? ""), "The revision should record its commit.");
   note("commit", `${repo_commit_sha?.slice(0, 12)} of ${repo_ref}`);

@@ -5,6 +5,8 @@ export type Note = {
   (label: string, value: string): void;
   /** Text as it streams in; the next note starts a new line. */
   token(text: string): void;
+  /** A part of the step that is done, and how long it took. */
+  step(label: string, ms: number): void;
 };
 
 const WIDTH = 66;
@@ -47,7 +49,11 @@ function createNote(): Note {
     console.log(`${INDENT}${paint("dim", label.padEnd(LABEL_WIDTH))}${first}`);
     for (const line of rest) console.log(INDENT + " ".repeat(LABEL_WIDTH) + line);
   };
-  return Object.assign(note, { token: writeToken });
+  const step = (label: string, ms: number) => {
+    const time = formatDuration(ms).padStart(8);
+    console.log(INDENT + paint("dim", label.padEnd(WIDTH) + time));
+  };
+  return Object.assign(note, { token: writeToken, step });
 }
 
 /** Wraps at the width of the story, however the pieces of the text fall. */

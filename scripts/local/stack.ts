@@ -20,6 +20,8 @@ export type StackOptions = {
   dir: string;
   /** No progress and no Worker errors on the terminal; wrangler.log has them. */
   quiet?: boolean;
+  /** Told of each finished step of the start, instead of a line on the terminal. */
+  onStep?(label: string, ms: number): void;
 };
 
 /** What `.heddle/local.json` says. */
@@ -46,6 +48,8 @@ export type Stack = {
 };
 
 type Say = (line: string) => void;
+type OnStep = (label: string, ms: number) => void;
+type Closers = (() => Promise<void>)[];
 
 const ROOT = join(import.meta.dirname, "../..");
 const BUCKET = "exports";
@@ -55,12 +59,13 @@ const run = promisify(execFile);
 export async function startStack(options: StackOptions): Promise<Stack> {
   const say: Say = options.quiet ? () => {} : (line) => console.log(line);
   const folder = await openFolder(options.dir);
-  const closers: (() => Promise<void>)[] = [folder.release];
+  const onStep: OnStep = options.onStep ?? ((label, ms) => say(formatStep(label, ms)));
+  const closers: Closers = [folder.release];
   const stop = async () => {
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    return await raise(folder, options.port ?? 0, say, closers, stop);
+    return await raise(folder, options.port ?? 0, { say, onStep }, closers, stop);
   } catch (error) {
     await stop();
     throw error;
@@ -70,20 +75,20 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 async function raise(
   folder: Folder,
   wantedPort: number,
-  say: Say,
-  closers: (() => Promise<void>)[],
+  { say, onStep }: { say: Say; onStep: OnStep },
+  closers: Closers,
   stop: () => Promise<void>,
 ): Promise<Stack> {
   const [, registry_url, , git, s3] = await Promise.all([
-    step(say, "Built what the Worker needs", build()),
+    step(onStep, "Built what the Worker needs", build()),
     readRegistry(),
-    step(say, "Database is up to date", prepareDatabase(folder)),
-    step(say, "Examples are repositories of the git host", startGit(folder, closers)),
-    step(say, "S3 server has a bucket for exports", startBucket(folder, closers)),
+    step(onStep, "Database is up to date", prepareDatabase(folder)),
+    step(onStep, "Examples are repositories of the git host", startGit(folder, closers)),
+    step(onStep, "S3 server has a bucket for exports", startBucket(folder, closers)),
   ]);
   const port = wantedPort === 0 ? await freePort() : wantedPort;
   const worker = await step(
-    say,
+    onStep,
     "Worker answers",
     startWorker(folder, port, registry_url, say, closers),
   );
@@ -98,10 +103,10 @@ async function raise(
   return { info, stop, killWorker: worker.kill };
 }
 
-async function step<T>(say: Say, label: string, work: Promise<T>): Promise<T> {
+async function step<T>(onStep: OnStep, label: string, work: Promise<T>): Promise<T> {
   const started = performance.now();
   const result = await work;
-  say(formatStep(label, performance.now() - started));
+  onStep(label, performance.now() - started);
   return result;
 }
 
@@ -121,7 +126,7 @@ async function readRegistry(): Promise<string> {
   return stdout.trim();
 }
 
-async function startGit(folder: Folder, closers: (() => Promise<void>)[]): Promise<GitHost> {
+async function startGit(folder: Folder, closers: Closers): Promise<GitHost> {
   const root = join(folder.path, "git");
   await publishExamples(join(ROOT, "examples"), root);
   const port = await freePort(folder.kept.git_port);
@@ -131,10 +136,7 @@ async function startGit(folder: Folder, closers: (() => Promise<void>)[]): Promi
   return host;
 }
 
-async function startBucket(
-  folder: Folder,
-  closers: (() => Promise<void>)[],
-): Promise<StackInfo["s3"]> {
+async function startBucket(folder: Folder, closers: Closers): Promise<StackInfo["s3"]> {
   const { s3_port, access_key_id, secret_access_key } = folder.kept;
   const port = await freePort(s3_port);
   const user = { name: "local", access_key_id, secret_access_key };
@@ -151,7 +153,7 @@ async function startWorker(
   port: number,
   registry_url: string,
   say: Say,
-  closers: (() => Promise<void>)[],
+  closers: Closers,
 ) {
   const url = `http://127.0.0.1:${port}`;
   const secrets_file = await secretsFile(folder);
@@ -168,7 +170,6 @@ async function startWorker(
   const restart = async () => {
     await wrangler.stop();
     wrangler = await launch();
-    await waitUntilUp(port, wrangler, folder.path);
   };
   const dog = watch({
     port,
