@@ -42,7 +42,7 @@ function introduce() {
   line("S3", `${s3.endpoint}/${s3.bucket}`);
   line("Reference", `${base_url}/docs`);
   line("Written to", `${dir}/local.json`);
-  const [deploy = "", watch = "", ask = ""] = commandsToTry(stack.info);
+  const { deploy, watch, ask } = commandsToTry(stack.info);
   console.log(`\n${paint("bold", "Deploy an agent")}\n\n${deploy}`);
   console.log(`\n${paint("bold", "See it become DEPLOYED")}\n\n${watch}`);
   console.log(`\n${paint("bold", "Ask it something")}\n\n${ask}`);
