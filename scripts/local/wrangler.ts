@@ -90,10 +90,22 @@ function record(child: ChildProcess, { path, onError }: WranglerOptions) {
       const line = stripVTControlCharacters(coloured);
       if (!OWN_REQUEST.test(line)) log.write(`${line}\n`);
       inError = isError(line) || (inError && /^\s+\S/.test(line));
-      if (inError) onError(line);
+      if (inError) onError(readable(line));
     });
   }
   child.once("close", () => log.end());
+}
+
+/** The Worker logs JSON; a person reads what happened and where. */
+function readable(line: string): string {
+  const start = line.indexOf('{"level":');
+  if (start < 0) return line;
+  try {
+    const { event, error } = JSON.parse(line.slice(start)) as { event: string; error?: string };
+    return `${event}: ${error ?? line.slice(start)}`;
+  } catch {
+    return line;
+  }
 }
 
 /** What wrangler or the Worker's own log marks as an error. */
