@@ -19,6 +19,12 @@ function startEsbuild(): Promise<void> {
   return started;
 }
 
+/** After a crash or a stall the next build gets a new one. */
+function stopEsbuild(): void {
+  void esbuild.stop();
+  started = null;
+}
+
 export async function bundle(
   entry: string,
   plugin: esbuild.Plugin,
@@ -47,6 +53,7 @@ export async function bundle(
     return toBundled(await inTime(work));
   } catch (error) {
     if (isBuildError(error)) return { ok: false, errors: error.errors.map(toLine) };
+    stopEsbuild();
     throw error;
   }
 }
@@ -55,8 +62,6 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      void esbuild.stop();
-      started = null;
       reject(
         new BuildFailure("timed_out", `Bundling took more than ${BUNDLE_TIMEOUT_MS / 1000} s.`),
       );

@@ -52,7 +52,7 @@ export async function compile(log: BuildLog, input: CompileInput): Promise<Artif
         source_map: bundled.map,
       };
     }
-    if (options.missing.size === 0) throw bundleFailed(log, bundled.errors);
+    if (options.missing.size === 0) throw bundleFailed(log, dependencies, bundled.errors);
     await installPaths(
       log,
       installer,
@@ -109,13 +109,24 @@ function explain(log: BuildLog, code: string, prebuilt: Record<string, string>, 
   log.info(`Bundled ${bytesText(code.length)}${beside} in ${durationText(took)}`);
 }
 
-function bundleFailed(log: BuildLog, errors: string[]): BuildFailure {
+function bundleFailed(
+  log: BuildLog,
+  { install, langgraph }: Dependencies,
+  errors: string[],
+): BuildFailure {
   for (const error of errors.slice(0, MAX_LOGGED)) log.error(error);
+  const own = errors.find((error) => !error.startsWith("heddle:"));
+  if (own === undefined && langgraph !== null) {
+    const version = install.packages.get(langgraph)?.version;
+    const text = `Heddle cannot drive LangGraph ${version}: it lacks what version 1 has. Update @langchain/langgraph.`;
+    return new BuildFailure("bundle_failed", text);
+  }
   const more =
     errors.length > 1
       ? ` (and ${countText(errors.length - 1, "more error")}; see the build log)`
       : "";
   const isDependency = errors.every((error) => error.includes('" is not installed;'));
   const reason = isDependency ? "dependency_unresolved" : "bundle_failed";
-  return new BuildFailure(reason, `${errors[0] ?? "The bundler failed without a message."}${more}`);
+  const first = own ?? errors[0] ?? "The bundler failed without a message.";
+  return new BuildFailure(reason, first + more);
 }

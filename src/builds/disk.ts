@@ -33,24 +33,41 @@ export function splitPackagePath(path: string): { directory: string; rest: strin
 export function disk(tree: Tree, install: Install, installed: Map<string, PackageFiles>): Disk {
   const manifests = new Map<string, PackageManifest | null>();
   const read = (path: string): Uint8Array | null => {
-    const inside = splitPackagePath(path);
-    const files = inside ? installed.get(inside.directory)?.files() : tree.files;
-    return files?.get(inside ? inside.rest : path.slice(1)) ?? null;
+    const home = homeOf(path, installed);
+    if (home === null)
+      return splitPackagePath(path) ? null : (tree.files.get(path.slice(1)) ?? null);
+    return (
+      installed
+        .get(home)
+        ?.files()
+        .get(path.slice(home.length + 1)) ?? null
+    );
+  };
+  const manifest = (directory: string) => {
+    const known = manifests.get(directory);
+    if (known !== undefined) return known;
+    const found = parseManifest(read(`${directory}/package.json`));
+    manifests.set(directory, found);
+    return found;
   };
   return {
     read,
     has: (path) => read(path) !== null || tree.others.has(path.slice(1)),
-    manifest(directory) {
-      const known = manifests.get(directory);
-      if (known !== undefined) return known;
-      const manifest = parseManifest(read(`${directory}/package.json`));
-      manifests.set(directory, manifest);
-      return manifest;
-    },
-    isInstalled: (directory) => installed.has(directory),
+    manifest,
+    isInstalled: (directory) => installed.has(directory) || manifest(directory) !== null,
     isMissing: (directory) => install.packages.has(directory) && !installed.has(directory),
     link: (directory) => install.links.get(directory) ?? null,
   };
+}
+
+/** The installed package whose tarball has this path: its own, or one that bundles it. */
+function homeOf(path: string, installed: Map<string, PackageFiles>): string | null {
+  for (let inside = splitPackagePath(path); inside !== null; ) {
+    if (installed.has(inside.directory)) return inside.directory;
+    const outer = inside.directory.slice(0, inside.directory.lastIndexOf("/node_modules/"));
+    inside = splitPackagePath(outer);
+  }
+  return null;
 }
 
 function parseManifest(bytes: Uint8Array | null): PackageManifest | null {
