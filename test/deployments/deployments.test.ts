@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 
 /** Nothing listens there, so its builds end soon and by themselves. */
-const REPO_URL = "http://127.0.0.1:9/agent.git";
+const REPO_URL = "http://127.0.0.1:9/acme/agent.git";
 const UNKNOWN_ID = "0197f000-0000-7000-8000-000000000000";
 const REVISION_CONFIG = { repo_ref: "main" };
 const SOURCE_CONFIG = { repo_url: REPO_URL, deployment_type: "dev" };

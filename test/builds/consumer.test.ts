@@ -1,0 +1,272 @@
+import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
+import { describe, expect, test, vi } from "vitest";
+import { consumeBuild } from "../../src/builds/consumer.ts";
+import { deployArtifact } from "../../src/builds/deploy.ts";
+import { LogSink } from "../../src/builds/log-sink.ts";
+import {
+  activateBuild,
+  advanceBuild,
+  type Build,
+  claimBuild,
+  LEASE_MS,
+  LeaseLost,
+  MAX_ATTEMPTS,
+  recordArtifact,
+  releaseLease,
+  renewLease,
+} from "../../src/deployments/build-service.ts";
+import { activeRevision } from "../../src/deployments/service.ts";
+import { sweepBuilds } from "../../src/deployments/sweep.ts";
+import { build_logs, deployments, revisions } from "../../src/deployments/table.ts";
+import { database } from "../../src/shared/context.ts";
+import { newId } from "../../src/shared/ids.ts";
+import {
+  DESCRIPTORS,
+  deploymentRow,
+  putArtifact,
+  type RevisionFields,
+  revisionRow,
+  systemContext,
+} from "../support/deployment.ts";
+
+const NOW = new Date("2026-11-20T12:00:00.000Z");
+const later = (ms: number) => new Date(NOW.getTime() + ms);
+const db = database(env);
+
+async function waiting(fields: RevisionFields = {}) {
+  const id = newId();
+  const deployment = await deploymentRow(newId(), { latest_revision_id: id });
+  return { deployment, revision: await revisionRow(deployment, { id, ...fields }) };
+}
+
+async function readRevision(id: string) {
+  const [row] = await db.select().from(revisions).where(eq(revisions.id, id));
+  if (!row) throw new Error(`No revision ${id}`);
+  return row;
+}
+
+async function activeOf(deployment_id: string) {
+  const [row] = await db.select().from(deployments).where(eq(deployments.id, deployment_id));
+  return row?.active_revision_id;
+}
+
+async function claimed(revision_id: string, now = NOW): Promise<Build> {
+  const build = await claimBuild(env, revision_id, now);
+  if (!build) throw new Error(`Revision ${revision_id} cannot be claimed`);
+  return build;
+}
+
+function linesOf(revision_id: string) {
+  return db.select().from(build_logs).where(eq(build_logs.revision_id, revision_id));
+}
+
+describe("a lease", () => {
+  test("is held by one attempt at a time, and by the next once it has expired", async () => {
+    const { revision } = await waiting();
+    const first = await claimed(revision.id);
+    expect(first).toMatchObject({ status: "BUILDING", attempt: 1, source_config: {} });
+    expect(await claimBuild(env, revision.id, later(LEASE_MS - 1))).toBeNull();
+    expect((await claimed(revision.id, later(LEASE_MS))).attempt).toBe(2);
+  });
+
+  test("lasts as long as it is renewed, and not beyond the attempt", async () => {
+    const { revision } = await waiting();
+    const first = await claimed(revision.id);
+    expect(await renewLease(env, first, later(10_000))).toBe(true);
+    expect(await claimBuild(env, revision.id, later(LEASE_MS))).toBeNull();
+    const second = await claimed(revision.id, later(10_000 + LEASE_MS));
+    expect(await renewLease(env, first, later(10_000 + LEASE_MS))).toBe(false);
+    expect(await renewLease(env, second, later(10_000 + LEASE_MS))).toBe(true);
+  });
+
+  test("fences: an older attempt can neither log nor record nor finish", async () => {
+    const { deployment, revision } = await waiting();
+    const older = await claimed(revision.id);
+    const newer = await claimed(revision.id, later(LEASE_MS));
+    const line = { level: "INFO", message: "late", timestamp: NOW.toISOString() } as const;
+    await expect(new LogSink(env, older).log([line])).rejects.toThrow(LeaseLost);
+    await expect(recordArtifact(env, older, { artifact_key: "a" })).rejects.toThrow(LeaseLost);
+    await expect(advanceBuild(env, older, "BUILD_FAILED")).rejects.toThrow(LeaseLost);
+    await advanceBuild(env, newer, "AWAITING_DEPLOY");
+    await advanceBuild(env, newer, "DEPLOYING");
+    await expect(activateBuild(env, older)).rejects.toThrow(LeaseLost);
+    expect(await activeOf(deployment.id)).toBeNull();
+    await activateBuild(env, newer);
+    expect(await activeOf(deployment.id)).toBe(revision.id);
+    expect(await linesOf(revision.id)).toEqual([]);
+    expect((await readRevision(revision.id)).artifact_key).toBeNull();
+  });
+
+  test("released leaves the revision to the next attempt at once", async () => {
+    const { revision } = await waiting();
+    await releaseLease(env, await claimed(revision.id));
+    expect((await claimed(revision.id)).attempt).toBe(2);
+  });
+
+  test("lost for the last time ends the revision with its reason", async () => {
+    const { revision } = await waiting({
+      status: "BUILDING",
+      attempt: MAX_ATTEMPTS,
+      lease_expires_at: NOW.toISOString(),
+    });
+    expect(await claimBuild(env, revision.id, NOW)).toBeNull();
+    expect(await readRevision(revision.id)).toMatchObject({
+      status: "BUILD_FAILED",
+      status_reason: "internal",
+      status_message: expect.stringContaining("3 times"),
+    });
+  });
+});
+
+describe("before it begins, a revision", () => {
+  test("that is overtaken by a newer one is skipped", async () => {
+    const { deployment, revision } = await waiting();
+    const newer = await revisionRow(deployment, { number: 2 });
+    await consumeBuild(env, { revision_id: revision.id });
+    expect(await readRevision(revision.id)).toMatchObject({
+      status: "SKIPPED",
+      status_reason: "overtaken",
+      attempt: 0,
+    });
+    expect((await claimed(newer.id)).attempt).toBe(1);
+  });
+
+  test("that builds already goes on though a newer one was made", async () => {
+    const { deployment, revision } = await waiting();
+    await claimed(revision.id);
+    await revisionRow(deployment, { number: 2 });
+    expect((await claimed(revision.id, later(LEASE_MS))).attempt).toBe(2);
+  });
+
+  test("whose deployment is being deleted is interrupted", async () => {
+    const deployment = await deploymentRow(newId(), { status: "AWAITING_DELETE" });
+    const revision = await revisionRow(deployment);
+    await consumeBuild(env, { revision_id: revision.id });
+    expect((await readRevision(revision.id)).status).toBe("INTERRUPTED");
+  });
+
+  test("that is not there is nobody's work", async () => {
+    await consumeBuild(env, { revision_id: newId() });
+  });
+});
+
+describe("a build", () => {
+  test("that the builder refuses is BUILD_FAILED with its reason and its log", async () => {
+    const deployment = await deploymentRow(newId(), {
+      source_config: { repo_url: "http://127.0.0.1:9/acme/agent.git", deployment_type: "dev" },
+    });
+    const revision = await revisionRow(deployment);
+    await consumeBuild(env, { revision_id: revision.id });
+    const row = await readRevision(revision.id);
+    expect(row).toMatchObject({
+      status: "BUILD_FAILED",
+      status_reason: "source_unavailable",
+      status_message: expect.stringContaining("127.0.0.1:9"),
+      attempt: 1,
+      lease_expires_at: null,
+    });
+    const lines = await linesOf(revision.id);
+    expect(lines.at(-1)).toMatchObject({ level: "ERROR", message: row.status_message });
+    await consumeBuild(env, { revision_id: revision.id });
+    expect(await readRevision(revision.id)).toEqual(row);
+  });
+
+  test("whose artifact is stored is loaded, deployed and active; a second message changes nothing", async () => {
+    const { deployment, revision } = await waiting({ artifact_key: await putArtifact() });
+    await consumeBuild(env, { revision_id: revision.id });
+    const row = await readRevision(revision.id);
+    expect(row).toMatchObject({
+      status: "DEPLOYED",
+      status_reason: null,
+      graphs: ["agent"],
+      descriptors: DESCRIPTORS,
+      lease_expires_at: null,
+    });
+    await consumeBuild(env, { revision_id: revision.id });
+    expect(await readRevision(revision.id)).toEqual(row);
+    const ctx = systemContext(deployment.workspace_id);
+    expect(await activeRevision(ctx, deployment.id)).toMatchObject({
+      revision_id: revision.id,
+      graphs: ["agent"],
+    });
+  });
+
+  test("two messages at once make one attempt", async () => {
+    const { revision } = await waiting({ artifact_key: await putArtifact() });
+    const message = { revision_id: revision.id };
+    await Promise.all([consumeBuild(env, message), consumeBuild(env, message)]);
+    expect(await readRevision(revision.id)).toMatchObject({ status: "DEPLOYED", attempt: 1 });
+  });
+
+  test("of an older revision that ends last does not replace a newer one", async () => {
+    const artifact_key = await putArtifact();
+    const { deployment, revision } = await waiting({ artifact_key });
+    const older = await claimed(revision.id, new Date());
+    const newer = await revisionRow(deployment, { number: 2, artifact_key });
+    await consumeBuild(env, { revision_id: newer.id });
+    await deployArtifact(env, older);
+    expect((await readRevision(revision.id)).status).toBe("DEPLOYED");
+    expect(await activeOf(deployment.id)).toBe(newer.id);
+  });
+
+  test.each<[string, string, string]>([
+    ["does not parse", "export class {", "Failed to start Worker"],
+    ["throws when it is loaded", 'throw new Error("no model");', "no model"],
+    ["exports no agent", "export default {};", "Agent"],
+    [
+      "cannot load its graph",
+      `import { WorkerEntrypoint } from "cloudflare:workers";
+       export class Agent extends WorkerEntrypoint {
+         describe() {
+           return { ok: false, error: { error: "TypeError", message: "graph is not a graph", stack: "TypeError: graph is not a graph\\n    at agent.ts:3:1" } };
+         }
+       }`,
+      "graph is not a graph",
+    ],
+  ])("whose code %s is BUILD_FAILED with the cause", async (_, source, cause) => {
+    const { deployment, revision } = await waiting({ artifact_key: await putArtifact(source) });
+    await consumeBuild(env, { revision_id: revision.id });
+    expect(await readRevision(revision.id)).toMatchObject({
+      status: "BUILD_FAILED",
+      status_reason: "graph_load_failed",
+      status_message: expect.stringContaining(cause),
+    });
+    const lines = await linesOf(revision.id);
+    expect(lines.at(-1)).toMatchObject({ level: "ERROR", message: expect.stringContaining(cause) });
+    expect(await activeOf(deployment.id)).toBeNull();
+  });
+});
+
+describe("the sweep", () => {
+  test("sends again what has neither a lease nor a young message, once", async () => {
+    const long_ago = later(-LEASE_MS).toISOString();
+    const young = later(1 - LEASE_MS).toISOString();
+    const lost = await waiting({ sent_at: long_ago });
+    const dead = await waiting({
+      status: "BUILDING",
+      attempt: 1,
+      sent_at: long_ago,
+      lease_expires_at: NOW.toISOString(),
+    });
+    const left = [
+      await waiting({ sent_at: young }),
+      await waiting({
+        status: "BUILDING",
+        attempt: 1,
+        sent_at: long_ago,
+        lease_expires_at: later(1).toISOString(),
+      }),
+      await waiting({ status: "DEPLOYED", sent_at: long_ago }),
+    ];
+    const send = vi.spyOn(env.BUILDS, "sendBatch");
+    await sweepBuilds(env, NOW);
+    await sweepBuilds(env, NOW);
+    const ids = send.mock.calls.flatMap(([messages]) =>
+      [...messages].map(({ body }) => (body as { revision_id: string }).revision_id),
+    );
+    send.mockRestore();
+    expect(ids.sort()).toEqual([lost.revision.id, dead.revision.id].sort());
+    for (const { revision } of left) expect(ids).not.toContain(revision.id);
+  });
+});
