@@ -47,6 +47,7 @@ export type Stack = {
   killWorker(): Promise<void>;
 };
 
+type Npm = { registry_url: string; ca_file: string | undefined };
 type Say = (line: string) => void;
 type OnStep = (label: string, ms: number) => void;
 type Closers = (() => Promise<void>)[];
@@ -79,19 +80,15 @@ async function raise(
   closers: Closers,
   stop: () => Promise<void>,
 ): Promise<Stack> {
-  const [, registry_url, , git, s3] = await Promise.all([
+  const [, npm, , git, s3] = await Promise.all([
     step(onStep, "Built what the Worker needs", build()),
-    readRegistry(),
+    readNpm(),
     step(onStep, "Database is up to date", prepareDatabase(folder)),
     step(onStep, "Examples are repositories of the git host", startGit(folder, closers)),
     step(onStep, "S3 server has a bucket for exports", startBucket(folder, closers)),
   ]);
   const port = wantedPort === 0 ? await freePort() : wantedPort;
-  const worker = await step(
-    onStep,
-    "Worker answers",
-    startWorker(folder, port, registry_url, say, closers),
-  );
+  const worker = await step(onStep, "Worker answers", startWorker(folder, port, npm, say, closers));
   const info = {
     base_url: worker.url,
     api_key: folder.kept.api_key ?? "",
@@ -120,10 +117,14 @@ async function build(): Promise<void> {
   await run(process.execPath, [join(ROOT, "scripts/build.ts")], { cwd: ROOT, env });
 }
 
-/** npm's own setting, so that a machine with a mirror needs no other. */
-async function readRegistry(): Promise<string> {
-  const { stdout } = await run("npm", ["config", "get", "registry"], { timeout: 20_000 });
-  return stdout.trim();
+/** npm's own settings, so that a machine with a mirror, or a CA of its own, needs no other. */
+async function readNpm(): Promise<Npm> {
+  const args = ["config", "get", "registry", "cafile"];
+  const { stdout } = await run("npm", args, { timeout: 20_000 });
+  const read = (name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(stdout)?.[1] ?? "";
+  const cafile = read("cafile");
+  const ca_file = process.env.NODE_EXTRA_CA_CERTS ?? (cafile === "null" ? "" : cafile);
+  return { registry_url: read("registry"), ca_file: ca_file === "" ? undefined : ca_file };
 }
 
 async function startGit(folder: Folder, closers: Closers): Promise<GitHost> {
@@ -148,19 +149,13 @@ async function startBucket(folder: Folder, closers: Closers): Promise<StackInfo[
   return { endpoint, region, bucket: BUCKET, access_key_id, secret_access_key };
 }
 
-async function startWorker(
-  folder: Folder,
-  port: number,
-  registry_url: string,
-  say: Say,
-  closers: Closers,
-) {
+async function startWorker(folder: Folder, port: number, npm: Npm, say: Say, closers: Closers) {
   const url = `http://127.0.0.1:${port}`;
   const secrets_file = await secretsFile(folder);
   await rm(join(folder.path, "wrangler.log"), { force: true });
   const onError: Say = (line) => say(paint("red", line));
   const launch = async () => {
-    const started = startWrangler({ path: folder.path, port, registry_url, secrets_file, onError });
+    const started = startWrangler({ path: folder.path, port, ...npm, secrets_file, onError });
     await rememberWrangler(folder.path, { pid: started.pid, port });
     return started;
   };

@@ -9,6 +9,8 @@ export type WranglerOptions = {
   path: string;
   port: number;
   registry_url: string;
+  /** What workerd trusts beside the system's authorities. */
+  ca_file: string | undefined;
   secrets_file: string;
   onError(line: string): void;
 };
@@ -25,7 +27,7 @@ const run = promisify(execFile);
 export function startWrangler(options: WranglerOptions): Wrangler {
   const child = spawn(process.execPath, [LEASH, process.execPath, CLI, ...devArguments(options)], {
     cwd: ROOT,
-    env: environment(options.path),
+    env: { ...environment(options.path), NODE_EXTRA_CA_CERTS: options.ca_file },
     stdio: ["pipe", "pipe", "pipe"],
   });
   const exited = new Promise<void>((resolve) => child.once("close", () => resolve()));
