@@ -1,0 +1,115 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { beforeAll, expect, test } from "vitest";
+import { client } from "./support/clients.ts";
+import { build, exampleUrl } from "./support/deployments.ts";
+
+type Values = { messages: { type: string; content: string }[] };
+
+let chat: string;
+let echo: string;
+
+beforeAll(async () => {
+  const deployed = await Promise.all([
+    build("chat", exampleUrl("chat")),
+    build("echo", exampleUrl("echo")),
+  ]);
+  for (const { revision } of deployed) expect(revision.status).toBe("DEPLOYED");
+  [chat = "", echo = ""] = deployed.map(({ id }) => id);
+});
+
+function say(content: string) {
+  return { input: { messages: [{ role: "user", content }] } };
+}
+
+function last(values: unknown): string {
+  return (values as Values).messages.at(-1)?.content ?? "";
+}
+
+test("a refused refund is not paid, and the agent says why", async () => {
+  const { threads, runs } = client(chat);
+  const { thread_id } = await threads.create();
+  await runs.wait(thread_id, "chat", say("Please refund order 7 with 5"));
+  expect((await threads.get(thread_id)).status).toBe("interrupted");
+  const resume = { approved: false, reason: "too late" };
+  const values = await runs.wait(thread_id, "chat", { command: { resume } });
+  expect(last(values)).toBe("Done: A person refused: too late");
+});
+
+test("a conversation goes on where it was", async () => {
+  const { threads, runs } = client(chat);
+  const { thread_id } = await threads.create();
+  await runs.wait(thread_id, "chat", say("one"));
+  expect(last(await runs.wait(thread_id, "chat", say("two")))).toContain("your message number 2");
+});
+
+test("a tool that cannot do what it is asked answers with its error", async () => {
+  const values = await client(chat).runs.wait(null, "chat", say("What is 6 * (7 - 1?"));
+  expect((values as Values).messages.find(({ type }) => type === "tool")?.content).toContain(
+    "parenthesis",
+  );
+});
+
+test("the plain generator counts the turns of its thread", async () => {
+  const { threads, runs } = client(echo);
+  const { thread_id } = await threads.create();
+  await runs.wait(thread_id, "echo", say("to be"));
+  const values = await runs.wait(thread_id, "echo", say("or not to be"));
+  expect(values).toMatchObject({ words: 4, turns: 3 });
+  expect(last(values)).toBe("You said: or not to be");
+});
+
+test("with a key in its secrets the chat example asks an OpenAI-compatible server", async () => {
+  const asked: { authorization: string | undefined; model: string }[] = [];
+  const server = await startModelServer(asked);
+  try {
+    const { port } = server.address() as AddressInfo;
+    const secrets = [
+      { name: "OPENAI_API_KEY", value: "sk-test" },
+      { name: "OPENAI_BASE_URL", value: `http://127.0.0.1:${port}/v1` },
+      { name: "OPENAI_MODEL", value: "tiny" },
+    ];
+    const { id } = await build("chat-openai", exampleUrl("chat"), { secrets });
+    const values = await client(id).runs.wait(null, "chat", say("six by seven"));
+    expect(last(values)).toBe("It is 42.");
+    expect(asked).toEqual([
+      { authorization: "Bearer sk-test", model: "tiny" },
+      { authorization: "Bearer sk-test", model: "tiny" },
+    ]);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** Asks for the tool first, then answers with what the tool said. */
+function startModelServer(asked: { authorization: string | undefined; model: string }[]) {
+  const model = createServer(async (request, response) => {
+    const { model, messages } = JSON.parse(await readText(request));
+    asked.push({ authorization: request.headers.authorization, model });
+    const { role, content } = messages.at(-1);
+    const deltas =
+      role === "tool"
+        ? [{ content: "It is " }, { content: `${content}.` }]
+        : [
+            toolDelta({ id: "call-1", function: { name: "calculate", arguments: "" } }),
+            toolDelta({ function: { arguments: '{"expression":' } }),
+            toolDelta({ function: { arguments: '"6 * 7"}' } }),
+          ];
+    for (const delta of deltas) {
+      response.write(`data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`);
+    }
+    response.end("data: [DONE]\n\n");
+  });
+  return new Promise<Server>((resolve) => model.listen(0, "127.0.0.1", () => resolve(model)));
+}
+
+function toolDelta(call: object) {
+  return { tool_calls: [{ index: 0, ...call }] };
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  let text = "";
+  for await (const part of request) text += part;
+  return text;
+}
