@@ -28,7 +28,8 @@ export default {
   },
 
   async scheduled(controller, env) {
-    for (const job of JOBS[controller.cron] ?? []) await job(env, new Date());
+    const now = new Date();
+    await Promise.all((JOBS[controller.cron] ?? []).map((job) => job(env, now)));
   },
 } satisfies ExportedHandler<Env>;
 

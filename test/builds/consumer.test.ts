@@ -18,7 +18,7 @@ import {
 } from "../../src/deployments/build-service.ts";
 import { activeRevision } from "../../src/deployments/service.ts";
 import { sweepBuilds } from "../../src/deployments/sweep.ts";
-import { build_logs, deployments, revisions } from "../../src/deployments/table.ts";
+import { build_logs, deployments, integrations, revisions } from "../../src/deployments/table.ts";
 import { database } from "../../src/shared/context.ts";
 import { newId } from "../../src/shared/ids.ts";
 import {
@@ -235,6 +235,36 @@ describe("a build", () => {
     const lines = await linesOf(revision.id);
     expect(lines.at(-1)).toMatchObject({ level: "ERROR", message: expect.stringContaining(cause) });
     expect(await activeOf(deployment.id)).toBeNull();
+  });
+});
+
+test("an attempt that breaks off is followed by the next at once, and the last one ends the build", async () => {
+  const workspace_id = newId();
+  const integration_id = newId();
+  await db.insert(integrations).values({
+    id: integration_id,
+    workspace_id,
+    name: "encrypted with a key that is gone",
+    api_url: "https://api.github.com",
+    key_id: "gone",
+    ciphertext: "",
+    created_at: NOW.toISOString(),
+  });
+  const deployment = await deploymentRow(workspace_id, {
+    source_config: { integration_id, repo_url: "https://github.com/acme/agent" },
+  });
+  const revision = await revisionRow(deployment);
+  const message = { revision_id: revision.id };
+  for (let attempt = 1; attempt < MAX_ATTEMPTS; attempt++) {
+    await expect(consumeBuild(env, message)).rejects.toThrow('lacks the key "gone"');
+    expect(await readRevision(revision.id)).toMatchObject({ status: "BUILDING", attempt });
+  }
+  await consumeBuild(env, message);
+  expect(await readRevision(revision.id)).toMatchObject({
+    status: "BUILD_FAILED",
+    status_reason: "internal",
+    status_message: expect.stringContaining("broke off 3 times"),
+    attempt: MAX_ATTEMPTS,
   });
 });
 

@@ -14,6 +14,7 @@ import {
   revisionRow,
   systemContext,
 } from "../support/deployment.ts";
+import { api, workspace } from "../support/workspace.ts";
 
 type TestAgent = {
   describe(): Promise<unknown>;
@@ -106,5 +107,31 @@ test("a deployment that does not serve yet is unavailable and names its latest r
     code: "unavailable",
     retry_after_seconds: 2,
     message: `Deployment ${deployment.name} does not serve yet: its latest revision ${revision_id} is BUILD_FAILED (ref_not_found). main is not there.`,
+  });
+});
+
+test("new secrets reach the next run: another set is another isolate", async () => {
+  const ours = await workspace();
+  const { deployment, ref } = await deployed(ours.workspace_id);
+  const ctx = systemContext(ours.workspace_id);
+  const environment = async () => {
+    const { secrets_version } = await activeRevision(ctx, deployment.id);
+    // The loader types every entrypoint as a Fetcher; AGENT_MODULE exports this one.
+    const stub = agentIsolate(env, { ...ref, secrets_version }) as unknown as TestAgent;
+    return stub.environment();
+  };
+  const replace = async (...names: string[]) => {
+    const json = { secrets: names.map((name) => ({ name, value: `the ${name}` })) };
+    const path = `/v2/deployments/${deployment.id}`;
+    const response = await api(path, { key: ours.editor, method: "PATCH", json });
+    expect(response.status).toBe(200);
+  };
+  await replace("A", "MODE");
+  expect(await environment()).toEqual({ MODEL: "small", MODE: "the MODE", A: "the A" });
+  await replace("B");
+  expect(await environment()).toEqual({
+    MODEL: "small",
+    MODE: "of the repository",
+    B: "the B",
   });
 });
