@@ -31,6 +31,9 @@ async function main() {
     );
     const report = {
       node: process.version,
+      http_only: summary(
+        await sample(RUNS, async () => void (await (await api.call("GET", "/ok")).text())),
+      ),
       threadless_stream: stream,
       threadless_wait: wait,
       threadless_8_at_once: await benchThroughput(api, agent, 8),
@@ -92,7 +95,7 @@ async function benchThroughput(api: Api, agent: string, at_once: number) {
   return { runs_per_second: round(times.length / (total / 1000)), ...summary(times) };
 }
 
-/** From the first create to the last result, creation of the runs included: the median of five. */
+/** All sent at once; from the first create to the last result: the median of five. */
 async function benchEnqueued(api: Api, agent: string, threads: number, runs: number) {
   const times: number[] = [];
   for (let round = 0; round < 5; round++) {
@@ -100,16 +103,12 @@ async function benchEnqueued(api: Api, agent: string, threads: number, runs: num
       Array.from({ length: threads }, () => api.json("POST", `${agent}/threads`, {})),
     );
     const paths = created.flatMap(({ thread_id }) =>
-      Array.from({ length: runs }, () => `${agent}/threads/${thread_id}/runs`),
+      Array.from({ length: runs }, () => `${agent}/threads/${thread_id}/runs/wait`),
     );
-    times.push(await time(() => Promise.all(paths.map((path) => runAndJoin(api, path)))));
+    const wait = async (path: string) => (await api.call("POST", path, body)).text();
+    times.push(await time(() => Promise.all(paths.map(wait))));
   }
   return percentile(times, 0.5);
-}
-
-async function runAndJoin(api: Api, path: string) {
-  const { run_id } = await api.json("POST", path, body);
-  await (await api.call("GET", `${path}/${run_id}/join`)).text();
 }
 
 async function benchCold(api: Api, id: string) {

@@ -69,8 +69,8 @@ test("runs that were queued when the Worker was killed all run, once, in order",
   expect(values.log.join("")).toBe("abc".repeat(5));
 });
 
-test("the SDK's own reconnect bridges a crash", async () => {
-  const { threads, runs } = client(deployment_id);
+test("the SDK's own retries and its reconnect bridge a crash", async () => {
+  const { threads, runs } = client(deployment_id, { maxRetries: 4 });
   const { thread_id } = await threads.create();
   const stream = runs.stream(thread_id, "steps", {
     input: { delay_ms: 1_000 },

@@ -3,8 +3,8 @@ import { Client as Client2 } from "langgraph-sdk-2";
 import { stack } from "./stack.ts";
 
 /** The official SDK against one deployment, as its users write it. */
-export function client(deployment_id: string): Client {
-  return new Client(options(deployment_id));
+export function client(deployment_id: string, { maxRetries = 0 } = {}): Client {
+  return new Client({ ...options(deployment_id), callerOptions: { maxRetries } });
 }
 
 /** The same through the SDK's other supported line. */
