@@ -9,16 +9,20 @@ const KEEP_ALIVE_MS = 3_000;
 export class Followers {
   readonly #store: ThreadStore;
   readonly #isOver: (run_id: string) => boolean;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Map<string, Set<() => void>>();
 
   constructor(store: ThreadStore, isOver: (run_id: string) => boolean) {
     this.#store = store;
     this.#isOver = isOver;
   }
 
-  wake() {
-    for (const resume of this.#waiting) resume();
-    this.#waiting.clear();
+  /** Lets the readers of these runs look again; without a list, all. */
+  wake(run_ids: Iterable<string> = [...this.#waiting.keys()]) {
+    for (const run_id of run_ids) {
+      const waiting = this.#waiting.get(run_id) ?? [];
+      this.#waiting.delete(run_id);
+      for (const resume of waiting) resume();
+    }
   }
 
   /** Server-sent events of a run: those after `after`, then what comes, until the run is over. */
@@ -26,12 +30,16 @@ export class Followers {
     for (;;) {
       const isOver = this.#isOver(run_id);
       const page = this.#page(run_id, after);
+      if (page.length === 0) {
+        if (isOver) return;
+        if (!(await this.#change(run_id, HEARTBEAT_MS))) yield ": heartbeat\n\n";
+        continue;
+      }
+      // What is told must survive the next crash: write first.
+      await this.#store.durable();
       after = page.at(-1)?.id ?? after;
-      const frames = page.filter(({ event }) => keeps(event)).map(toFrame);
-      if (frames.length > 0) yield frames.join("");
-      if (page.length > 0) continue;
-      if (isOver) return;
-      if (!(await this.#change(HEARTBEAT_MS))) yield ": heartbeat\n\n";
+      const frames = page.map((row) => (keeps(row.event) ? toFrame(row) : "")).join("");
+      if (frames !== "") yield frames;
     }
   }
 
@@ -42,28 +50,26 @@ export class Followers {
   /** JSON of a run's result, behind newlines that keep the connection alive meanwhile. */
   async *result(run_id: string, read: () => string) {
     while (!this.#isOver(run_id)) {
-      if (!(await this.#change(KEEP_ALIVE_MS))) yield "\n";
+      if (!(await this.#change(run_id, KEEP_ALIVE_MS))) yield "\n";
     }
-    yield read();
-  }
-
-  /** Resolves once the run is over. */
-  async over(run_id: string): Promise<void> {
-    while (!this.#isOver(run_id)) await this.#change(HEARTBEAT_MS);
+    const text = read();
+    await this.#store.durable();
+    yield text;
   }
 
   // True: something changed. False: nothing did for so long.
-  #change(ms: number): Promise<boolean> {
+  #change(run_id: string, ms: number): Promise<boolean> {
     return new Promise((resolve) => {
+      const waiting = this.#waiting.get(run_id) ?? new Set();
       const resume = () => {
         clearTimeout(timer);
         resolve(true);
       };
       const timer = setTimeout(() => {
-        this.#waiting.delete(resume);
+        waiting.delete(resume);
         resolve(false);
       }, ms);
-      this.#waiting.add(resume);
+      this.#waiting.set(run_id, waiting.add(resume));
     });
   }
 }

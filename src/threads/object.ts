@@ -27,7 +27,7 @@ type StreamChoice = { after: number; modes: string[] | null; cancel_on_disconnec
 /** One thread: its runs, its state, its stream. Named `{deployment_id}/{thread_id}`. */
 export class ThreadObject extends DurableObject<Env> {
   readonly #store = new ThreadStore(this.ctx.storage);
-  readonly #loop = new RunLoop(this.env, this.#store, () => this.#changed());
+  readonly #loop = new RunLoop(this.env, this.#store, (run_ids) => this.#changed(run_ids));
   readonly #followers = new Followers(this.#store, (run_id) => this.#loop.isOver(run_id));
   readonly #upkeep = new Upkeep(this.ctx, this.env, this.#store, this.#loop);
   #awake = false;
@@ -189,7 +189,6 @@ export class ThreadObject extends DurableObject<Env> {
     }
     const run = this.#loop.accept(order);
     if (typeof run === "string") return { ok: false, refusal: run };
-    this.#changed();
     return { ok: true, run: toRecord(run), ...withRun(run) };
   }
 
@@ -214,10 +213,9 @@ export class ThreadObject extends DurableObject<Env> {
     return this.#open() && this.#store.thread.endedAt() === null;
   }
 
-  /** Write, then tell: followers hear of what survives a crash. */
-  #changed() {
+  #changed(run_ids?: string[]) {
     this.#upkeep.arm();
-    void this.#store.durable().then(() => this.#followers.wake());
+    this.#followers.wake(run_ids);
   }
 
   #events(run_id: string, { after, modes, cancel_on_disconnect }: StreamChoice) {

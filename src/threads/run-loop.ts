@@ -22,11 +22,13 @@ export const MAX_EVENT_CHARACTERS = 256 * 1024 * 1024;
 export class RunLoop {
   readonly #env: Env;
   readonly #store: ThreadStore;
-  readonly #onChange: () => void;
+  readonly #onChange: (run_ids?: string[]) => void;
+  /** Runs whose readers have something new to see. */
+  readonly #touched = new Set<string>();
   #live: Attempt | null = null;
   #settling: Promise<void> | undefined;
 
-  constructor(env: Env, store: ThreadStore, onChange: () => void) {
+  constructor(env: Env, store: ThreadStore, onChange: (run_ids?: string[]) => void) {
     this.#env = env;
     this.#store = store;
     this.#onChange = onChange;
@@ -56,12 +58,14 @@ export class RunLoop {
       if (isFree) thread.take({ metadata: threadMetadata, config: kwargs.config });
       this.#startNext();
     });
+    this.#tell();
     return runs.get(order.run_id) ?? "thread_missing";
   }
 
   /** Starts what is due. Called when a delayed run may be due, and after every change. */
   advance() {
     this.#store.transaction(() => this.#startNext());
+    this.#tell();
   }
 
   /** After a restart: a running run has lost its attempt, a busy thread may have lost its settling. */
@@ -79,7 +83,7 @@ export class RunLoop {
       this.#startNext();
     });
     this.#settleSoon();
-    this.#onChange();
+    this.#tell();
     await this.#settling;
   }
 
@@ -89,7 +93,14 @@ export class RunLoop {
     this.#live = null;
   }
 
+  #tell() {
+    const run_ids = [...this.#touched];
+    this.#touched.clear();
+    this.#onChange(run_ids);
+  }
+
   #stop(run_id: string, action: CancelAction) {
+    this.#touched.add(run_id);
     if (this.#live?.run.run_id === run_id) this.abandon();
     if (action === "rollback") this.#store.undo(run_id);
     else this.#store.runs.end(run_id, "interrupted");
@@ -116,6 +127,7 @@ export class RunLoop {
   }
 
   #say({ run_id }: StoredRun, event: string, data: unknown) {
+    this.#touched.add(run_id);
     this.#store.apply(run_id, [{ op: "event", event, data: JSON.stringify(data) }]);
   }
 
@@ -139,13 +151,15 @@ export class RunLoop {
 
   #commit(attempt: Attempt, ops: Op[]) {
     if (this.#live !== attempt) throw new AppError("conflict", "This attempt of the run is over.");
-    const said = this.#store.transaction(() => this.#store.apply(attempt.run.run_id, ops));
+    const { run_id } = attempt.run;
+    this.#touched.add(run_id);
+    const said = this.#store.transaction(() => this.#store.apply(run_id, ops));
     if (said > MAX_EVENT_CHARACTERS) {
       attempt.cancel();
       const message = `The run said more than ${MAX_EVENT_CHARACTERS} characters; stream less of it.`;
       this.#end(attempt.run, failed("EventLimitError", message));
     }
-    this.#onChange();
+    this.#tell();
   }
 
   #tryAgain(run: StoredRun, reason: string) {
@@ -156,11 +170,12 @@ export class RunLoop {
       const message = `The agent's isolate ended ${run.attempt} times without an answer: ${reason}`;
       this.#end(run, failed("IsolateLostError", message));
     }
-    this.#onChange();
+    this.#tell();
   }
 
   #end(run: StoredRun, { ops, failure, summary }: RunOutcome) {
     this.#live = null;
+    this.#touched.add(run.run_id);
     const { runs, thread } = this.#store;
     this.#store.transaction(() => {
       this.#store.apply(run.run_id, ops);
@@ -172,7 +187,7 @@ export class RunLoop {
       if (run.kwargs.temporary && !hasWaiting) thread.markEnded();
       this.#startNext();
     });
-    this.#onChange();
+    this.#tell();
   }
 
   // A cancelled run leaves the thread where its last checkpoint is; only the graph can read that.

@@ -55,6 +55,22 @@ test("a stream resumes after Last-Event-ID", async () => {
   expect(await follow(run_id, all[1]?.id)).toEqual(all.slice(2));
 });
 
+test("a reader may ask for some of the modes only", async () => {
+  const { object, create, join } = await testThread();
+  const { run_id } = await create("steps", { input: {}, stream_mode: ["values", "updates"] });
+  await join(run_id);
+  const choice = { ...EVERYTHING, modes: ["updates"] };
+  const stream = await object.followRun(run_id, choice);
+  expect(stream && namesOf(await readEvents(stream))).toEqual([
+    "metadata",
+    "updates",
+    "updates",
+    "updates",
+  ]);
+  const custom = await object.followRun(run_id, { ...choice, after: 1, modes: ["custom"] });
+  expect(custom && (await readEvents(custom))).toEqual([]);
+});
+
 test("a failing node ends its run with an error event, and the next run still runs", async () => {
   const { object, stream, wait } = await testThread();
   const events = await stream("fails", { input: { log: [] } });
