@@ -38,8 +38,7 @@ export class Followers {
       // What is told must survive the next crash: write first.
       await this.#store.durable();
       after = page.at(-1)?.id ?? after;
-      const frames = page.map((row) => (keeps(row.event) ? toFrame(row) : "")).join("");
-      if (frames !== "") yield frames;
+      yield page.map((row) => (keeps(row.event) ? toFrame(row) : "")).join("");
     }
   }
 
@@ -87,8 +86,10 @@ export function toByteStream(
   return new ReadableStream({
     type: "bytes",
     async pull(controller) {
-      const { done, value } = await chunks.next();
-      if (done) {
+      let { done, value } = await chunks.next();
+      // A byte stream takes no empty chunk: there is nothing to read yet.
+      while (value === "") ({ done, value } = await chunks.next());
+      if (done || value === undefined) {
         controller.close();
         controller.byobRequest?.respond(0);
       } else controller.enqueue(encoder.encode(value));
