@@ -1,27 +1,43 @@
 import { createTarDecoder, type ParsedTarEntry } from "modern-tar";
 import { BuildFailure } from "./failure.ts";
-import { admit, assertSafeLink, emptyTree, isReadable, safePath, type Tree } from "./tree.ts";
+import {
+  admit,
+  assertSafeLink,
+  emptyTree,
+  isReadable,
+  safePath,
+  sharedFolder,
+  type Tree,
+  withoutFolder,
+} from "./tree.ts";
 
 export type Unpacked = { tree: Tree; warnings: string[] };
 
-/** Unpacks a .tar.gz as it arrives; what a bundle cannot read is named and dropped. */
-export async function unpackSource(stream: ReadableStream<Uint8Array>): Promise<Unpacked> {
+/**
+ * Unpacks a .tar.gz as it arrives; what a bundle cannot read is named and dropped. The one folder
+ * that an archive may have around everything goes, unless `anchor` is a file that is found with it.
+ */
+export async function unpackSource(
+  stream: ReadableStream<Uint8Array>,
+  anchor: string | null,
+): Promise<Unpacked> {
   const tree = emptyTree();
   const notes = { links: [] as string[], installed: 0 };
   const entries = stream
     .pipeThrough(new DecompressionStream("gzip") as ReadableWritablePair<Uint8Array, Uint8Array>)
     .pipeThrough(createTarDecoder({ strict: true }));
-  let folder: string | null = null;
   for await (const entry of entries) {
     tree.commit ??= toCommit(entry.header.pax?.comment);
-    folder ??= entry.header.name.split("/")[0] ?? null;
     await take(tree, entry, notes);
   }
   if (tree.files.size + tree.others.size === 0) {
     throw new BuildFailure("source_not_found", "The source has no files.");
   }
-  tree.commit ??= toCommit(folder?.split("-").at(-1));
-  return { tree, warnings: toWarnings(notes) };
+  const warnings = toWarnings(notes);
+  const folder = sharedFolder(tree);
+  if (folder === null || (anchor !== null && tree.files.has(anchor))) return { tree, warnings };
+  tree.commit ??= toCommit(folder.split("-").at(-1));
+  return { tree: withoutFolder(tree), warnings };
 }
 
 type Notes = { links: string[]; installed: number };

@@ -14,6 +14,7 @@ import {
   toRepository,
 } from "./hosts.ts";
 import { SOURCE_LIMITS } from "./limits.ts";
+import { joinPath } from "./paths.ts";
 import { retry } from "./retry.ts";
 
 type GitSource = Extract<BuildSource, { kind: "git" }>;
@@ -30,7 +31,10 @@ export async function fetchSource(
 ): Promise<Unpacked & { name: string }> {
   const { source } = order;
   if (source.kind === "tarball") {
-    return { ...(await readTarball(bucket, source.object_key)), name: "the uploaded tarball" };
+    return {
+      ...(await readTarball(bucket, source.object_key, order.config_path)),
+      name: "the uploaded tarball",
+    };
   }
   const repository = toRepository(source.repo_url);
   const policy = { allow_private: order.allow_private };
@@ -38,7 +42,7 @@ export async function fetchSource(
   return { ...unpacked, name: repository.name };
 }
 
-async function readTarball(bucket: R2Bucket, key: string): Promise<Unpacked> {
+async function readTarball(bucket: R2Bucket, key: string, config_path: string): Promise<Unpacked> {
   const object = await bucket.get(key);
   if (object === null) {
     throw new BuildFailure(
@@ -46,7 +50,7 @@ async function readTarball(bucket: R2Bucket, key: string): Promise<Unpacked> {
       "The uploaded tarball is no longer stored; upload it again.",
     );
   }
-  return unpack(object.body, "The uploaded tarball");
+  return unpack(object.body, "The uploaded tarball", joinPath("", config_path));
 }
 
 async function fetchRepository(
@@ -73,7 +77,7 @@ async function fetchArchive(
 ): Promise<Unpacked | null> {
   const response = await get(policy, archive.url, archive.headers);
   if (response.status === 200 && isGzip(response) && response.body !== null) {
-    return unpack(response.body, `The archive of ${repository.name}`);
+    return unpack(response.body, `The archive of ${repository.name}`, null);
   }
   await response.body?.cancel();
   if (isBusy(response)) throw unavailable(repository, response.status);
@@ -85,9 +89,13 @@ function isGzip(response: Response): boolean {
   return !/html|json/.test(response.headers.get("content-type") ?? "");
 }
 
-async function unpack(stream: ReadableStream<Uint8Array>, what: string): Promise<Unpacked> {
+async function unpack(
+  stream: ReadableStream<Uint8Array>,
+  what: string,
+  anchor: string | null,
+): Promise<Unpacked> {
   try {
-    return await unpackSource(stream);
+    return await unpackSource(stream, anchor);
   } catch (error) {
     throw toUnpackFailure(error, what);
   }

@@ -25,7 +25,7 @@ export function isReadable(path: string): boolean {
   return READABLE.test(path) || ENVIRONMENT.test(path) || path.endsWith("yarn.lock");
 }
 
-/** The path below the archive's one folder; null for that folder itself. */
+/** A path of an archive without its dots; null for the root itself. */
 export function safePath(name: string): string | null {
   const segments = name.split("/");
   const isUnsafe =
@@ -34,17 +34,34 @@ export function safePath(name: string): string | null {
   if (name.length > SOURCE_LIMITS.path_bytes) {
     throw unsafe(`The archive holds a path of ${name.length} characters.`);
   }
-  const path = segments
-    .filter((segment) => segment !== "" && segment !== ".")
-    .slice(1)
-    .join("/");
+  const path = segments.filter((segment) => segment !== "" && segment !== ".").join("/");
   return path === "" ? null : path;
+}
+
+/** The one folder that everything is in, as archives of repositories have it. */
+export function sharedFolder(tree: Tree): string | null {
+  const folders = new Set([...tree.files.keys(), ...tree.others].map((path) => topOf(path)));
+  const [folder = null] = folders;
+  return folders.size === 1 ? folder : null;
+}
+
+function topOf(path: string): string | null {
+  return path.includes("/") ? path.slice(0, path.indexOf("/")) : null;
+}
+
+export function withoutFolder(tree: Tree): Tree {
+  const strip = (path: string) => path.slice(path.indexOf("/") + 1);
+  return {
+    ...tree,
+    files: new Map([...tree.files].map(([path, bytes]) => [strip(path), bytes])),
+    others: new Set([...tree.others].map(strip)),
+  };
 }
 
 /** A link may point anywhere inside the tree; it is left out then, with a warning. */
 export function assertSafeLink(entry: TreeEntry): void {
   const target = entry.linkname ?? "";
-  const base = entry.type === "symlink" ? entry.name.split("/").slice(1, -1) : [];
+  const base = entry.type === "symlink" ? entry.name.split("/").slice(0, -1) : [];
   const depth = `${base.join("/")}/${target}`.split("/").reduce((level, segment) => {
     if (level < 0 || segment === "" || segment === ".") return level;
     return segment === ".." ? level - 1 : level + 1;
