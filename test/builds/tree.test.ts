@@ -1,10 +1,18 @@
 import { expect, test } from "vitest";
-import { admit, assertSafeLink, emptyTree, isReadable, safePath } from "../../src/builds/tree.ts";
+import {
+  admit,
+  assertSafeLink,
+  emptyTree,
+  isReadable,
+  safePath,
+  sharedFolder,
+  withoutFolder,
+} from "../../src/builds/tree.ts";
 
 test.each([
-  ["acme-chat-1234567/src/a.ts", "src/a.ts"],
-  ["acme-chat-1234567/./src//a.ts", "src/a.ts"],
-  ["acme-chat-1234567/", null],
+  ["acme-chat-1234567/src/a.ts", "acme-chat-1234567/src/a.ts"],
+  ["./src//./a.ts", "src/a.ts"],
+  ["src/", "src"],
   ["./", null],
 ])("%j is %j in the tree", (name, path) => {
   expect(safePath(name)).toBe(path);
@@ -19,10 +27,11 @@ test.each(["/etc/passwd", "a/../../b", "../b", "C:/x", "a/b\\..\\c", "a/b\0c"])(
 
 test.each([
   ["r/a/link", "../b", true],
-  ["r/a/link", "../../b", false],
-  ["r/link", "..", false],
+  ["r/a/link", "../../b", true],
+  ["r/a/link", "../../../b", false],
+  ["link", "..", false],
   ["r/link", "/etc/passwd", false],
-  ["r/a/link", "x/../../../b", false],
+  ["r/a/link", "x/../../../../b", false],
 ])("link %s to %s", (name, linkname, isSafe) => {
   const check = () => assertSafeLink({ name, size: 0, type: "symlink", linkname });
   if (isSafe) expect(check).not.toThrow();
@@ -47,4 +56,15 @@ test.each([
   ["addon.node", false],
 ])("%s can be read: %s", (path, expected) => {
   expect(isReadable(path)).toBe(expected);
+});
+
+test("the folder around everything is found and taken off", () => {
+  const tree = emptyTree();
+  tree.files.set("chat-1/src/a.ts", new Uint8Array());
+  tree.others.add("chat-1/logo.png");
+  expect(sharedFolder(tree)).toBe("chat-1");
+  const stripped = withoutFolder(tree);
+  expect([...stripped.files.keys(), ...stripped.others]).toEqual(["src/a.ts", "logo.png"]);
+  tree.files.set("langgraph.json", new Uint8Array());
+  expect(sharedFolder(tree)).toBeNull();
 });

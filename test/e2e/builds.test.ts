@@ -323,8 +323,19 @@ test("a link out of the tree is refused, one inside is left out with a warning",
   const built = await buildTarball([link("agent.js"), ...files]);
   deployed(built);
   expect(textOf(built)).toContain(
-    "WARNING Left out links, which a bundle does not follow: link.js",
+    "WARNING Left out links, which a bundle does not follow: agent/link.js",
   );
+});
+
+test("an upload may have a folder around everything, or none", async () => {
+  const upload = (folder: string, files: Files) =>
+    buildTarball(
+      Object.entries(files).map(([name, body]) => ({
+        header: { name: folder + name, size: body.length },
+        body,
+      })),
+    );
+  for (const folder of ["agent/", "./", ""]) deployed(await upload(folder, agentFiles()));
 });
 
 test("a source with too many files is refused", async () => {
