@@ -4,8 +4,14 @@ import { AppError } from "../shared/errors.ts";
 // The namespace that published servers derive the id of a graph's own assistant with.
 const ASSISTANT_NAMESPACE = "6ba7b821-9dad-11d1-80b4-00c04fd430c8";
 
+const ids = new Map<string, string>();
+
 export function systemAssistantId(graph_id: string): string {
-  return v5(graph_id, ASSISTANT_NAMESPACE);
+  const known = ids.get(graph_id);
+  if (known !== undefined) return known;
+  const id = v5(graph_id, ASSISTANT_NAMESPACE);
+  ids.set(graph_id, id);
+  return id;
 }
 
 /** An assistant by its id or by the name of its graph. */

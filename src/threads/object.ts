@@ -49,7 +49,9 @@ export class ThreadObject extends DurableObject<Env> {
   async patchThread(metadata: Record<string, unknown>): Promise<ThreadRecord | null> {
     if (!this.#openVisible()) return null;
     const { thread } = this.#store;
-    thread.setMetadata({ ...thread.outline().metadata, ...metadata });
+    this.#store.transaction(() =>
+      thread.setMetadata({ ...thread.outline().metadata, ...metadata }),
+    );
     this.#changed();
     return thread.record();
   }
@@ -112,9 +114,8 @@ export class ThreadObject extends DurableObject<Env> {
     { wait, reason }: { wait: boolean; reason: string | null },
   ): Promise<boolean> {
     if (!this.#openVisible() || !this.#store.runs.get(run_id)) return false;
-    if (this.#store.runs.inFlight().includes(run_id)) {
-      if (reason) this.#store.runs.setCancelReason(run_id, reason);
-      const settled = this.#loop.cancel(run_id, action);
+    if (this.#store.runs.isInFlight(run_id)) {
+      const settled = this.#loop.cancel(run_id, action, reason);
       if (wait) await settled;
     }
     return true;
@@ -122,8 +123,8 @@ export class ThreadObject extends DurableObject<Env> {
 
   async deleteRun(run_id: string): Promise<boolean> {
     if (!this.#openVisible() || !this.#store.runs.get(run_id)) return false;
-    if (this.#store.runs.inFlight().includes(run_id)) {
-      await this.#loop.cancel(run_id, "rollback");
+    if (this.#store.runs.isInFlight(run_id)) {
+      await this.#loop.cancel(run_id, "rollback", null);
     }
     this.#store.transaction(() => this.#store.undo(run_id));
     this.#changed();
@@ -159,7 +160,7 @@ export class ThreadObject extends DurableObject<Env> {
       if (!answer.ok) return answer;
       const { checkpoint, summary } = answer.value;
       const status = threadStatusAfter({ failed: false, next: summary.next }, false);
-      this.#store.thread.settle(status, summary, null);
+      this.#store.transaction(() => this.#store.thread.settle(status, summary, null));
       this.#changed();
       return { ok: true, value: JSON.stringify({ checkpoint }) };
     });
@@ -193,8 +194,7 @@ export class ThreadObject extends DurableObject<Env> {
   }
 
   #create(thread: NewThread) {
-    this.#store.create();
-    this.#store.thread.insert(thread);
+    this.#store.create(thread);
     this.#awake = true;
   }
 
@@ -229,16 +229,10 @@ export class ThreadObject extends DurableObject<Env> {
   }
 
   #left(run_id: string, cancels: boolean) {
-    if (cancels && !this.#loop.isOver(run_id)) void this.#loop.cancel(run_id, "interrupt");
+    if (cancels && !this.#loop.isOver(run_id)) void this.#loop.cancel(run_id, "interrupt", null);
   }
 }
 
-function toRecord({
-  revision: _r,
-  due_at: _d,
-  attempt: _a,
-  first_event_id: _f,
-  ...run
-}: StoredRun) {
+function toRecord({ revision: _r, due_at: _d, attempt: _a, ...run }: StoredRun) {
   return run satisfies RunRecord;
 }

@@ -5,13 +5,7 @@ import { type AgentStub, agentOf } from "./agent.ts";
 import { Attempt, ThreadHost, toGraphCall, toRunCall } from "./attempt.ts";
 import { mergeRun } from "./merge.ts";
 import type { NewRun, RunRefusal } from "./records.ts";
-import {
-  type CancelAction,
-  decideMultitask,
-  isFinal,
-  MAX_ATTEMPTS,
-  threadStatusAfter,
-} from "./runs.ts";
+import { type CancelAction, decideMultitask, MAX_ATTEMPTS, threadStatusAfter } from "./runs.ts";
 import type { StoredRun } from "./storage/runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
@@ -42,8 +36,7 @@ export class RunLoop {
   isOver(run_id: string): boolean {
     if (!this.#store.exists) return true;
     if (this.#settling !== undefined) return false;
-    const status = this.#store.runs.status(run_id);
-    return status === null || isFinal(status);
+    return !this.#store.runs.isInFlight(run_id);
   }
 
   accept(order: NewRun): StoredRun | RunRefusal {
@@ -77,8 +70,9 @@ export class RunLoop {
   }
 
   /** Ends a run at once, whatever it is doing, and resolves when its thread is settled. */
-  async cancel(run_id: string, action: CancelAction): Promise<void> {
+  async cancel(run_id: string, action: CancelAction, reason: string | null): Promise<void> {
     this.#store.transaction(() => {
+      if (reason) this.#store.runs.setCancelReason(run_id, reason);
       this.#stop(run_id, action);
       this.#startNext();
     });
@@ -114,8 +108,8 @@ export class RunLoop {
   }
 
   #start({ run_id }: StoredRun) {
-    const { runs, events, thread } = this.#store;
-    runs.start(run_id, events.lastId());
+    const { runs, thread } = this.#store;
+    runs.start(run_id);
     const run = runs.get(run_id);
     if (!run) return;
     this.#say(run, "metadata", { run_id, attempt: run.attempt });

@@ -59,15 +59,14 @@ export class Upkeep {
   }
 
   async deleteAll(place: ThreadPlace) {
-    await this.#ctx.storage.deleteAll();
+    await this.#store.deleteAll();
     this.#alarm_at = null;
     if (!place.temporary) await forgetThread(this.#env, place);
   }
 
   #nextWake(): number | null {
-    const { runs, thread } = this.#store;
+    const { runs, thread, events } = this.#store;
     const ended_at = thread.endedAt();
-    const oldest = runs.oldestEnd();
     // A run that is due and still waits for another starts when that one ends, not by the clock.
     const due = runs.nextDue();
     const now = Date.now();
@@ -75,9 +74,13 @@ export class Upkeep {
       this.#loop.isLive ? now + BEAT_MS : null,
       due !== null && due > now ? due : null,
       ended_at === null ? null : ended_at + LINGER_MS,
-      oldest === null ? null : oldest + EVENTS_KEPT_MS,
+      events.areKept ? now + EVENTS_KEPT_MS : null,
       thread.hasNews() ? now + PUBLISH_RETRY_MS : null,
     ]);
+  }
+
+  #markSent(seq: number) {
+    this.#store.transaction(() => this.#store.thread.markDirectorySent(seq));
   }
 
   #mayPublish(): boolean {
@@ -100,7 +103,7 @@ export class Upkeep {
       if (entry) await recordThread(this.#env, entry);
       // A deletion may have passed this write on its way.
       if (entry && !this.#store.exists) await forgetThread(this.#env, entry);
-      if (entry && this.#store.exists) this.#store.thread.markDirectorySent(entry.seq);
+      if (entry && this.#store.exists) this.#markSent(entry.seq);
     } catch (error) {
       log.error("directory_write_failed", error, { thread_id: entry?.thread_id });
       this.#publish_after = Date.now() + PUBLISH_RETRY_MS;

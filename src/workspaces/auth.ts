@@ -20,7 +20,10 @@ const CACHE_MS = 10_000;
 const CACHE_ENTRIES = 1000;
 const API_KEY_START = "lsv2_";
 
-/** Of callers let in, never of those turned away: a key just made must work at once. */
+/**
+ * Of callers let in, never of those turned away: a key just made must work at once. Named by the
+ * credential itself, which is in memory with its request anyway: hashing costs more than the look-up.
+ */
 const cache = new Map<string, Known>();
 
 export const authenticate = createMiddleware<AppEnv>(async (c, next) => {
@@ -31,28 +34,22 @@ export const authenticate = createMiddleware<AppEnv>(async (c, next) => {
 export async function resolveCaller(env: Env, headers: Headers): Promise<Caller> {
   const credential = readCredential(headers);
   const tenant = readTenant(headers);
-  const sha256 = sha256Hex(credential);
-  const key = `${sha256}:${tenant ?? ""}`;
+  const key = `${credential}:${tenant ?? ""}`;
   const known = cache.get(key);
   if (known !== undefined && known.expires_at_ms > Date.now()) return known.caller;
-  const found = await lookUp(env, credential, sha256, tenant);
+  const found = await lookUp(env, credential, tenant);
   remember(key, found);
   return found.caller;
 }
 
-async function lookUp(
-  env: Env,
-  credential: string,
-  sha256: string,
-  tenant: string | null,
-): Promise<Known> {
+async function lookUp(env: Env, credential: string, tenant: string | null): Promise<Known> {
   const db = database(env);
   const until = Date.now() + CACHE_MS;
   if (isJwt(credential) && env.OIDC_ISSUER !== "") {
     const { caller, expires_at_ms } = await callerOfJwt(env, db, credential, tenant);
     return { caller, expires_at_ms: Math.min(until, expires_at_ms) };
   }
-  const found = await findApiKey(db, sha256, tenant);
+  const found = await findApiKey(db, sha256Hex(credential), tenant);
   if (found === null) throw new AppError("unauthenticated", "Invalid API key.");
   return { caller: chooseWorkspace(found, tenant), expires_at_ms: until };
 }

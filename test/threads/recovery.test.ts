@@ -77,6 +77,7 @@ test("a temporary thread is gone when its run is over, and its storage a little 
     return state.storage.sql.databaseSize;
   });
   expect(size).toBeGreaterThan(0);
+  await crash(place);
   await runDurableObjectAlarm(stubOf(place));
   const left = await runInDurableObject(stubOf(place), (_instance, state) =>
     state.storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'thread'").toArray(),

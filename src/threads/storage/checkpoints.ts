@@ -5,6 +5,7 @@ import type {
   StoredValue,
   StoredWrite,
 } from "../../isolate/contract.ts";
+import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
 
 type ValueRow = { channel: string; version: number; type: string; data: ArrayBuffer | null };
@@ -16,6 +17,17 @@ type WriteRow = {
   data: ArrayBuffer | null;
 };
 
+export type NewCheckpoint = StoredCheckpoint & { values: StoredValue[] };
+export type NewWrite = StoredWrite & { ns: string; checkpoint_id: string };
+
+const INSERT_CHECKPOINT =
+  "INSERT INTO checkpoints (ns, checkpoint_id, parent_id, run_id, checkpoint, metadata)";
+const REPLACE_CHECKPOINT =
+  "ON CONFLICT DO UPDATE SET checkpoint = excluded.checkpoint, metadata = excluded.metadata";
+const INSERT_VALUE =
+  "INSERT OR IGNORE INTO channel_values (ns, channel, version, run_id, type, data)";
+const INTO_WRITES = "INTO writes (ns, checkpoint_id, task_id, idx, run_id, channel, type, data)";
+
 /** Checkpoints of all namespaces, with each channel value stored once per version. */
 export class Checkpoints {
   readonly #sql: SqlStorage;
@@ -26,50 +38,36 @@ export class Checkpoints {
     this.#parts = parts;
   }
 
-  put(run_id: string | null, stored: StoredCheckpoint, values: StoredValue[]) {
-    this.#sql.exec(
-      `INSERT INTO checkpoints (ns, checkpoint_id, parent_id, run_id, checkpoint, metadata)
-       VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET checkpoint = excluded.checkpoint, metadata = excluded.metadata`,
-      stored.ns,
-      stored.checkpoint_id,
-      stored.parent_id,
+  put(run_id: string | null, checkpoints: NewCheckpoint[]) {
+    const rows = checkpoints.map(({ ns, checkpoint_id, parent_id, checkpoint, metadata }) => [
+      ns,
+      checkpoint_id,
+      parent_id,
       run_id,
-      stored.checkpoint,
-      stored.metadata,
+      checkpoint,
+      metadata,
+    ]);
+    const values = checkpoints.flatMap(({ ns, values }) =>
+      values.map(({ channel, version, type, data }) => {
+        const name = valueName(ns, channel, version);
+        return [ns, channel, version, run_id, type, this.#parts.put(name, data)];
+      }),
     );
-    for (const { channel, version, type, data } of values) {
-      const name = valueName(stored.ns, channel, version);
-      this.#sql.exec(
-        `INSERT OR IGNORE INTO channel_values (ns, channel, version, run_id, type, data)
-         VALUES (?, ?, ?, ?, ?, ?)`,
-        stored.ns,
-        channel,
-        version,
-        run_id,
-        type,
-        this.#parts.put(name, data),
-      );
-    }
+    insertRows(this.#sql, INSERT_CHECKPOINT, rows, REPLACE_CHECKPOINT);
+    insertRows(this.#sql, INSERT_VALUE, values);
   }
 
   // Special writes (errors, interrupts, resumes; negative idx) replace, a task's own never change.
-  putWrites(run_id: string | null, ns: string, checkpoint_id: string, writes: StoredWrite[]) {
-    for (const { task_id, idx, channel, type, data } of writes) {
-      const verb = idx < 0 ? "INSERT OR REPLACE" : "INSERT OR IGNORE";
-      this.#sql.exec(
-        `${verb} INTO writes (ns, checkpoint_id, task_id, idx, run_id, channel, type, data)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-        ns,
-        checkpoint_id,
-        task_id,
-        idx,
-        run_id,
-        channel,
-        type,
-        this.#parts.put(writeName(ns, checkpoint_id, task_id, idx), data),
-      );
-    }
+  putWrites(run_id: string | null, writes: NewWrite[]) {
+    const toRow = ({ ns, checkpoint_id, task_id, idx, channel, type, data }: NewWrite) => {
+      const name = writeName(ns, checkpoint_id, task_id, idx);
+      const kept = this.#parts.put(name, data);
+      return [ns, checkpoint_id, task_id, idx, run_id, channel, type, kept];
+    };
+    const special = writes.filter(({ idx }) => idx < 0);
+    const own = writes.filter(({ idx }) => idx >= 0);
+    insertRows(this.#sql, `INSERT OR REPLACE ${INTO_WRITES}`, special.map(toRow));
+    insertRows(this.#sql, `INSERT OR IGNORE ${INTO_WRITES}`, own.map(toRow));
   }
 
   /** One checkpoint of a namespace, the newest when no id is given. */

@@ -1,6 +1,8 @@
-import { outgrowsRow, type Parts } from "./parts.ts";
+import { insertRows } from "./insert.ts";
+import type { Parts } from "./parts.ts";
 
 export type EventRow = { id: number; event: string; data: string };
+export type NewEvent = { event: string; data: string };
 
 // Of a reader's next chunk: an isolate of 128 MB may serve many readers.
 const PAGE_ROWS = 256;
@@ -10,28 +12,53 @@ const PAGE_CHARACTERS = 512 * 1024;
 export class Events {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
+  #last: number | null = null;
+  #areKept: boolean | null = null;
 
   constructor(sql: SqlStorage, parts: Parts) {
     this.#sql = sql;
     this.#parts = parts;
   }
 
-  append(run_id: string, event: string, data: string) {
-    const large = outgrowsRow(data);
-    const insert = "INSERT INTO events (run_id, event, data) VALUES (?, ?, ?)";
-    this.#sql.exec(insert, run_id, event, large ? null : data);
-    if (large) this.#parts.put(eventName(this.lastId()), data);
+  append(run_id: string, events: NewEvent[]) {
+    if (events.length === 0) return;
+    const first = this.lastId() + 1;
+    const rows = events.map(({ event, data }, index) => {
+      const id = first + index;
+      return [id, run_id, event, this.#parts.put(eventName(id), data)];
+    });
+    insertRows(this.#sql, "INSERT INTO events (id, run_id, event, data)", rows);
+    this.#last = first + rows.length - 1;
+    this.#areKept = true;
   }
 
+  /** The greatest id that was ever given, also to events that are dropped by now. */
   lastId(): number {
-    const { id } = this.#sql
-      .exec<{ id: number }>("SELECT coalesce(max(id), 0) AS id FROM events")
-      .one();
-    return id;
+    this.#last ??= this.#sql
+      .exec<{ seq: number }>(
+        "SELECT coalesce(max(seq), 0) AS seq FROM sqlite_sequence WHERE name = 'events'",
+      )
+      .one().seq;
+    return this.#last;
+  }
+
+  /** What is remembered may not have been written: read it again. */
+  forget() {
+    this.#last = null;
+    this.#areKept = null;
+  }
+
+  /** Whether there is anything that will have to expire. */
+  get areKept(): boolean {
+    this.#areKept ??=
+      this.#sql.exec<{ kept: number }>("SELECT EXISTS(SELECT 1 FROM events) AS kept").one().kept ===
+      1;
+    return this.#areKept;
   }
 
   /** The next events of a run after `after`, oldest first; none means there are no more by now. */
   page(run_id: string, after: number): EventRow[] {
+    if (after >= this.lastId()) return [];
     const rows = this.#sql.exec<{ id: number; event: string; data: string | null }>(
       "SELECT id, event, data FROM events WHERE id > ? AND run_id = ? ORDER BY id LIMIT ?",
       after,
@@ -55,6 +82,7 @@ export class Events {
       run_id,
     );
     this.#sql.exec("DELETE FROM events WHERE run_id = ?", run_id);
+    this.#areKept = null;
   }
 }
 

@@ -24,7 +24,7 @@ const MIGRATIONS = [
      directory_sent INTEGER NOT NULL
    );
    CREATE TABLE runs (
-     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     seq INTEGER PRIMARY KEY,
      run_id TEXT NOT NULL UNIQUE,
      assistant_id TEXT NOT NULL,
      graph_id TEXT NOT NULL,
@@ -38,8 +38,7 @@ const MIGRATIONS = [
      due_at INTEGER NOT NULL,
      ended_at INTEGER,
      attempt INTEGER NOT NULL,
-     first_event_id INTEGER NOT NULL,
-     event_bytes INTEGER NOT NULL,
+     event_characters INTEGER NOT NULL,
      error TEXT,
      cancel_reason TEXT
    );

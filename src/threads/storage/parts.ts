@@ -1,11 +1,6 @@
 // A row takes 2 MB; half of that leaves room for the columns beside the data.
 const PART_BYTES = 1024 * 1024;
 
-/** Three bytes are the most that one UTF-16 unit takes in UTF-8. */
-export function outgrowsRow(data: string | Uint8Array): boolean {
-  return (typeof data === "string" ? data.length * 3 : data.byteLength) > PART_BYTES;
-}
-
 /** Keeps data of any size: small data in its owner's row, the rest in `parts` under the owner's name. */
 export class Parts {
   readonly #sql: SqlStorage;
@@ -16,7 +11,9 @@ export class Parts {
 
   /** Returns what the owner's column should hold: the data itself, or null when it went to parts. */
   put<T extends string | Uint8Array>(name: string, data: T): T | null {
-    if (!outgrowsRow(data)) return data;
+    // Three bytes are the most that one UTF-16 unit takes in UTF-8.
+    const bytes = typeof data === "string" ? data.length * 3 : data.byteLength;
+    if (bytes <= PART_BYTES) return data;
     this.delete(name);
     const whole: Uint8Array = typeof data === "string" ? new TextEncoder().encode(data) : data;
     for (let part = 0; part * PART_BYTES < whole.byteLength; part++) {

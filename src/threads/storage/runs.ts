@@ -1,6 +1,8 @@
 import type { NewRun, RevisionRef, RunRecord } from "../records.ts";
-import type { RunStatus } from "../runs.ts";
+import { isFinal, type RunStatus } from "../runs.ts";
+import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
+import type { Thread } from "./thread.ts";
 
 type Row = {
   seq: number;
@@ -17,52 +19,80 @@ type Row = {
   due_at: number;
   ended_at: number | null;
   attempt: number;
-  first_event_id: number;
-  event_bytes: number;
+  /** Characters of events that are kept; 0 once they were dropped. */
+  event_characters: number;
   error: string | null;
   cancel_reason: string | null;
 };
 
 /** A run as its thread keeps it: the public record and what only the thread cares about. */
-export type StoredRun = RunRecord & {
-  revision: RevisionRef;
-  due_at: number;
-  attempt: number;
-  first_event_id: number;
-};
+export type StoredRun = RunRecord & { revision: RevisionRef; due_at: number; attempt: number };
 
 export type RunQuery = { status?: RunStatus | undefined; limit: number; offset: number };
 
+type Open = { row: Row; isNew: boolean; isChanged: boolean };
+
+/**
+ * The runs of the thread. Those that are not over are read once and kept in memory; changes gather
+ * until the end of their transaction, like those of the thread's row.
+ */
 export class Runs {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
+  readonly #thread: Thread;
+  #open: Map<string, Open> | null = null;
+  #last_seq = 0;
 
-  constructor(sql: SqlStorage, parts: Parts) {
+  constructor(sql: SqlStorage, parts: Parts, thread: Thread) {
     this.#sql = sql;
     this.#parts = parts;
+    this.#thread = thread;
   }
 
   insert(run: NewRun, metadata: RunRecord["metadata"], kwargs: RunRecord["kwargs"]) {
     const due_at = Date.now() + run.after_seconds * 1000;
     const created_at = new Date(due_at).toISOString();
-    this.#sql.exec(
-      `INSERT INTO runs (run_id, assistant_id, graph_id, status, multitask_strategy, metadata,
-         kwargs, revision, created_at, updated_at, due_at, attempt, first_event_id, event_bytes)
-       VALUES (?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`,
-      run.run_id,
-      run.assistant_id,
-      run.graph_id,
-      run.multitask_strategy,
-      JSON.stringify(metadata),
-      this.#parts.put(kwargsName(run.run_id), JSON.stringify(kwargs)),
-      JSON.stringify(run.revision),
+    const open = this.#opened();
+    this.#last_seq += 1;
+    const row: Row = {
+      seq: this.#last_seq,
+      run_id: run.run_id,
+      assistant_id: run.assistant_id,
+      graph_id: run.graph_id,
+      status: "pending",
+      multitask_strategy: run.multitask_strategy,
+      metadata: JSON.stringify(metadata),
+      kwargs: this.#parts.put(kwargsName(run.run_id), JSON.stringify(kwargs)),
+      revision: JSON.stringify(run.revision),
       created_at,
-      created_at,
+      updated_at: created_at,
       due_at,
-    );
+      ended_at: null,
+      attempt: 0,
+      event_characters: 0,
+      error: null,
+      cancel_reason: null,
+    };
+    open.set(run.run_id, { row, isNew: true, isChanged: false });
+  }
+
+  flush() {
+    for (const [run_id, open] of this.#open ?? []) {
+      if (open.isNew) insertRun(this.#sql, open.row);
+      else if (open.isChanged) updateRun(this.#sql, open.row);
+      open.isNew = open.isChanged = false;
+      if (isFinal(open.row.status)) this.#open?.delete(run_id);
+    }
+  }
+
+  /** What is remembered may not have been written: read it again. */
+  forget() {
+    this.#open = null;
   }
 
   get(run_id: string): StoredRun | null {
+    const open = this.#opened().get(run_id);
+    if (open) return this.#toRun(open.row);
     const [row] = this.#sql.exec<Row>("SELECT * FROM runs WHERE run_id = ?", run_id).toArray();
     return row ? this.#toRun(row) : null;
   }
@@ -81,80 +111,56 @@ export class Runs {
       .map((row) => this.#toRun(row));
   }
 
-  /** Null: no such run. */
-  status(run_id: string): RunStatus | null {
-    const [row] = this.#sql
-      .exec<{ status: RunStatus }>("SELECT status FROM runs WHERE run_id = ?", run_id)
-      .toArray();
-    return row?.status ?? null;
+  /** Whether the run is pending or running. */
+  isInFlight(run_id: string): boolean {
+    return this.inFlight().includes(run_id);
   }
 
+  /** Pending and running, in the order in which they are due. */
   inFlight(): string[] {
-    return this.#sql
-      .exec<{ run_id: string }>(
-        "SELECT run_id FROM runs WHERE status IN ('pending', 'running') ORDER BY due_at, seq",
-      )
-      .toArray()
-      .map(({ run_id }) => run_id);
+    return this.#unfinished().map(({ run_id }) => run_id);
   }
 
   running(): StoredRun | null {
-    return this.#first("SELECT * FROM runs WHERE status = 'running' LIMIT 1");
+    const row = this.#unfinished().find(({ status }) => status === "running");
+    return row ? this.#toRun(row) : null;
   }
 
   nextPending(): StoredRun | null {
-    return this.#first("SELECT * FROM runs WHERE status = 'pending' ORDER BY due_at, seq LIMIT 1");
+    const row = this.#unfinished().find(({ status }) => status === "pending");
+    return row ? this.#toRun(row) : null;
   }
 
   /** When the next pending run is due, in epoch milliseconds. */
   nextDue(): number | null {
-    const { due_at } = this.#sql
-      .exec<{ due_at: number | null }>(
-        "SELECT min(due_at) AS due_at FROM runs WHERE status = 'pending'",
-      )
-      .one();
-    return due_at;
+    return this.#unfinished().find(({ status }) => status === "pending")?.due_at ?? null;
   }
 
-  start(run_id: string, first_event_id: number) {
-    this.#sql.exec(
-      `UPDATE runs SET status = 'running', attempt = attempt + 1, updated_at = ?2,
-         first_event_id = CASE attempt WHEN 0 THEN ?3 ELSE first_event_id END
-       WHERE run_id = ?1`,
-      run_id,
-      new Date().toISOString(),
-      first_event_id,
-    );
+  start(run_id: string) {
+    const row = this.#opened().get(run_id)?.row;
+    if (row) this.#change(run_id, { status: "running", attempt: row.attempt + 1 });
   }
 
   end(run_id: string, status: RunStatus, error: RunRecord["error"] = null) {
-    this.#sql.exec(
-      "UPDATE runs SET status = ?2, updated_at = ?3, ended_at = ?4, error = ?5 WHERE run_id = ?1",
-      run_id,
-      status,
-      new Date().toISOString(),
-      Date.now(),
-      error && JSON.stringify(error),
-    );
+    const ended_at = Date.now();
+    this.#change(run_id, { status, ended_at, error: error && JSON.stringify(error) });
   }
 
-  setCancelReason(run_id: string, reason: string) {
-    this.#sql.exec("UPDATE runs SET cancel_reason = ?2 WHERE run_id = ?1", run_id, reason);
+  setCancelReason(run_id: string, cancel_reason: string) {
+    this.#change(run_id, { cancel_reason });
   }
 
   /** Adds to what a run has said so far and returns the sum, in characters. */
-  addEventBytes(run_id: string, bytes: number): number {
-    const { event_bytes } = this.#sql
-      .exec<{ event_bytes: number }>(
-        "UPDATE runs SET event_bytes = event_bytes + ?2 WHERE run_id = ?1 RETURNING event_bytes",
-        run_id,
-        bytes,
-      )
-      .one();
-    return event_bytes;
+  addCharacters(run_id: string, characters: number): number {
+    const open = this.#opened().get(run_id);
+    if (!open) return 0;
+    open.row.event_characters += characters;
+    open.isChanged = true;
+    return open.row.event_characters;
   }
 
   delete(run_id: string) {
+    this.#open?.delete(run_id);
     this.#parts.delete(kwargsName(run_id));
     this.#sql.exec("DELETE FROM runs WHERE run_id = ?", run_id);
   }
@@ -163,7 +169,7 @@ export class Runs {
   endedBefore(time: number): string[] {
     return this.#sql
       .exec<{ run_id: string }>(
-        "SELECT run_id FROM runs WHERE ended_at < ? AND event_bytes > 0 LIMIT 100",
+        "SELECT run_id FROM runs WHERE ended_at < ? AND event_characters > 0 LIMIT 100",
         time,
       )
       .toArray()
@@ -171,36 +177,60 @@ export class Runs {
   }
 
   forgetEvents(run_id: string) {
-    this.#sql.exec("UPDATE runs SET event_bytes = 0 WHERE run_id = ?", run_id);
+    this.#sql.exec("UPDATE runs SET event_characters = 0 WHERE run_id = ?", run_id);
   }
 
-  oldestEnd(): number | null {
-    const { ended_at } = this.#sql
-      .exec<{ ended_at: number | null }>(
-        "SELECT min(ended_at) AS ended_at FROM runs WHERE event_bytes > 0",
-      )
+  #change(run_id: string, patch: Partial<Row>) {
+    const open = this.#opened().get(run_id);
+    if (!open) return;
+    Object.assign(open.row, patch, { updated_at: new Date().toISOString() });
+    open.isChanged = true;
+  }
+
+  #unfinished(): Row[] {
+    return [...this.#opened().values()]
+      .map(({ row }) => row)
+      .filter(({ status }) => !isFinal(status))
+      .sort((a, b) => a.due_at - b.due_at || a.seq - b.seq);
+  }
+
+  #opened(): Map<string, Open> {
+    if (this.#open) return this.#open;
+    const rows = this.#sql
+      .exec<Row>("SELECT * FROM runs WHERE status IN ('pending', 'running')")
+      .toArray();
+    const { seq } = this.#sql
+      .exec<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM runs")
       .one();
-    return ended_at;
+    this.#last_seq = seq;
+    this.#open = new Map(rows.map((row) => [row.run_id, { row, isNew: false, isChanged: false }]));
+    return this.#open;
   }
 
-  #first(query: string): StoredRun | null {
-    const [row] = this.#sql.exec<Row>(query).toArray();
-    return row ? this.#toRun(row) : null;
-  }
-
-  #toRun({ seq: _seq, ended_at: _ended, event_bytes: _bytes, ...row }: Row): StoredRun {
-    const { thread_id } = this.#sql
-      .exec<{ thread_id: string }>("SELECT thread_id FROM thread")
-      .one();
+  #toRun({ seq: _seq, ended_at: _ended, event_characters: _said, ...row }: Row): StoredRun {
     return {
       ...row,
-      thread_id,
+      thread_id: this.#thread.id,
       metadata: JSON.parse(row.metadata),
       kwargs: JSON.parse(this.#parts.text(kwargsName(row.run_id), row.kwargs)),
       revision: JSON.parse(row.revision),
       error: row.error === null ? null : JSON.parse(row.error),
     };
   }
+}
+
+function insertRun(sql: SqlStorage, row: Row) {
+  insertRows(sql, `INSERT INTO runs (${Object.keys(row).join(", ")})`, [Object.values(row)]);
+}
+
+function updateRun(sql: SqlStorage, row: Row) {
+  const { status, updated_at, ended_at, attempt, event_characters, error, cancel_reason } = row;
+  sql.exec(
+    `UPDATE runs SET status = ?, updated_at = ?, ended_at = ?, attempt = ?, event_characters = ?,
+       error = ?, cancel_reason = ? WHERE run_id = ?`,
+    ...[status, updated_at, ended_at, attempt, event_characters, error, cancel_reason],
+    row.run_id,
+  );
 }
 
 function kwargsName(run_id: string): string {

@@ -1,4 +1,5 @@
 import type { Op } from "../../isolate/contract.ts";
+import type { NewThread } from "../records.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { Events } from "./events.ts";
 import { isMigrated, migrate } from "./migrations.ts";
@@ -14,25 +15,41 @@ export class ThreadStore {
   readonly checkpoints: Checkpoints;
   readonly #storage: DurableObjectStorage;
 
+  #exists: boolean;
+
   constructor(storage: DurableObjectStorage) {
     const parts = new Parts(storage.sql);
     this.#storage = storage;
+    this.#exists = isMigrated(storage);
     this.thread = new Thread(storage.sql, parts);
-    this.runs = new Runs(storage.sql, parts);
+    this.runs = new Runs(storage.sql, parts, this.thread);
     this.events = new Events(storage.sql, parts);
     this.checkpoints = new Checkpoints(storage.sql, parts);
   }
 
   get exists(): boolean {
-    return isMigrated(this.#storage);
+    return this.#exists;
   }
 
-  create() {
+  create(thread: NewThread) {
     migrate(this.#storage);
+    this.#exists = true;
+    this.transaction(() => this.thread.insert(thread));
   }
 
+  /** What is in memory follows what is stored: written at the end, or forgotten when the work fails. */
   transaction<T>(work: () => T): T {
-    return this.#storage.transactionSync(work);
+    try {
+      return this.#storage.transactionSync(() => {
+        const result = work();
+        this.thread.flush();
+        this.runs.flush();
+        return result;
+      });
+    } catch (error) {
+      this.#forget();
+      throw error;
+    }
   }
 
   /** Resolves when everything written so far survives a crash. */
@@ -40,19 +57,33 @@ export class ThreadStore {
     return this.#storage.sync();
   }
 
-  /** Applies a batch (of a run, or of a state update without one) and returns what the run has said in all, in characters of events. */
+  /** Everything is gone at once for those who ask, and from the disk when this resolves. */
+  async deleteAll(): Promise<void> {
+    this.#exists = false;
+    this.#forget();
+    await this.#storage.deleteAll();
+  }
+
+  /**
+   * Applies a batch (of a run, or of a state update without one) and returns what the run has said
+   * in all, in characters of events. Within a transaction the kinds may be written one after the other.
+   */
   apply(run_id: string | null, ops: Op[]): number {
-    let characters = 0;
-    for (const op of ops) {
-      if (op.op === "checkpoint") this.checkpoints.put(run_id, op, op.values);
-      else if (op.op === "writes") {
-        this.checkpoints.putWrites(run_id, op.ns, op.checkpoint_id, op.writes);
-      } else if (run_id !== null) {
-        this.events.append(run_id, op.event, op.data);
-        characters += op.data.length;
-      }
-    }
-    return run_id === null || characters === 0 ? 0 : this.runs.addEventBytes(run_id, characters);
+    this.checkpoints.put(
+      run_id,
+      ops.filter((op) => op.op === "checkpoint"),
+    );
+    const writes = ops.flatMap((op) =>
+      op.op === "writes"
+        ? op.writes.map((write) => ({ ...write, ns: op.ns, checkpoint_id: op.checkpoint_id }))
+        : [],
+    );
+    this.checkpoints.putWrites(run_id, writes);
+    const events = ops.filter((op) => op.op === "event");
+    if (run_id === null || events.length === 0) return 0;
+    this.events.append(run_id, events);
+    const characters = events.reduce((sum, { data }) => sum + data.length, 0);
+    return this.runs.addCharacters(run_id, characters);
   }
 
   /** Forgets a run as if it had never been: its row, its events and its checkpoints. */
@@ -60,5 +91,11 @@ export class ThreadStore {
     this.checkpoints.deleteOf(run_id);
     this.events.deleteOf(run_id);
     this.runs.delete(run_id);
+  }
+
+  #forget() {
+    this.thread.forget();
+    this.runs.forget();
+    this.events.forget();
   }
 }

@@ -1,9 +1,11 @@
 import type { ThreadSummary } from "../../isolate/contract.ts";
 import type { Interrupts, NewThread, RevisionRef, ThreadRecord } from "../records.ts";
 import type { ThreadStatus } from "../runs.ts";
+import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
 
 type Row = {
+  only: number;
   thread_id: string;
   deployment_id: string;
   workspace_id: string;
@@ -41,10 +43,16 @@ export type DirectoryEntry = Pick<
 
 const VALUES = "thread values";
 
-/** The one row of the thread. Every change of it counts up the directory's sequence. */
+/**
+ * The one row of the thread, read once and kept. Changes gather until the end of their transaction,
+ * which flushes them as one statement; a transaction that fails forgets them.
+ */
 export class Thread {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
+  #cached: Row | null = null;
+  #isNew = false;
+  readonly #changed = new Set<keyof Row>();
 
   constructor(sql: SqlStorage, parts: Parts) {
     this.#sql = sql;
@@ -53,20 +61,54 @@ export class Thread {
 
   insert({ thread_id, deployment_id, workspace_id, metadata, temporary }: NewThread) {
     const now = new Date().toISOString();
-    this.#sql.exec(
-      `INSERT INTO thread (only, thread_id, deployment_id, workspace_id, created_at, updated_at,
-         status, metadata, config, interrupts, temporary, directory_seq, directory_sent)
-       VALUES (1, ?, ?, ?, ?, ?, 'idle', ?, '{}', '{}', ?, 1, ?)`,
+    this.#isNew = true;
+    this.#cached = {
+      only: 1,
       thread_id,
       deployment_id,
       workspace_id,
-      now,
-      now,
-      JSON.stringify(metadata),
-      temporary ? 1 : 0,
+      created_at: now,
+      updated_at: now,
+      state_updated_at: null,
+      status: "idle",
+      metadata: JSON.stringify(metadata),
+      config: "{}",
+      values: null,
+      interrupts: "{}",
+      error: null,
+      temporary: temporary ? 1 : 0,
+      ended_at: null,
+      revision: null,
+      directory_seq: 1,
       // A temporary thread is in no directory: nothing is ever due for it.
-      temporary ? Number.MAX_SAFE_INTEGER : 0,
-    );
+      directory_sent: temporary ? Number.MAX_SAFE_INTEGER : 0,
+    };
+  }
+
+  flush() {
+    const row = this.#cached;
+    if (!row) return;
+    if (this.#isNew) {
+      const columns = Object.keys(row).map((column) => `"${column}"`);
+      insertRows(this.#sql, `INSERT INTO thread (${columns.join(", ")})`, [Object.values(row)]);
+    } else if (this.#changed.size > 0) {
+      const changed = [...this.#changed];
+      const set = changed.map((column) => `"${column}" = ?`).join(", ");
+      this.#sql.exec(`UPDATE thread SET ${set}`, ...changed.map((column) => row[column]));
+    }
+    this.#isNew = false;
+    this.#changed.clear();
+  }
+
+  /** What is remembered may not have been written: read it again. */
+  forget() {
+    this.#cached = null;
+    this.#isNew = false;
+    this.#changed.clear();
+  }
+
+  get id(): string {
+    return this.#row().thread_id;
   }
 
   /** Without the values, which may be large: what runs and reads begin with. */
@@ -81,15 +123,12 @@ export class Thread {
 
   record(): ThreadRecord {
     const row = this.#row();
+    const { thread_id, created_at, updated_at, state_updated_at, status } = row;
     return {
-      thread_id: row.thread_id,
-      created_at: row.created_at,
-      updated_at: row.updated_at,
-      state_updated_at: row.state_updated_at,
+      ...{ thread_id, created_at, updated_at, state_updated_at, status },
       metadata: JSON.parse(row.metadata),
-      status: row.status,
       config: JSON.parse(row.config),
-      values: row.state_updated_at === null ? null : JSON.parse(this.#valuesOf(row)),
+      values: JSON.parse(this.valuesText() ?? "null"),
       interrupts: JSON.parse(row.interrupts),
       error: row.error === null ? null : JSON.parse(row.error),
     };
@@ -97,67 +136,58 @@ export class Thread {
 
   /** When the only run of a temporary thread was over; null for every other thread. */
   endedAt(): number | null {
-    return this.#sql.exec<{ ended_at: number | null }>("SELECT ended_at FROM thread").one()
-      .ended_at;
+    return this.#row().ended_at;
   }
 
   place(): ThreadPlace {
     const { thread_id, deployment_id, workspace_id, temporary, ended_at, revision } = this.#row();
     return {
-      thread_id,
-      deployment_id,
-      workspace_id,
+      ...{ thread_id, deployment_id, workspace_id, ended_at },
       temporary: temporary === 1,
-      ended_at,
       revision: revision === null ? null : JSON.parse(revision),
     };
   }
 
   /** The values as JSON text; null before the first state. */
   valuesText(): string | null {
-    const row = this.#row();
-    return row.state_updated_at === null ? null : this.#valuesOf(row);
+    const { state_updated_at, values } = this.#row();
+    return state_updated_at === null ? null : this.#parts.text(VALUES, values);
   }
 
   /** A run begins: until it ends, and for reads after it, state is what its revision's graph says. */
   begin(revision: RevisionRef) {
-    this.#touch("status = 'busy', revision = ?", JSON.stringify(revision));
+    this.#change({ status: "busy", revision: JSON.stringify(revision) });
   }
 
   setMetadata(metadata: Record<string, unknown>) {
-    this.#touch("metadata = ?", JSON.stringify(metadata));
+    this.#change({ metadata: JSON.stringify(metadata) });
   }
 
   /** A run takes the free thread: its graph and its config stay for those that follow. */
   take(run: { metadata: Record<string, unknown>; config: ThreadRecord["config"] }) {
     const [metadata, config] = [JSON.stringify(run.metadata), JSON.stringify(run.config)];
-    this.#touch("status = 'busy', metadata = ?, config = ?", metadata, config);
+    this.#change({ status: "busy", metadata, config });
   }
 
   /** Where the thread stands after a run; without a summary its values stay as they were. */
   settle(status: ThreadStatus, summary: ThreadSummary | null, error: ThreadRecord["error"]) {
-    const errorText = error && JSON.stringify(error);
-    if (!summary) return this.#touch("status = ?, error = ?", status, errorText);
-    this.#touch(
-      'status = ?, error = ?, "values" = ?, interrupts = ?, state_updated_at = ?',
-      status,
-      errorText,
-      this.#parts.put(VALUES, summary.values),
-      summary.interrupts,
-      new Date().toISOString(),
-    );
+    this.#change({ status, error: error && JSON.stringify(error) });
+    if (!summary) return;
+    this.#change({
+      values: this.#parts.put(VALUES, summary.values),
+      interrupts: summary.interrupts,
+      state_updated_at: new Date().toISOString(),
+    });
   }
 
   markEnded() {
-    this.#sql.exec("UPDATE thread SET ended_at = ?", Date.now());
+    this.#change({ ended_at: Date.now() });
   }
 
   /** Whether there is something that the directory has not heard yet. */
   hasNews(): boolean {
-    const { news } = this.#sql
-      .exec<{ news: number }>("SELECT directory_sent < directory_seq AS news FROM thread")
-      .one();
-    return news === 1;
+    const { directory_seq, directory_sent } = this.#row();
+    return directory_sent < directory_seq;
   }
 
   directoryEntry(): DirectoryEntry | null {
@@ -169,22 +199,21 @@ export class Thread {
   }
 
   markDirectorySent(seq: number) {
-    this.#sql.exec("UPDATE thread SET directory_sent = max(directory_sent, ?)", seq);
+    this.#row().directory_sent = Math.max(this.#row().directory_sent, seq);
+    this.#changed.add("directory_sent");
   }
 
-  #touch(assignments: string, ...values: (string | null)[]) {
-    this.#sql.exec(
-      `UPDATE thread SET ${assignments}, updated_at = ?, directory_seq = directory_seq + 1`,
-      ...values,
-      new Date().toISOString(),
-    );
+  // Every change is news for the directory.
+  #change(patch: Partial<Row>) {
+    const row = this.#row();
+    const updated_at = new Date().toISOString();
+    const all = { ...patch, updated_at, directory_seq: row.directory_seq + 1 };
+    Object.assign(row, all);
+    for (const column of Object.keys(all)) this.#changed.add(column as keyof Row);
   }
 
   #row(): Row {
-    return this.#sql.exec<Row>("SELECT * FROM thread").one();
-  }
-
-  #valuesOf(row: Row): string {
-    return this.#parts.text(VALUES, row.values);
+    this.#cached ??= this.#sql.exec<Row>("SELECT * FROM thread").one();
+    return this.#cached;
   }
 }
