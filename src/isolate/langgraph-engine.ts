@@ -71,6 +71,8 @@ export class LangGraphEngine implements Engine {
       if (chunk.length === 3) events.write(...chunk);
       else events.write([], ...chunk);
     }
+    const { summary } = events;
+    if (summary) onSummary(async () => summary);
   }
 
   async summarize(call: GraphCall, host: Host): Promise<ThreadSummary> {

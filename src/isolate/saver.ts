@@ -15,8 +15,10 @@ import type {
   Op,
   StoredValue,
   StoredWrite,
+  Typed,
 } from "./contract.ts";
 import type { Outbox } from "./outbox.ts";
+import { parseCheckpointJson } from "./revive.ts";
 import { nextVersion } from "./versions.ts";
 
 // Each checkpoint comes with all its values; a page is one RPC message and one copy in memory.
@@ -193,8 +195,9 @@ export class HostSaver extends BaseCheckpointSaver {
     };
   }
 
-  #parse({ type, data }: { type: string; data: Uint8Array }): Promise<unknown> {
-    return this.serde.loadsTyped(type, data);
+  async #parse({ type, data }: Typed): Promise<unknown> {
+    const parsed = type === "json" ? parseCheckpointJson(new TextDecoder().decode(data)) : null;
+    return parsed ? parsed.value : this.serde.loadsTyped(type, data);
   }
 }
 

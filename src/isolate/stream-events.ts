@@ -1,5 +1,5 @@
 import { type BaseMessage, type BaseMessageChunk, isBaseMessage } from "@langchain/core/messages";
-import type { RunCall, StreamMode } from "./contract.ts";
+import type { RunCall, StreamMode, ThreadSummary } from "./contract.ts";
 import { toCheckpointPayload, toDebugEvent } from "./debug-events.ts";
 import { toWire } from "./wire.ts";
 
@@ -12,6 +12,9 @@ export class EventWriter {
   readonly #partials = new Map<string, BaseMessageChunk>();
   readonly #completed = new Set<string>();
   #skipValues: boolean;
+  /** The newest values of the root, and their text once it was needed. */
+  #values: { chunk: unknown; text: string | null } | null = null;
+  #isInterrupted = false;
 
   constructor(call: Pick<RunCall, "stream_modes" | "resuming">, emit: Emit) {
     this.#modes = new Set(call.stream_modes);
@@ -20,7 +23,10 @@ export class EventWriter {
     this.#skipValues = call.resuming;
   }
 
-  /** The modes to ask the graph for: messages needs values too, to know when one is complete. */
+  /**
+   * The modes to ask the graph for. Values always: they say when a message is complete, and where
+   * the thread stands at the end without reading its state again.
+   */
   get graphModes(): (
     | "values"
     | "updates"
@@ -31,8 +37,7 @@ export class EventWriter {
     | "checkpoints"
   )[] {
     const modes = [...this.#modes].map((mode) => (mode === "messages-tuple" ? "messages" : mode));
-    if (this.#modes.has("messages")) modes.push("values");
-    return [...new Set(modes)];
+    return [...new Set([...modes, "values" as const])];
   }
 
   write(ns: string[], mode: string, chunk: unknown) {
@@ -51,13 +56,36 @@ export class EventWriter {
     }
   }
 
-  #writeValues(suffix: string, values: unknown) {
+  /** Where the thread stands after a run that went through; null when only its state can tell. */
+  get summary(): ThreadSummary | null {
+    if (!this.#values || this.#isInterrupted) return null;
+    return { values: this.#textOf(this.#values), next: [], interrupts: "{}" };
+  }
+
+  #writeValues(suffix: string, chunk: unknown) {
+    const values = { chunk, text: null };
+    if (suffix === "") this.#remember(values);
     if (this.#skipValues && suffix === "") {
       this.#skipValues = false;
       return;
     }
-    if (this.#modes.has("values")) this.#emit(`values${suffix}`, toWire(values));
-    if (!this.#modes.has("messages") || suffix !== "") return;
+    if (this.#modes.has("values")) this.#emit(`values${suffix}`, this.#textOf(values));
+    if (this.#modes.has("messages") && suffix === "") this.#writeComplete(chunk);
+  }
+
+  #remember(values: { chunk: unknown; text: string | null }) {
+    const { chunk } = values;
+    if (typeof chunk === "object" && chunk !== null && "__interrupt__" in chunk) {
+      this.#isInterrupted = true;
+    } else this.#values = values;
+  }
+
+  #textOf(values: { chunk: unknown; text: string | null }): string {
+    values.text ??= toWire(values.chunk);
+    return values.text;
+  }
+
+  #writeComplete(values: unknown) {
     const fresh = messagesOf(values).filter(({ id }) => id && !this.#completed.has(id));
     if (fresh.length === 0) return;
     for (const { id } of fresh) this.#completed.add(id ?? "");
