@@ -3,6 +3,21 @@ import type { Host, Op } from "./contract.ts";
 // RPC takes 32 MiB a message; a batch is also one transaction and one copy in memory.
 const BATCH_BYTES = 4 * 1024 * 1024;
 
+// What waits to be stored is in the isolate's memory, of which it has 128 MB.
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+
+/** The agent says more than can be stored while it says it. */
+export class FloodError extends Error {
+  override name = "EventLimitError";
+
+  constructor() {
+    super(
+      `More than ${MAX_WAITING_BYTES} bytes of events and checkpoints wait to be stored. ` +
+        "Send fewer or smaller events, or await something between them.",
+    );
+  }
+}
+
 /**
  * One ordered queue of what a run has to say. One commit is in flight at a time; the next batch
  * leaves when it returns, so a token costs neither a hop nor a row's commit of its own.
@@ -20,8 +35,9 @@ export class Outbox {
   }
 
   push(op: Op) {
-    this.#ops.push(op);
     this.#bytes += sizeOf(op);
+    if (this.#bytes > MAX_WAITING_BYTES) throw new FloodError();
+    this.#ops.push(op);
     this.#schedule();
   }
 

@@ -10,7 +10,7 @@ import type { StoredRun } from "./storage/runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
 // A run that says more than this fills its thread's storage; it ends with an error that says so.
-export const MAX_EVENT_CHARACTERS = 256 * 1024 * 1024;
+const MAX_EVENT_CHARACTERS = 64 * 1024 * 1024;
 
 /** Accepts, starts, ends and cancels the runs of one thread: one at a time, in the order received. */
 export class RunLoop {
@@ -150,7 +150,7 @@ export class RunLoop {
     const said = this.#store.transaction(() => this.#store.apply(run_id, ops));
     if (said > MAX_EVENT_CHARACTERS) {
       attempt.cancel();
-      const message = `The run said more than ${MAX_EVENT_CHARACTERS} characters; stream less of it.`;
+      const message = `The run said more than the ${MAX_EVENT_CHARACTERS} characters of events that a run may: stream fewer modes, or smaller updates.`;
       this.#end(attempt.run, failed("EventLimitError", message));
     }
     this.#tell();

@@ -10,4 +10,5 @@ export const TEST_GRAPHS = [
   "config",
   "plain",
   "factory",
+  "flood",
 ];

@@ -86,6 +86,32 @@ test("a failing node ends its run with an error event, and the next run still ru
   expect((await object.getThread())?.status).toBe("idle");
 });
 
+test("an agent that floods its stream fails with the limit, and the thread goes on", async () => {
+  const { wait } = await testThread();
+  const custom = { stream_mode: "custom" };
+  expect(await wait("flood", { ...custom, input: { count: 3 } })).toMatchObject({ count: 3 });
+  const atOnce = await wait("flood", { ...custom, input: { count: 60 } });
+  expect(atOnce.__error__).toMatchObject({
+    error: "EventLimitError",
+    message: expect.stringMatching(/wait to be stored/),
+  });
+  const inTime = await wait("flood", { ...custom, input: { count: 90, pause_ms: 1 } });
+  expect(inTime.__error__).toMatchObject({
+    error: "EventLimitError",
+    message: expect.stringMatching(/of events that a run may/),
+  });
+  expect(await wait("echo", { input: hi })).toHaveProperty("messages");
+}, 30_000);
+
+test("an event larger than a row arrives whole", async () => {
+  const { stream } = await testThread();
+  const events = await stream("flood", { input: { count: 2 }, stream_mode: "custom" });
+  expect(events.slice(1).map(({ data }) => String(data).length)).toEqual([
+    1024 * 1024,
+    1024 * 1024,
+  ]);
+});
+
 test("a value that JSON cannot hold is an error that names it", async () => {
   const { wait } = await testThread();
   const { __error__ } = await wait("unserializable", { input: { log: [] } });
