@@ -1,7 +1,7 @@
-import { createRoute, type OpenAPIHono, z } from "@hono/zod-openapi";
+import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { AppEnv } from "./shared/context.ts";
 import { json } from "./shared/schema.ts";
-import { VERSION } from "./shared/version.ts";
+import { Info, Ok, SERVICE_INFO, VERSION } from "./shared/version.ts";
 
 const INFO = {
   title: "Heddle",
@@ -14,9 +14,10 @@ const TAGS = [
   { name: "Deployments", description: "Agents deployed from git" },
   { name: "Revisions", description: "Builds of a deployment, and their logs" },
   { name: "Integrations", description: "Access to a repository host" },
-  { name: "Assistants", description: "A graph of a deployment with its configuration" },
   { name: "Threads", description: "Durable state of a conversation with an agent" },
   { name: "Runs", description: "One execution of an assistant, on a thread or without" },
+  { name: "Threadless runs", description: "Runs on a thread of their own, gone when they end" },
+  { name: "Thread state", description: "What a thread's graph knows, now and at each checkpoint" },
   { name: "System", description: "The service itself" },
 ];
 
@@ -30,23 +31,6 @@ const SCHEMES = {
   },
   Bearer: { type: "http", scheme: "bearer", description: "An API key or a JWT of the issuer" },
 } as const;
-
-const Ok = z.object({ ok: z.literal(true) }).openapi("Ok");
-
-const Info = z
-  .object({
-    version: z.string(),
-    context: z.literal("js"),
-    flags: z.record(z.string(), z.boolean()),
-  })
-  .openapi("Info");
-
-const FLAGS = {
-  assistants: true,
-  crons: false,
-  langsmith: false,
-  langsmith_tracing_replicas: false,
-};
 
 export function addSystemRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(
@@ -71,7 +55,7 @@ export function addSystemRoutes(app: OpenAPIHono<AppEnv>): void {
       security: [],
       responses: { 200: json(Info, "Version and flags") },
     }),
-    (c) => c.json({ version: VERSION, context: "js" as const, flags: FLAGS }, 200),
+    (c) => c.json(SERVICE_INFO, 200),
   );
 }
 

@@ -1,9 +1,10 @@
 import { createRoute } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { body, json } from "../shared/schema.ts";
+import { Info, Ok, SERVICE_INFO } from "../shared/version.ts";
 import { agentErrors } from "./errors-schema.ts";
 import { AgentPath, Thread, ThreadCreate, ThreadPatch, ThreadPath } from "./schema.ts";
-import { createThread, deleteThread, getThread, updateThread } from "./service.ts";
+import { createThread, deleteThread, getThread, openAgent, updateThread } from "./service.ts";
 
 export const threadRoutes = router();
 
@@ -72,5 +73,37 @@ threadRoutes.openapi(
     const { deployment_id, thread_id } = c.req.valid("param");
     await deleteThread(c.var.ctx, deployment_id, thread_id);
     return c.body(null, 204);
+  },
+);
+
+threadRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: "/agents/{deployment_id}/ok",
+    operationId: "agentOk",
+    tags: ["System"],
+    summary: "Whether an agent serves",
+    request: { params: AgentPath },
+    responses: { 200: json(Ok, "It does"), ...agentErrors },
+  }),
+  async (c) => {
+    await openAgent(c.var.ctx, c.req.valid("param").deployment_id, "read");
+    return c.json({ ok: true as const }, 200);
+  },
+);
+
+threadRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: "/agents/{deployment_id}/info",
+    operationId: "agentInfo",
+    tags: ["System"],
+    summary: "The version of an agent's server, and what it can do",
+    request: { params: AgentPath },
+    responses: { 200: json(Info, "Version and flags"), ...agentErrors },
+  }),
+  async (c) => {
+    await openAgent(c.var.ctx, c.req.valid("param").deployment_id, "read");
+    return c.json(SERVICE_INFO, 200);
   },
 );

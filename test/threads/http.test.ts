@@ -24,6 +24,13 @@ async function newThread(): Promise<string> {
   return thread_id;
 }
 
+test("an agent says that it serves, by its id and by its slug", async () => {
+  expect(await (await get("/ok")).json()).toEqual({ ok: true });
+  expect(await (await get("/info")).json()).toMatchObject({ flags: { assistants: true } });
+  const bySlug = agent.replace("/agents/", "/agents/test-");
+  expect((await api(`${bySlug}/ok`, { key: ours.viewer })).status).toBe(200);
+});
+
 test("a thread is created once, and again only where that is asked for", async () => {
   const body = { thread_id: crypto.randomUUID(), metadata: { topic: "looms" } };
   const created = await post("/threads", body);
@@ -201,6 +208,8 @@ describe("what is wrong is named, and changes nothing", () => {
 
 describe("nobody else gets in", () => {
   const calls: [string, string, unknown][] = [
+    ["GET", "/ok", undefined],
+    ["GET", "/info", undefined],
     ["POST", "/threads", {}],
     ["GET", "/threads/{id}", undefined],
     ["PATCH", "/threads/{id}", { metadata: {} }],
