@@ -70,14 +70,15 @@ export class ThreadHost extends RpcTarget implements Host {
 
 export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
   const { kwargs, run_id, thread_id, graph_id } = run;
+  const resuming = run.attempt > 1 && store.checkpoints.hasAnyOf(run_id);
   return {
     run_id,
     thread_id,
     graph_id,
-    resuming: run.attempt > 1 && store.checkpoints.hasAnyOf(run_id),
+    resuming,
     input: kwargs.input,
     command: kwargs.command,
-    config: withAttempt(kwargs.config, run.attempt),
+    config: withAttempt(kwargs.config, run.attempt, resuming),
     context: kwargs.context,
     stream_modes: kwargs.stream_mode,
     stream_subgraphs: kwargs.subgraphs,
@@ -88,10 +89,14 @@ export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
   };
 }
 
-function withAttempt(config: RunCall["config"], run_attempt: number): RunCall["config"] {
+function withAttempt(
+  config: RunCall["config"],
+  run_attempt: number,
+  resuming: boolean,
+): RunCall["config"] {
   // A run that goes on from its own checkpoint must not fork again from the one it was given.
   const { checkpoint_id, ...configurable } = config.configurable ?? {};
-  const from = run_attempt === 1 && checkpoint_id ? { checkpoint_id } : {};
+  const from = !resuming && checkpoint_id ? { checkpoint_id } : {};
   return {
     ...config,
     configurable: { ...configurable, ...from },

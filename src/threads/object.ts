@@ -7,6 +7,7 @@ import type {
   StateCall,
   UpdateCall,
 } from "../isolate/contract.ts";
+import { AppError } from "../shared/errors.ts";
 import { type AgentStub, agentOf } from "./agent.ts";
 import { ThreadHost, toGraphCall } from "./attempt.ts";
 import { Followers, toByteStream } from "./followers.ts";
@@ -154,13 +155,18 @@ export class ThreadObject extends DurableObject<Env> {
   ): Promise<StateAnswer> {
     if (this.#openVisible() && this.#store.runs.inFlight().length > 0) return { missing: "idle" };
     return this.#ask(async (agent, graph) => {
-      const apply = (ops: Op[]) => this.#store.transaction(() => this.#store.apply(null, ops));
+      const isFree = () => this.#store.runs.inFlight().length === 0;
+      // A run that came meanwhile began from the state before: the update has lost the race.
+      const apply = (ops: Op[]) => {
+        if (!isFree()) throw new AppError("conflict", "Thread is busy");
+        this.#store.transaction(() => this.#store.apply(null, ops));
+      };
       const host = new ThreadHost(this.#store, apply);
       const answer = await agent.updateState({ ...graph, ...call }, host);
-      if (!answer.ok) return answer;
+      if (!answer.ok) return isFree() ? answer : { missing: "idle" };
       const { checkpoint, summary } = answer.value;
       const status = threadStatusAfter({ failed: false, next: summary.next }, false);
-      this.#store.transaction(() => this.#store.thread.settle(status, summary, null));
+      if (isFree()) this.#store.transaction(() => this.#store.thread.settle(status, summary, null));
       this.#changed();
       return { ok: true, value: JSON.stringify({ checkpoint }) };
     });

@@ -4,6 +4,16 @@ import { QueryBoolean, Timestamp, Uuid } from "../shared/schema.ts";
 
 const Loose = z.record(z.string(), z.unknown());
 
+// Kept in one row of the thread and one of the directory, each of which takes 2 MB with all it holds.
+const MAX_METADATA_CHARACTERS = 128 * 1024;
+
+function isBounded(value: unknown): boolean {
+  return JSON.stringify(value).length <= MAX_METADATA_CHARACTERS;
+}
+
+const TOO_LARGE = `must be at most ${MAX_METADATA_CHARACTERS} characters of JSON`;
+const Metadata = Loose.refine(isBounded, TOO_LARGE);
+
 export const ThreadStatus = z.enum(["idle", "busy", "interrupted", "error"]);
 export const RunStatus = z.enum([
   "pending",
@@ -64,7 +74,7 @@ export const ThreadState = z
 export const ThreadCreate = z
   .object({
     thread_id: Uuid.optional(),
-    metadata: Loose.nullish().transform((metadata) => metadata ?? {}),
+    metadata: Metadata.nullish().transform((metadata) => metadata ?? {}),
     if_exists: z
       .enum(["raise", "do_nothing"])
       .nullish()
@@ -74,7 +84,7 @@ export const ThreadCreate = z
 export type ThreadCreate = z.infer<typeof ThreadCreate>;
 
 export const ThreadPatch = z
-  .object({ metadata: Loose.nullish().transform((metadata) => metadata ?? {}) })
+  .object({ metadata: Metadata.nullish().transform((metadata) => metadata ?? {}) })
   .openapi("ThreadPatch");
 
 const NodeNames = z.union([z.literal("*"), z.array(z.string())]);
@@ -99,6 +109,7 @@ export const RunConfig = z
     configurable: Loose.optional(),
     metadata: Loose.optional(),
   })
+  .refine(isBounded, TOO_LARGE)
   .openapi("RunConfig");
 
 const MODE_DEFAULT = ["values" as const];
@@ -111,7 +122,7 @@ export const RunCreate = z
     command: Command.nullish(),
     config: RunConfig.nullish(),
     context: z.unknown().optional(),
-    metadata: Loose.nullish(),
+    metadata: Metadata.nullish(),
     checkpoint_id: z.string().nullish(),
     checkpoint: z
       .looseObject({

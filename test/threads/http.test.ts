@@ -173,6 +173,13 @@ describe("what is wrong is named, and changes nothing", () => {
       422,
       /thread_id: must be a UUID/,
     ],
+    [
+      "metadata beyond its limit",
+      "/threads",
+      { metadata: { x: "y".repeat(140_000) } },
+      422,
+      /metadata: must be at most 131072 characters/,
+    ],
     ["metadata that is no object", "/threads", { metadata: "x" }, 422, /metadata/],
     ["an unknown thread", `/threads/${missing}/runs`, { assistant_id: "echo" }, 404, /not found/],
     ["an unknown thread's state", `/threads/${missing}/state`, { values: {} }, 404, /not found/],
