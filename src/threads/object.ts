@@ -178,7 +178,7 @@ export class ThreadObject extends DurableObject<Env> {
   }
 
   async #ask(
-    work: (agent: AgentStub, graph: GraphCall) => Promise<Answer<string>>,
+    work: (agent: AgentStub, graph: GraphCall) => Promise<StateAnswer>,
   ): Promise<StateAnswer> {
     if (!this.#openVisible()) return { missing: "thread" };
     const graph = toGraphCall(this.#store.thread.outline());

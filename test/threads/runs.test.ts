@@ -249,6 +249,20 @@ test("state can be updated as a node, and not while a run is in flight", async (
   await join(run_id);
 });
 
+test("a state update that a run overtakes changes nothing", async () => {
+  const { object, wait, create, join } = await testThread();
+  await wait("steps", { input: {} });
+  const update = { ns: "", checkpoint_id: null, values: { log: ["late"] }, as_node: "c" };
+  const [updated, run] = await Promise.all([
+    object.updateState(update),
+    create("steps", { input: { delay_ms: 20 } }),
+  ]);
+  const { log } = await join(run.run_id);
+  // Either the update came first and the run went on from it, or it was refused.
+  const expected = "ok" in updated ? ["a", "b", "c", "late"] : ["a", "b", "c"];
+  expect(log).toEqual([...expected, "a", "b", "c"]);
+});
+
 test("a deleted thread ends its stream and takes nothing more", async () => {
   const { object, order, create } = await testThread();
   const { run_id } = await create("steps", { input: { delay_ms: 300 } });
