@@ -15,6 +15,7 @@ import { threadRoutes } from "./threads/routes.ts";
 import { runRoutes } from "./threads/run-routes.ts";
 import { stateRoutes } from "./threads/state-routes.ts";
 import { threadlessRoutes } from "./threads/threadless-routes.ts";
+import { filterRoutes } from "./traces/filter-routes.ts";
 import { authenticate } from "./workspaces/auth.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -36,6 +37,8 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.use(bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseBody }));
   addSystemRoutes(app);
   app.use("/agents/*", authenticate);
+  app.use("/api/v1/runs/query/validate", authenticate);
+  app.use("/runs/query/validate", authenticate);
   app.use("/v1/integrations/*", authenticate);
   app.use("/v1/projects/*", authenticate);
   app.use("/v2/deployments/*", authenticate);
@@ -46,6 +49,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.route("/", stateRoutes);
   app.route("/", runRoutes);
   app.route("/", threadlessRoutes);
+  app.route("/", filterRoutes);
   addDocument(app);
   addDocs(app);
   return app;

@@ -18,6 +18,7 @@ const TAGS = [
   { name: "Runs", description: "One execution of an assistant, on a thread or without" },
   { name: "Threadless runs", description: "Runs on a thread of their own, gone when they end" },
   { name: "Thread state", description: "What a thread's graph knows, now and at each checkpoint" },
+  { name: "Traces", description: "What agents and programs did, step by step" },
   { name: "System", description: "The service itself" },
 ];
 

@@ -1,0 +1,134 @@
+import { readCondition } from "./condition.ts";
+import { readLeaves } from "./containment.ts";
+import { FIELD_NAMES, type Field, FUNCTIONS, type FunctionName, findField } from "./fields.ts";
+import { INDEXED_CHARS } from "./limits.ts";
+import { describe, readString, toLiteral } from "./literal.ts";
+import { FilterProblem } from "./problem.ts";
+import type { Call, Node } from "./syntax.ts";
+import type { Comparator, Filter, PairKind } from "./tree.ts";
+import { READERS, readCursor } from "./values.ts";
+import { toWords } from "./words.ts";
+
+type Asked = { call: Call; name: FunctionName; field: Field; field_name: string; value: Node };
+
+/** Gives the written filter its meaning, or says what has none. */
+export function checkFilter(node: Node): Filter {
+  if (node.kind !== "call") {
+    throw new FilterProblem(
+      node.offset,
+      `expected a function such as eq(name, "x"), found ${describe(node)}`,
+    );
+  }
+  const name = FUNCTIONS.find((known) => known === node.name);
+  if (name === undefined) {
+    throw new FilterProblem(
+      node.offset,
+      `${node.name.slice(0, 40)} is no function; the functions are ${FUNCTIONS.join(", ")}`,
+    );
+  }
+  if (name === "and" || name === "or") return { kind: name, filters: node.args.map(checkFilter) };
+  return name === "not" ? checkNot(node) : checkLeaf(node, name);
+}
+
+function checkNot(call: Call): Filter {
+  const [filter, ...rest] = call.args;
+  if (filter === undefined || rest.length > 0) throw wrongCount(call, "one filter");
+  return { kind: "not", filter: checkFilter(filter) };
+}
+
+function checkLeaf(call: Call, name: FunctionName): Filter {
+  const [first, second, ...rest] = call.args;
+  if (name === "search" && first !== undefined && second === undefined) return checkWords(first);
+  if (first !== undefined && second !== undefined && rest.length === 0) {
+    return checkTest(checkField(call, name, first, second));
+  }
+  throw wrongCount(
+    call,
+    name === "search" ? "a text, or a field and a text" : "a field and a value",
+  );
+}
+
+function wrongCount({ name, args, offset }: Call, expected: string): FilterProblem {
+  return new FilterProblem(offset, `${name}() takes ${expected}, not ${args.length} arguments`);
+}
+
+function checkWords(node: Node): Filter {
+  const words = toWords(readString(node, "search()"));
+  if (words.length > 0) return { kind: "words", words };
+  throw new FilterProblem(node.offset, "search() needs a word to look for");
+}
+
+function checkField(call: Call, name: FunctionName, node: Node, value: Node): Asked {
+  if (node.kind !== "word" && node.kind !== "text") {
+    throw new FilterProblem(
+      node.offset,
+      `expected the name of a field, found ${describe(node)}; the fields are ${FIELD_NAMES.join(", ")}`,
+    );
+  }
+  const field = findField(node.text);
+  if (field === undefined) {
+    throw new FilterProblem(
+      node.offset,
+      `${describe(node)} is no field; the fields are ${FIELD_NAMES.join(", ")}`,
+    );
+  }
+  if (!field.functions.includes(name)) {
+    throw new FilterProblem(
+      call.offset,
+      `${name}() does not go with ${node.text}; it takes ${field.functions.join(", ")}`,
+    );
+  }
+  return { call, name, field, field_name: node.text, value };
+}
+
+function checkTest(asked: Asked): Filter {
+  const { source } = asked.field;
+  switch (source.kind) {
+    case "column":
+      return { kind: "column", sql: source.sql, condition: conditionOf(asked) };
+    case "tag":
+      return { kind: "tag", condition: conditionOf(asked) };
+    case "pair":
+      return { kind: "pair", of: source.of, part: source.part, condition: conditionOf(asked) };
+    case "object":
+      return checkObject(asked, source.of);
+    case "project":
+      return checkProject(asked);
+    case "cursor":
+      return checkCursor(asked);
+  }
+}
+
+function conditionOf({ name, field, field_name, value }: Asked) {
+  return readCondition({ name, field, field_name }, value);
+}
+
+function checkObject(asked: Asked, of: PairKind): Filter {
+  const { name, field_name, value } = asked;
+  if (name === "search") return { kind: "pair", of, part: "value", condition: conditionOf(asked) };
+  const text = readString(value, field_name);
+  if (name === "exists") return { kind: "key", of, key: text.slice(0, INDEXED_CHARS) };
+  const leaves = readLeaves(text);
+  if (leaves !== null) return { kind: "contains", of, leaves };
+  throw new FilterProblem(
+    value.offset,
+    `has(${field_name}, ...) takes a JSON object in quotes, such as '{"user_id": "u1"}'`,
+  );
+}
+
+function checkProject(asked: Asked): Filter {
+  const condition = conditionOf(asked);
+  const operands = "operands" in condition ? condition.operands : [];
+  if ("operand" in condition) operands.push(condition.operand);
+  return { kind: "project", ids: operands.map(String), is: condition.op !== "neq" };
+}
+
+function checkCursor({ name, field_name, value }: Asked): Filter {
+  const literal = toLiteral(value);
+  const cursor = typeof literal === "string" ? readCursor(literal) : null;
+  if (cursor !== null) return { kind: "cursor", op: name as Comparator, ...cursor };
+  throw new FilterProblem(
+    value.offset,
+    `${field_name} takes ${READERS.cursor.expected}, not ${describe(value)}`,
+  );
+}

@@ -1,0 +1,70 @@
+import { exists, type Fragment, fragment, join, negate, type Param } from "./fragment.ts";
+import { compileKey, compileLeaf, compilePairs, type PairMember, toPairMember } from "./pairs.ts";
+import { predicate } from "./predicate.ts";
+import type { Filter, PairKind } from "./tree.ts";
+
+type Place = { session_id: string };
+export type Compiled = { sql: string; params: Param[] };
+
+/** A condition on alias `r` of `runs`, in a partition of the project `session_id`. */
+export function compileFilter(filter: Filter, place: Place): Compiled {
+  const { sql, params } = compile(filter, place);
+  return { sql, params };
+}
+
+function compile(filter: Filter, place: Place): Fragment {
+  switch (filter.kind) {
+    case "and":
+      return compileAnd(filter.filters, place);
+    case "or":
+      return join(
+        "OR",
+        filter.filters.map((inner) => compile(inner, place)),
+      );
+    case "not":
+      return negate(compile(filter.filter, place));
+    case "column":
+      return predicate(filter.sql, filter.condition);
+    case "tag":
+      return exists("run_tags t", "t.row = r.row", predicate("t.tag", filter.condition));
+    case "pair":
+      return compilePairs(filter.of, [filter]);
+    case "contains":
+      return join(
+        "AND",
+        filter.leaves.map((leaf) => compileLeaf(filter.of, leaf)),
+      );
+    case "key":
+      return compileKey(filter.of, filter.key);
+    case "project":
+      return fragment(
+        filter.ids.includes(place.session_id.toLowerCase()) === filter.is ? "1" : "0",
+      );
+    case "cursor":
+      return compileCursor(filter);
+    case "words":
+      return join("AND", filter.words.map(compileWord));
+  }
+}
+
+function compileAnd(filters: Filter[], place: Place): Fragment {
+  const groups = new Map<PairKind, PairMember[]>();
+  const fragments: Fragment[] = [];
+  for (const filter of filters) {
+    const member = toPairMember(filter);
+    if (member === null) fragments.push(compile(filter, place));
+    else groups.set(member.of, [...(groups.get(member.of) ?? []), member]);
+  }
+  for (const [of, members] of groups) fragments.push(compilePairs(of, members));
+  return join("AND", fragments);
+}
+
+function compileCursor({ op, start_us, id }: Extract<Filter, { kind: "cursor" }>): Fragment {
+  if (id === null) return predicate("r.start_us", { op, operand: start_us });
+  const operator = { eq: "=", neq: "<>", gt: ">", gte: ">=", lt: "<", lte: "<=" }[op];
+  return fragment(`((r.start_us, r.id) ${operator} (?, ?))`, start_us, id);
+}
+
+function compileWord(word: string): Fragment {
+  return fragment("ifnull(instr(r.search_text, ?) > 0, 0)", word);
+}

@@ -1,0 +1,77 @@
+import type { Field, FunctionName } from "./fields.ts";
+import { lowerAscii } from "./letters.ts";
+import { readLikePattern } from "./like-pattern.ts";
+import { describe, readString, toLiteral } from "./literal.ts";
+import { FilterProblem } from "./problem.ts";
+import type { Node } from "./syntax.ts";
+import type { Comparator, Condition, Operand } from "./tree.ts";
+import { type Literal, READERS } from "./values.ts";
+
+type Asked = { name: FunctionName; field: Field; field_name: string };
+
+export function readCondition(asked: Asked, node: Node): Condition {
+  switch (asked.name) {
+    case "in":
+      return { op: "in", operands: readList(asked, node) };
+    case "like":
+      return readLike(asked, node);
+    case "search":
+      return readSearch(asked, node);
+    case "has":
+    case "exists":
+      return { op: "eq", operand: readString(node, `${asked.name}(${asked.field_name}, ...)`) };
+    default:
+      return readComparison(asked, asked.name as Comparator, node);
+  }
+}
+
+function readComparison(asked: Asked, op: Comparator, node: Node): Condition {
+  const literal = toLiteral(node);
+  const presence = presenceOf(asked.field, literal);
+  if (presence !== null && (op === "eq" || op === "neq")) {
+    return { op: (op === "eq") === presence ? "set" : "null" };
+  }
+  return { op, operand: readOperand(asked, literal, node) };
+}
+
+/** Whether the literal says that there is a value, or that there is none; null for all others. */
+function presenceOf({ nullable, type }: Field, literal: Literal): boolean | null {
+  if (nullable && literal === null) return false;
+  return type === "error" && typeof literal === "boolean" ? literal : null;
+}
+
+function readOperand({ field, field_name, name }: Asked, literal: Literal, node: Node): Operand {
+  const { read, expected } = READERS[field.type];
+  const operand = read(literal);
+  if (operand !== null) return operand;
+  const hint = literal === null && field.nullable ? "; only eq and neq take null" : "";
+  throw new FilterProblem(
+    node.offset,
+    `${name}(${field_name}, ...) takes ${expected}, not ${describe(node)}${hint}`,
+  );
+}
+
+function readList(asked: Asked, node: Node): Operand[] {
+  if (node.kind === "list") {
+    return node.items.map((item) => readOperand(asked, toLiteral(item), item));
+  }
+  throw new FilterProblem(
+    node.offset,
+    `in(${asked.field_name}, ...) takes a list such as ["a", "b"], not ${describe(node)}`,
+  );
+}
+
+function readLike({ field_name }: Asked, node: Node): Condition {
+  const pattern = readLikePattern(readString(node, `like(${field_name}, ...)`));
+  if (pattern !== null) return { op: "like", pattern };
+  throw new FilterProblem(
+    node.offset,
+    "a pattern over 48 bytes may have no _ and at most one text between two %; use several like() in one and()",
+  );
+}
+
+function readSearch({ field_name }: Asked, node: Node): Condition {
+  const text = lowerAscii(readString(node, `search(${field_name}, ...)`));
+  if (text.trim() !== "") return { op: "search", text };
+  throw new FilterProblem(node.offset, "search() needs a text to look for");
+}

@@ -1,0 +1,81 @@
+import { MAX_FILTER_LEVELS } from "./limits.ts";
+import { FilterProblem } from "./problem.ts";
+import { type Token, tokenize } from "./tokens.ts";
+
+export type Call = { kind: "call"; name: string; args: Node[]; offset: number };
+
+/** What is written, before anything is known of functions and fields. */
+export type Node =
+  | Call
+  | { kind: "word"; text: string; offset: number }
+  | { kind: "text"; text: string; offset: number }
+  | { kind: "number"; text: string; offset: number }
+  | { kind: "list"; items: Node[]; offset: number };
+
+type Reader = { tokens: Token[]; next: number; end: Token };
+
+export function parseSyntax(filter: string): Node {
+  const tokens = tokenize(filter);
+  const end = tokens.at(-1) ?? { kind: "end", text: "", offset: 0 };
+  const reader = { tokens, next: 0, end };
+  const node = parseNode(reader, 1, 'a function such as eq(name, "x")');
+  const rest = take(reader);
+  if (rest.kind === "end") return node;
+  throw new FilterProblem(
+    rest.offset,
+    `expected the end of the filter, found ${describe(rest)}; and(...) joins several tests`,
+  );
+}
+
+function parseNode(reader: Reader, level: number, expected: string): Node {
+  const token = take(reader);
+  const { kind, text, offset } = token;
+  if (kind === "text" || kind === "number") return { kind, text, offset };
+  if (kind === "word") {
+    if (peek(reader).text !== "(" || peek(reader).kind !== "mark") return { kind, text, offset };
+    take(reader);
+    assertLevel(level, offset);
+    return { kind: "call", name: text, args: parseSeries(reader, level + 1, ")"), offset };
+  }
+  if (text === "[") {
+    assertLevel(level, offset);
+    return { kind: "list", items: parseSeries(reader, level + 1, "]"), offset };
+  }
+  throw new FilterProblem(offset, `expected ${expected}, found ${describe(token)}`);
+}
+
+function assertLevel(level: number, offset: number): void {
+  if (level <= MAX_FILTER_LEVELS) return;
+  throw new FilterProblem(
+    offset,
+    `the filter is nested deeper than the ${MAX_FILTER_LEVELS} levels allowed; and(...) and or(...) take any number of arguments`,
+  );
+}
+
+/** One or more, divided by commas, up to the closing mark. */
+function parseSeries(reader: Reader, level: number, close: ")" | "]"): Node[] {
+  const nodes: Node[] = [];
+  for (;;) {
+    nodes.push(parseNode(reader, level, close === ")" ? "an argument" : "a value"));
+    const token = take(reader);
+    if (token.kind === "mark" && token.text === close) return nodes;
+    if (token.kind !== "mark" || token.text !== ",") {
+      throw new FilterProblem(token.offset, `expected , or ${close}, found ${describe(token)}`);
+    }
+  }
+}
+
+function peek(reader: Reader): Token {
+  return reader.tokens[reader.next] ?? reader.end;
+}
+
+function take(reader: Reader): Token {
+  const token = peek(reader);
+  reader.next += 1;
+  return token;
+}
+
+function describe({ kind, text }: Token): string {
+  if (kind === "end") return "the end of the filter";
+  return kind === "text" ? `the text ${JSON.stringify(text.slice(0, 40))}` : text.slice(0, 40);
+}

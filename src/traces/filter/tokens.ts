@@ -1,0 +1,71 @@
+import { FilterProblem } from "./problem.ts";
+
+export type Token = {
+  kind: "mark" | "text" | "number" | "word" | "end";
+  /** As it stands in the filter; of a text what it says. */
+  text: string;
+  offset: number;
+};
+
+const BLANKS = /\s*/y;
+const MARK = /[()[\],]/y;
+const TEXT = /"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'/y;
+const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const WORD = /[A-Za-z_][\w.]*/y;
+
+const KINDS = [
+  ["mark", MARK],
+  ["text", TEXT],
+  ["number", NUMBER],
+  ["word", WORD],
+] as const;
+
+const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|([\s\S]))/g;
+const ESCAPED: Record<string, string> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+
+export function tokenize(filter: string): Token[] {
+  const tokens: Token[] = [];
+  let offset = skipBlanks(filter, 0);
+  while (offset < filter.length) {
+    const { token, end } = readToken(filter, offset);
+    tokens.push(token);
+    offset = skipBlanks(filter, end);
+  }
+  tokens.push({ kind: "end", text: "", offset });
+  return tokens;
+}
+
+function readToken(filter: string, offset: number): { token: Token; end: number } {
+  for (const [kind, pattern] of KINDS) {
+    const found = matchAt(pattern, filter, offset);
+    if (found === null) continue;
+    const text = kind === "text" ? unquote(found) : found;
+    return { token: { kind, text, offset }, end: offset + found.length };
+  }
+  const character = String.fromCodePoint(filter.codePointAt(offset) ?? 0);
+  if (character === '"' || character === "'") {
+    throw new FilterProblem(offset, `the text that begins here lacks its closing ${character}`);
+  }
+  throw new FilterProblem(
+    offset,
+    `${character} stands for nothing here; a text stands in quotes, a list in [ ]`,
+  );
+}
+
+function skipBlanks(filter: string, offset: number): number {
+  return offset + (matchAt(BLANKS, filter, offset) ?? "").length;
+}
+
+function matchAt(pattern: RegExp, filter: string, offset: number): string | null {
+  pattern.lastIndex = offset;
+  return pattern.exec(filter)?.[0] ?? null;
+}
+
+/** The escapes of JSON and \'; another backslash stays, as in the pattern '100\%'. */
+function unquote(quoted: string): string {
+  return quoted.slice(1, -1).replace(ESCAPE, (whole, hex?: string, character = "") => {
+    if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
+    if (`\\"'/`.includes(character)) return character;
+    return ESCAPED[character] ?? whole;
+  });
+}

@@ -1,0 +1,154 @@
+/** A trace run as far as filters see it, and its rows as ingestion leaves them. */
+export type TestFeedback = {
+  key: string;
+  score: number | null;
+  value?: string;
+  source?: string;
+};
+
+export type TestRun = {
+  id: string;
+  trace_id: string;
+  parent_run_id: string | null;
+  name: string;
+  run_type: string;
+  /** ISO text or epoch microseconds. */
+  start: string | number;
+  end: string | number | null;
+  error: string | null;
+  is_root: boolean;
+  thread_id: string | null;
+  execution_order: number | null;
+  total_tokens: number | null;
+  total_cost: string | null;
+  tags: string[];
+  metadata: Record<string, unknown>;
+  inputs: Record<string, unknown>;
+  outputs: Record<string, unknown>;
+  feedback: TestFeedback[];
+};
+
+export function testRun(id: string, fields: Partial<TestRun> = {}): TestRun {
+  const start = fields.start ?? "2024-06-01T10:00:00Z";
+  return {
+    id,
+    trace_id: id,
+    parent_run_id: fields.is_root ? null : "parent",
+    name: "step",
+    run_type: "chain",
+    end: micros(start) + 1_000_000,
+    error: null,
+    is_root: false,
+    thread_id: null,
+    execution_order: null,
+    total_tokens: null,
+    total_cost: null,
+    tags: [],
+    metadata: {},
+    inputs: {},
+    outputs: {},
+    feedback: [],
+    ...fields,
+    start,
+  };
+}
+
+/** Epoch microseconds of `2024-01-01T00:00:00.000001Z` or of a number that is already that. */
+export function micros(time: string | number): number {
+  if (typeof time === "number") return time;
+  const [whole = "", fraction = ""] = time.replace("Z", "").split(".");
+  return Date.parse(`${whole}Z`) * 1000 + Number(fraction.padEnd(6, "0"));
+}
+
+export type TestPair = { key: string; value: string; number: number | null };
+
+export function pairsOf(value: unknown, path = ""): TestPair[] {
+  if (Array.isArray(value)) return value.flatMap((item) => pairsOf(item, path));
+  if (typeof value === "object" && value !== null) {
+    return Object.entries(value).flatMap(([key, inner]) =>
+      pairsOf(inner, path === "" ? key : `${path}.${key}`),
+    );
+  }
+  const number = typeof value === "number" ? value : null;
+  return [{ key: path, value: String(value).slice(0, 250), number }];
+}
+
+export function searchTextOf(run: TestRun): string {
+  const texts = [run.name, run.error ?? ""];
+  for (const { value } of [...pairsOf(run.inputs), ...pairsOf(run.outputs)]) texts.push(value);
+  return texts.join("\n").toLowerCase();
+}
+
+const TABLES = [
+  `CREATE TABLE runs (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, trace_id TEXT,
+    parent_run_id TEXT, name TEXT, run_type TEXT, start_us INTEGER NOT NULL, end_us INTEGER,
+    status TEXT NOT NULL, error TEXT, is_root INTEGER NOT NULL, dotted_order TEXT, thread_id TEXT,
+    reference_example_id TEXT, trace_tier TEXT, execution_order INTEGER, total_tokens INTEGER,
+    prompt_tokens INTEGER, completion_tokens INTEGER, total_cost TEXT, prompt_cost TEXT,
+    completion_cost TEXT, first_token_us INTEGER, search_text TEXT)`,
+  "CREATE INDEX runs_by_start ON runs (start_us, id)",
+  "CREATE TABLE run_tags (row INTEGER NOT NULL, tag TEXT NOT NULL)",
+  "CREATE INDEX run_tags_by_tag ON run_tags (tag, row)",
+  `CREATE TABLE run_pairs (row INTEGER NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL,
+    value TEXT NOT NULL, number REAL)`,
+  "CREATE INDEX run_pairs_by_value ON run_pairs (kind, key, value, row)",
+  "CREATE INDEX run_pairs_by_row ON run_pairs (row)",
+  `CREATE TABLE feedback (id TEXT PRIMARY KEY, run_id TEXT NOT NULL, key TEXT NOT NULL, score REAL,
+    value TEXT, source TEXT)`,
+  "CREATE INDEX feedback_by_run ON feedback (run_id)",
+];
+
+export async function storeRuns(db: D1Database, runs: TestRun[]): Promise<void> {
+  await db.batch(TABLES.map((sql) => db.prepare(sql)));
+  const statements = runs.flatMap((run, index) => rowsOf(db, run, index + 1));
+  await db.batch(statements);
+}
+
+function rowsOf(db: D1Database, run: TestRun, row: number): D1PreparedStatement[] {
+  const end_us = run.end === null ? null : micros(run.end);
+  const ended = end_us === null ? "pending" : "success";
+  const columns = {
+    row,
+    id: run.id,
+    trace_id: run.trace_id,
+    parent_run_id: run.parent_run_id,
+    name: run.name,
+    run_type: run.run_type,
+    start_us: micros(run.start),
+    end_us,
+    status: run.error === null ? ended : "error",
+    error: run.error,
+    is_root: run.is_root ? 1 : 0,
+    thread_id: run.thread_id,
+    execution_order: run.execution_order,
+    total_tokens: run.total_tokens,
+    total_cost: run.total_cost,
+    search_text: searchTextOf(run),
+  };
+  const insert = (table: string, values: Record<string, string | number | null>) =>
+    db
+      .prepare(
+        `INSERT INTO ${table} (${Object.keys(values).join()})
+         VALUES (${Object.keys(values).fill("?").join()})`,
+      )
+      .bind(...Object.values(values));
+  const pairs = (kind: string, value: unknown) =>
+    pairsOf(value).map((pair) => insert("run_pairs", { row, kind, ...pair }));
+  return [
+    insert("runs", columns),
+    ...run.tags.map((tag) => insert("run_tags", { row, tag })),
+    ...pairs("m", run.metadata),
+    ...pairs("i", run.inputs),
+    ...pairs("o", run.outputs),
+    ...run.feedback.map((given, index) =>
+      insert("feedback", {
+        id: `${run.id}-${index}`,
+        run_id: run.id,
+        key: given.key,
+        score: given.score,
+        value: given.value ?? null,
+        source: given.source ?? null,
+      }),
+    ),
+  ];
+}
