@@ -12,7 +12,7 @@ const EVENTS_KEPT_MS = 24 * 60 * 60 * 1000;
 /** A temporary thread is gone for its callers when its run ends; its readers may still catch up. */
 const LINGER_MS = 2 * 60 * 1000;
 /** Changes of one moment reach the directory as one write. */
-const PUBLISH_DELAY_MS = 100;
+const PUBLISH_DELAY_MS = 300;
 const PUBLISH_RETRY_MS = 10_000;
 
 /** What a thread does by the clock: beat, expire, tell the directory, go away. */
