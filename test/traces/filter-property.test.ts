@@ -1,8 +1,7 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compileFilter } from "../../src/traces/filter/compile.ts";
-import { parseFilter } from "../../src/traces/filter/parse.ts";
+import { findBothWays } from "./filter-finding.ts";
 import { type Expression, holds, print, type Test, type Value } from "./filter-model.ts";
 import { storeRuns, type TestRun, testRun } from "./filter-runs.ts";
 
@@ -162,14 +161,6 @@ const { expression } = fc.letrec<{ expression: Expression }>((tie) => {
   };
 });
 
-async function find(filter: string): Promise<string[]> {
-  const { sql, params } = compileFilter(parseFilter(filter), { session_id: "p" });
-  const { results } = await env.DB.prepare(`SELECT r.id FROM runs r WHERE ${sql} ORDER BY r.row`)
-    .bind(...params)
-    .all<{ id: string }>();
-  return results.map(({ id }) => id);
-}
-
 test("a filter's SQL finds what the filter means, whatever the filter and the runs", async () => {
   const stored: TestRun[] = fc
     .sample(runs, { seed: SEED, numRuns: RUNS })
@@ -177,7 +168,8 @@ test("a filter's SQL finds what the filter means, whatever the filter and the ru
   await storeRuns(env.DB, stored);
   const property = fc.asyncProperty(expression, async (wanted) => {
     const ids = stored.filter((run) => holds(wanted, run)).map(({ id }) => id);
-    expect(await find(print(wanted)), print(wanted)).toEqual(ids);
+    const found = await findBothWays(print(wanted), "p");
+    expect(found, print(wanted)).toEqual({ all: ids, named: ids });
   });
   await fc.assert(property, { seed: SEED, numRuns: EXPRESSIONS });
 }, 60_000);

@@ -1,18 +1,16 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { AppError } from "../../src/shared/errors.ts";
-import { compileFilter } from "../../src/traces/filter/compile.ts";
 import { parseFilter, readFilter } from "../../src/traces/filter/parse.ts";
 import { api, workspace } from "../support/workspace.ts";
+import { findBothWays } from "./filter-finding.ts";
 import { storeRuns } from "./filter-runs.ts";
 import { OTHERS, PROJECT, PUBLISHED, RUNS } from "./filter-truth.ts";
 
 async function find(filter: string): Promise<string[]> {
-  const { sql, params } = compileFilter(parseFilter(filter), { session_id: PROJECT });
-  const { results } = await env.DB.prepare(`SELECT r.id FROM runs r WHERE ${sql} ORDER BY r.row`)
-    .bind(...params)
-    .all<{ id: string }>();
-  return results.map(({ id }) => id);
+  const { all, named } = await findBothWays(filter, PROJECT);
+  expect(named).toEqual(all);
+  return all;
 }
 
 function messageOf(filter: string): string {

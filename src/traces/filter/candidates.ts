@@ -1,0 +1,76 @@
+import type { Compiled } from "./compile.ts";
+import type { Condition, Filter, Leaf, PairKind, PairTest } from "./tree.ts";
+
+/**
+ * Queries of the index tables, each giving the `row` of every run that the filter can match, and of
+ * others. Where one gives few rows, `r.row IN (...)` beside the filter spares a scan of all runs;
+ * where it gives many, the filter alone is faster. Counting up to a limit tells which.
+ */
+export function findCandidates(filter: Filter): Compiled[] {
+  switch (filter.kind) {
+    case "and":
+      return ofAnd(filter.filters);
+    case "tag":
+      return ofTag(filter.condition);
+    case "pair":
+      return ofPairs([filter]);
+    case "contains":
+      return filter.leaves.map((leaf) => ofLeaf(filter.of, leaf));
+    default:
+      return [];
+  }
+}
+
+function ofAnd(filters: Filter[]): Compiled[] {
+  const groups = new Map<PairKind, PairTest[]>();
+  const found: Compiled[] = [];
+  for (const filter of filters) {
+    if (filter.kind !== "pair") found.push(...findCandidates(filter));
+    else groups.set(filter.of, [...(groups.get(filter.of) ?? []), filter]);
+  }
+  for (const tests of groups.values()) found.push(...ofPairs(tests));
+  return found;
+}
+
+function ofTag(condition: Condition): Compiled[] {
+  const tag = wantedText(condition);
+  if (tag === undefined) return [];
+  return [{ sql: "SELECT t.row FROM run_tags t WHERE t.tag = ?", params: [tag] }];
+}
+
+/** Beside a key that is asked for, a value is that of the same pair. */
+function ofPairs(tests: PairTest[]): Compiled[] {
+  const [first] = tests;
+  const key = findText(tests, "key");
+  if (first === undefined || key === undefined) return [];
+  if (first.of === "feedback") return [ofFeedback(key)];
+  const value = findText(tests, "value");
+  if (value === undefined) return [select(first.of, "p.key = ?", [key])];
+  return [select(first.of, "p.key = ? AND p.value = ?", [key, value])];
+}
+
+function ofLeaf(of: PairKind, { key, value }: Leaf): Compiled {
+  return select(of, "p.key = ? AND p.value = ?", [key, value]);
+}
+
+function ofFeedback(key: string): Compiled {
+  const sql = "SELECT q.row FROM feedback p JOIN runs q ON q.id = p.run_id WHERE p.key = ?";
+  return { sql, params: [key] };
+}
+
+function select(of: PairKind, test: string, params: string[]): Compiled {
+  return { sql: `SELECT p.row FROM run_pairs p WHERE p.kind = '${of}' AND ${test}`, params };
+}
+
+function findText(tests: PairTest[], part: PairTest["part"]): string | undefined {
+  for (const test of tests) {
+    const text = test.part === part ? wantedText(test.condition) : undefined;
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+function wantedText(condition: Condition): string | undefined {
+  if (condition.op !== "eq" || typeof condition.operand !== "string") return undefined;
+  return condition.operand;
+}
