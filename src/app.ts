@@ -10,12 +10,16 @@ import { addDocument, addSystemRoutes } from "./openapi.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { AppError } from "./shared/errors.ts";
 import { onError, onNotFound, router } from "./shared/http.ts";
-import { toRoutePath } from "./shared/paths.ts";
+import { isIngestion, toRoutePath } from "./shared/paths.ts";
 import { threadRoutes } from "./threads/routes.ts";
 import { runRoutes } from "./threads/run-routes.ts";
 import { stateRoutes } from "./threads/state-routes.ts";
 import { threadlessRoutes } from "./threads/threadless-routes.ts";
+import { feedbackRoutes } from "./traces/feedback-routes.ts";
 import { filterRoutes } from "./traces/filter-routes.ts";
+import { ingestRoutes } from "./traces/ingest-routes.ts";
+import { projectRoutes } from "./traces/routes.ts";
+import { traceRunRoutes } from "./traces/run-routes.ts";
 import { authenticate } from "./workspaces/auth.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -34,11 +38,12 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.notFound(onNotFound);
   app.use(identify);
   app.use(cors({ origin: "*", exposeHeaders: EXPOSED_HEADERS }));
-  app.use(bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseBody }));
+  app.use(limitBody);
   addSystemRoutes(app);
   app.use("/agents/*", authenticate);
-  app.use("/api/v1/runs/query/validate", authenticate);
-  app.use("/runs/query/validate", authenticate);
+  app.use("/api/v1/feedback/*", authenticate);
+  app.use("/api/v1/runs/*", authenticate);
+  app.use("/api/v1/sessions/*", authenticate);
   app.use("/v1/integrations/*", authenticate);
   app.use("/v1/projects/*", authenticate);
   app.use("/v2/deployments/*", authenticate);
@@ -49,6 +54,10 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.route("/", stateRoutes);
   app.route("/", runRoutes);
   app.route("/", threadlessRoutes);
+  app.route("/", projectRoutes);
+  app.route("/", ingestRoutes);
+  app.route("/", traceRunRoutes);
+  app.route("/", feedbackRoutes);
   app.route("/", filterRoutes);
   addDocument(app);
   addDocs(app);
@@ -61,6 +70,14 @@ const identify = createMiddleware<AppEnv>(async (c, next) => {
   c.set("request_id", request_id);
   c.res.headers.set("X-Request-Id", request_id);
   await next();
+});
+
+const limited = bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseBody });
+
+/** Ingestion counts for itself, what it unpacks too. */
+const limitBody = createMiddleware<AppEnv>(async (c, next) => {
+  if (isIngestion(c.req.method, c.req.path)) return next();
+  return limited(c, next);
 });
 
 function refuseBody(): never {

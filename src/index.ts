@@ -5,9 +5,15 @@ import { isBuildMessage, isDeletionMessage } from "./deployments/queue.ts";
 import { sweepBuilds, sweepDeletions } from "./deployments/sweep.ts";
 import { log } from "./shared/log.ts";
 import { deleteThreadsOf } from "./threads/deletion.ts";
+import {
+  consumeProjectDeletion,
+  isProjectDeletionMessage,
+  sweepProjectDeletions,
+} from "./traces/deletion.ts";
 
 export { Egress } from "./shared/egress.ts";
 export { ThreadObject } from "./threads/object.ts";
+export { TracePartition } from "./traces/object.ts";
 
 const app = createApp();
 
@@ -15,7 +21,7 @@ const app = createApp();
 const CLEANERS: Cleaner[] = [deleteThreadsOf];
 
 const JOBS: Record<string, ((env: Env, now: Date) => Promise<void>)[]> = {
-  "* * * * *": [sweepBuilds, sweepDeletions],
+  "* * * * *": [sweepBuilds, sweepDeletions, sweepProjectDeletions],
 };
 
 const RETRY_SECONDS = 2;
@@ -46,5 +52,6 @@ async function settle(message: Message, env: Env): Promise<void> {
 function consume(body: unknown, env: Env): Promise<void> {
   if (isBuildMessage(body)) return consumeBuild(env, body);
   if (isDeletionMessage(body)) return consumeDeletion(env, body, CLEANERS);
+  if (isProjectDeletionMessage(body)) return consumeProjectDeletion(env, body);
   throw new Error("No consumer knows this message");
 }

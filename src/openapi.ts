@@ -1,7 +1,8 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import type { AppEnv } from "./shared/context.ts";
 import { json } from "./shared/schema.ts";
-import { Info, Ok, SERVICE_INFO, VERSION } from "./shared/version.ts";
+import { Ok, VERSION } from "./shared/version.ts";
+import { TRACING_INFO, TracingInfo } from "./traces/info.ts";
 
 const INFO = {
   title: "Heddle",
@@ -19,6 +20,9 @@ const TAGS = [
   { name: "Threadless runs", description: "Runs on a thread of their own, gone when they end" },
   { name: "Thread state", description: "What a thread's graph knows, now and at each checkpoint" },
   { name: "Traces", description: "What agents and programs did, step by step" },
+  { name: "Projects", description: "What holds trace runs; sessions on the wire" },
+  { name: "Trace runs", description: "Runs of any program, recorded and asked for" },
+  { name: "Feedback", description: "What people and programs think of a trace run" },
   { name: "System", description: "The service itself" },
 ];
 
@@ -54,9 +58,9 @@ export function addSystemRoutes(app: OpenAPIHono<AppEnv>): void {
       tags: ["System"],
       summary: "The version, and what this installation can do",
       security: [],
-      responses: { 200: json(Info, "Version and flags") },
+      responses: { 200: json(TracingInfo, "Version, flags, and how to send traces") },
     }),
-    (c) => c.json(SERVICE_INFO, 200),
+    (c) => c.json(TRACING_INFO, 200),
   );
 }
 

@@ -5,6 +5,7 @@ import type { z } from "zod";
 import type { AppEnv } from "./context.ts";
 import { AppError, type Issue } from "./errors.ts";
 import { log } from "./log.ts";
+import { isIngestion } from "./paths.ts";
 
 type RouterOptions = NonNullable<ConstructorParameters<typeof OpenAPIHono<AppEnv>>[0]>;
 type Target = "json" | "query" | "param" | "header" | "cookie" | "form";
@@ -42,7 +43,7 @@ function invalidRequest(target: Target, error: z.core.$ZodError): AppError {
   return new AppError("invalid_request", text, { issues });
 }
 
-/** The one place that knows the wire shapes of errors: text for the agent server, `detail` elsewhere. */
+/** The one place that knows the wire shapes of errors: text for the agent server, `error` for runs sent in, `detail` elsewhere. */
 export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
   const failure = toAppError(error);
   if (failure.code === "internal")
@@ -54,6 +55,10 @@ export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
   if (failure.code === "unauthenticated") headers.set("WWW-Authenticate", "Bearer");
   const status = failure.status;
   if (isAgentPath(c.req.path)) return new Response(failure.message, { status, headers });
+  if (isIngestion(c.req.method, c.req.path)) {
+    const body = { error: failure.message, details: failure.issues ?? null };
+    return Response.json(body, { status, headers });
+  }
   return Response.json({ detail: failure.issues ?? failure.message }, { status, headers });
 }
 

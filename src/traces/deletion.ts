@@ -1,0 +1,106 @@
+import { and, eq, isNotNull, lte, sql } from "drizzle-orm";
+import { database } from "../shared/context.ts";
+import { log } from "../shared/log.ts";
+import { tracePartition } from "./stub.ts";
+import { partitions, projects } from "./table.ts";
+
+export type ProjectDeletionMessage = { project_id: string };
+
+/** Longer than any isolate remembers a project by its name: then nobody writes to it any more. */
+const LAST_WRITES_MS = 60_000;
+const RESEND_AFTER_MS = 15_000;
+const PARTITIONS = 20;
+const LOCATIONS = 5000;
+const OBJECTS = 1000; // of one R2 call
+const BATCH = 50;
+
+export function isProjectDeletionMessage(body: unknown): body is ProjectDeletionMessage {
+  if (typeof body !== "object" || body === null || !("project_id" in body)) return false;
+  return typeof body.project_id === "string";
+}
+
+/** The row says that there is work; a message only hurries. When it is lost, the sweep sends it again. */
+export async function sendOrLeave(env: Env, message: ProjectDeletionMessage): Promise<void> {
+  try {
+    await env.DELETIONS.send(message);
+  } catch (error) {
+    log.error("message_not_sent", error, { ...message });
+  }
+}
+
+/** One message does one bounded step; when more is left it sends the next message. The row goes last. */
+export async function consumeProjectDeletion(
+  env: Env,
+  { project_id }: ProjectDeletionMessage,
+): Promise<void> {
+  const [row] = await database(env)
+    .select({ deleted_at: projects.deleted_at })
+    .from(projects)
+    .where(and(eq(projects.id, project_id), isNotNull(projects.deleted_at)));
+  if (!row?.deleted_at) return;
+  for (const clean of [deletePartitions, deleteObjects, deleteLocations]) {
+    if (!(await clean(env, project_id))) return sendOrLeave(env, { project_id });
+  }
+  // Until then the sweep comes back for what was still written after the deletion.
+  if (Date.parse(row.deleted_at) > Date.now() - LAST_WRITES_MS) return;
+  await database(env).delete(projects).where(eq(projects.id, project_id));
+}
+
+/** Deletions whose message was lost, and those whose last writes are over by now. */
+export async function sweepProjectDeletions(env: Env, now: Date): Promise<void> {
+  const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
+  const due = database(env)
+    .select({ id: projects.id })
+    .from(projects)
+    .where(and(isNotNull(projects.deleted_at), lte(projects.sent_at, before)))
+    .limit(BATCH);
+  const rows = await database(env)
+    .update(projects)
+    .set({ sent_at: now.toISOString() })
+    .where(sql`${projects.id} in ${due}`)
+    .returning({ project_id: projects.id });
+  if (rows.length > 0) await env.DELETIONS.sendBatch(rows.map((body) => ({ body })));
+}
+
+export function payloadPrefix(project_id: string): string {
+  return `runs/${project_id}/`;
+}
+
+async function deletePartitions(env: Env, project_id: string): Promise<boolean> {
+  const db = database(env);
+  const rows = await db
+    .select()
+    .from(partitions)
+    .where(eq(partitions.project_id, project_id))
+    .limit(PARTITIONS);
+  for (const { day, slot } of rows) {
+    await tracePartition(env, { project_id, day, slot }).deleteAll();
+    await db
+      .delete(partitions)
+      .where(
+        and(
+          eq(partitions.project_id, project_id),
+          eq(partitions.day, day),
+          eq(partitions.slot, slot),
+        ),
+      );
+  }
+  return rows.length < PARTITIONS;
+}
+
+async function deleteObjects(env: Env, project_id: string): Promise<boolean> {
+  const prefix = payloadPrefix(project_id);
+  const { objects, truncated } = await env.ARTIFACTS.list({ prefix, limit: OBJECTS });
+  if (objects.length > 0) await env.ARTIFACTS.delete(objects.map(({ key }) => key));
+  return !truncated;
+}
+
+async function deleteLocations(env: Env, project_id: string): Promise<boolean> {
+  const { meta } = await database(env).run(sql`
+    delete from run_locations where (workspace_id, run_id) in (
+      select workspace_id, run_id from run_locations
+      where project_id = ${project_id} limit ${LOCATIONS}
+    )
+  `);
+  return meta.changes < LOCATIONS;
+}

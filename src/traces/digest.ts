@@ -1,0 +1,98 @@
+import type { Digest, ExtraDigest, PayloadDigest } from "./changes.ts";
+import { isObject } from "./json.ts";
+import { MAX_KEYS_PER_RUN, MAX_SEARCH_CHARS, MAX_VALUE_CHARS } from "./limits.ts";
+import { toMicros } from "./times.ts";
+import { findUsage, usageOfMetadata } from "./usage.ts";
+
+export type { Usage } from "./usage.ts";
+
+/** Dotted path, value as text, and as number where it is one. */
+export type Pair = [key: string, value: string, number: number | null];
+
+const MAX_PAIRS = 500;
+const THREAD_KEYS = ["session_id", "thread_id", "conversation_id"];
+
+export function digestInputs(value: unknown): PayloadDigest {
+  const pairs = flatten(value);
+  return { pairs, search: searchText(pairs) };
+}
+
+export function digestOutputs(value: unknown): NonNullable<Digest["outputs"]> {
+  return { ...digestInputs(value), usage: findUsage(value) };
+}
+
+export function digestExtra(value: unknown): ExtraDigest {
+  const metadata = isObject(value) && isObject(value.metadata) ? value.metadata : {};
+  return {
+    pairs: flatten(metadata),
+    thread_id: threadOf(metadata),
+    usage: usageOfMetadata(metadata),
+  };
+}
+
+/** The moment of the first `new_token` event. */
+export function firstToken(events: unknown): number | undefined {
+  if (!Array.isArray(events)) return undefined;
+  for (const event of events) {
+    if (!isObject(event) || event.name !== "new_token") continue;
+    const { time } = event;
+    if (typeof time === "string" || typeof time === "number") return toMicros(time) ?? undefined;
+  }
+  return undefined;
+}
+
+function threadOf(metadata: Record<string, unknown>): string | null {
+  for (const key of THREAD_KEYS) {
+    const value = metadata[key];
+    if (typeof value === "string" && value !== "") return value;
+    if (typeof value === "number") return String(value);
+  }
+  return null;
+}
+
+/** Arrays add one pair for each element under the array's own path. */
+function flatten(value: unknown): Pair[] {
+  const pairs: Pair[] = [];
+  const keys = new Set<string>();
+  const stack: { path: string; value: unknown }[] = [{ path: "", value }];
+  while (stack.length > 0 && pairs.length < MAX_PAIRS) {
+    const next = stack.pop();
+    if (next === undefined) break;
+    const inner = children(next.path, next.value);
+    if (inner !== null) {
+      stack.push(...inner.slice(0, MAX_PAIRS).reverse());
+    } else if (next.path !== "" && isRoom(keys, next.path)) {
+      pairs.push(toPair(next.path, next.value));
+    }
+  }
+  return pairs;
+}
+
+function children(path: string, value: unknown): { path: string; value: unknown }[] | null {
+  if (Array.isArray(value)) return value.map((element) => ({ path, value: element }));
+  if (!isObject(value)) return null;
+  const prefix = path === "" ? "" : `${path}.`;
+  return Object.entries(value).map(([key, inner]) => ({ path: prefix + key, value: inner }));
+}
+
+function isRoom(keys: Set<string>, path: string): boolean {
+  if (!keys.has(path) && keys.size >= MAX_KEYS_PER_RUN) return false;
+  keys.add(path);
+  return true;
+}
+
+function toPair(path: string, value: unknown): Pair {
+  const key = path.slice(0, MAX_VALUE_CHARS);
+  if (typeof value === "number") return [key, String(value), value];
+  if (typeof value !== "string") return [key, String(value), null];
+  return [key, value.slice(0, MAX_VALUE_CHARS), null];
+}
+
+function searchText(pairs: Pair[]): string {
+  let text = "";
+  for (const [, value] of pairs) {
+    if (text.length > MAX_SEARCH_CHARS) break;
+    text += `${value}\n`;
+  }
+  return text.toLowerCase();
+}

@@ -1,0 +1,33 @@
+const SEGMENT =
+  /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
+
+export type Lineage = {
+  /** From the root to the run's parent. */
+  parent_run_ids: string[];
+  trace_id: string;
+  run_id: string;
+  start_us: number;
+};
+
+/** Null when the text is no dotted order: segments of time and id, from the root to the run. */
+export function parseDottedOrder(text: string): Lineage | null {
+  const ids: string[] = [];
+  let start_us = 0;
+  for (const segment of text.split(".")) {
+    const match = SEGMENT.exec(segment);
+    if (!match) return null;
+    const [, year, month, day, hour, minute, second, micros, id = ""] = match;
+    ids.push(id.toLowerCase());
+    const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+    if (Number.isNaN(ms)) return null;
+    start_us = ms * 1000 + Number(micros);
+  }
+  const run_id = ids.pop() ?? "";
+  return { parent_run_ids: ids, trace_id: ids[0] ?? run_id, run_id, start_us };
+}
+
+export function toDottedOrder(start_us: number, run_id: string): string {
+  const ms = Math.floor(start_us / 1000);
+  const iso = new Date(ms).toISOString().replaceAll(/[-:.]/g, "").slice(0, -1);
+  return `${iso}${String(start_us - ms * 1000).padStart(3, "0")}Z${run_id}`;
+}

@@ -1,0 +1,59 @@
+import { z } from "@hono/zod-openapi";
+import { Timestamp } from "../shared/schema.ts";
+import { MAX_FEEDBACK_KEY_CHARS } from "./limits.ts";
+
+const Id = z.guid("must be a UUID").toLowerCase();
+const Score = z.union([z.number(), z.boolean()], { error: "must be a number or a boolean" });
+const Source = z.looseObject({ type: z.string().max(100).nullish() });
+
+export const FeedbackCreateRequest = z
+  .looseObject({
+    id: Id.nullish(),
+    run_id: Id.nullish(),
+    trace_id: Id.nullish(),
+    session_id: Id.nullish(),
+    key: z.string().min(1).max(MAX_FEEDBACK_KEY_CHARS),
+    score: Score.nullish(),
+    value: z.unknown().optional(),
+    comment: z.string().nullish(),
+    correction: z.unknown().optional(),
+    feedback_source: Source.nullish(),
+    feedback_config: z.unknown().optional(),
+    feedback_group_id: Id.nullish(),
+    comparative_experiment_id: Id.nullish(),
+    created_at: z.string().nullish(),
+    error: z.boolean().nullish(),
+  })
+  .openapi("FeedbackCreate");
+export type FeedbackCreateRequest = z.infer<typeof FeedbackCreateRequest>;
+
+export const Feedback = z
+  .object({
+    id: z.string(),
+    run_id: z.string(),
+    trace_id: z.string().nullable(),
+    session_id: z.string(),
+    key: z.string(),
+    score: Score.nullable(),
+    value: z.unknown(),
+    comment: z.string().nullable(),
+    correction: z.unknown(),
+    feedback_source: z.looseObject({}).nullable(),
+    created_at: Timestamp,
+    modified_at: Timestamp,
+  })
+  .openapi("Feedback");
+export type Feedback = z.infer<typeof Feedback>;
+
+const Ids = z.union([Id.transform((id) => [id]), z.array(Id).max(100)]);
+const Words = z.union([z.string().transform((word) => [word]), z.array(z.string()).max(100)]);
+
+export const FeedbackQuery = z.object({
+  run: Ids.optional(),
+  session: Ids.optional(),
+  key: Words.default([]),
+  source: Words.default([]),
+  limit: z.coerce.number().int().min(1).max(100).default(100),
+  offset: z.coerce.number().int().min(0).max(10_000).default(0),
+});
+export type FeedbackQuery = z.infer<typeof FeedbackQuery>;

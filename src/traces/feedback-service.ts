@@ -1,0 +1,129 @@
+import { and, eq, sql } from "drizzle-orm";
+import { assertMay } from "../shared/auth.ts";
+import type { Context } from "../shared/context.ts";
+import { AppError, invalid, notFound } from "../shared/errors.ts";
+import { newId } from "../shared/ids.ts";
+import { candidates, dayOfId, openSlot } from "./catalogue.ts";
+import { Feedback, FeedbackCreateRequest, type FeedbackQuery } from "./feedback-schema.ts";
+import { isObject, type JsonObject } from "./json.ts";
+import { MAX_FEEDBACK_BYTES } from "./limits.ts";
+import type { Place } from "./object.ts";
+import { knownProject } from "./projects.ts";
+import type { FeedbackRow } from "./storage/rows.ts";
+import { tracePartition } from "./stub.ts";
+import { partitions } from "./table.ts";
+
+export async function createFeedback(
+  ctx: Context,
+  input: FeedbackCreateRequest,
+): Promise<Feedback> {
+  assertMay(ctx, "write");
+  const row = toRow(input, ["body"]);
+  const place = await placeOf(ctx, row.run_id, input.session_id ?? null);
+  await tracePartition(ctx.env, place).putFeedback([row]);
+  return toFeedback(row, place);
+}
+
+/** Of a multipart body, whose runs are kept by now. */
+export async function keepFeedback(
+  ctx: Context,
+  items: { id: string; body: JsonObject }[],
+): Promise<void> {
+  for (const { id, body } of items) {
+    const parsed = FeedbackCreateRequest.safeParse({ ...body, id });
+    if (!parsed.success) {
+      const text = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+      throw invalid(["body", `feedback.${id}`], text.join("; "));
+    }
+    await createFeedback(ctx, parsed.data);
+  }
+}
+
+export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<Feedback[]> {
+  assertMay(ctx, "read");
+  const { key: keys, source: sources, limit, offset } = query;
+  const asked = await placesOf(ctx, query);
+  const lists = await Promise.all(
+    asked.map(async ({ place, ids: run_ids }) => {
+      const all = { run_ids, keys, sources, limit: limit + offset };
+      const rows = await tracePartition(ctx.env, place).listFeedback(all);
+      return rows.map((row) => toFeedback(row, place));
+    }),
+  );
+  return lists
+    .flat()
+    .sort((a, b) => (a.created_at < b.created_at ? 1 : -1))
+    .slice(offset, offset + limit);
+}
+
+async function placesOf(
+  ctx: Context,
+  { run, session }: FeedbackQuery,
+): Promise<{ place: Place; ids: string[] | null }[]> {
+  if (run) return candidates(ctx, run);
+  if (!session) throw invalid(["query", "run"], "name runs (run=) or projects (session=)");
+  for (const id of session) await knownProject(ctx, id);
+  const rows = await ctx.db
+    .select({ project_id: partitions.project_id, day: partitions.day, slot: partitions.slot })
+    .from(partitions)
+    .where(
+      and(
+        eq(partitions.workspace_id, ctx.caller.workspace_id),
+        sql`${partitions.project_id} in (select value from json_each(${JSON.stringify(session)}))`,
+      ),
+    );
+  return rows.map((place) => ({ place, ids: null }));
+}
+
+/** Beside its run; of one that is still on its way, where the run will be. */
+async function placeOf(ctx: Context, run_id: string, session_id: string | null): Promise<Place> {
+  for (const { place, ids } of await candidates(ctx, [run_id])) {
+    const [found] = await tracePartition(ctx.env, place).hasRuns(ids);
+    if (found !== undefined) return place;
+  }
+  const day = dayOfId(run_id);
+  if (session_id === null || day === null) throw notFound("Run", run_id);
+  const home = { project_id: await knownProject(ctx, session_id), day };
+  return { ...home, slot: await openSlot(ctx, home) };
+}
+
+function toRow(input: FeedbackCreateRequest, loc: string[]): FeedbackRow {
+  const run_id = input.run_id ?? input.trace_id;
+  if (!run_id) throw invalid([...loc, "run_id"], "is missing: feedback is kept with a run");
+  const body = JSON.stringify(input);
+  if (body.length > MAX_FEEDBACK_BYTES) {
+    throw new AppError("too_large", `Feedback may have at most ${MAX_FEEDBACK_BYTES} bytes.`);
+  }
+  const { id, key, score, value, comment, feedback_source } = input;
+  return {
+    id: id ?? newId(),
+    run_id,
+    key,
+    score: typeof score === "boolean" ? Number(score) : (score ?? null),
+    value: toText(value),
+    source: feedback_source?.type ?? "api",
+    comment: comment ?? null,
+    body,
+    created_at: new Date().toISOString(),
+  };
+}
+
+function toText(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function toFeedback(row: FeedbackRow, { project_id }: Place): Feedback {
+  const body: unknown = JSON.parse(row.body);
+  const said = isObject(body) ? body : {};
+  return Feedback.parse({
+    ...row,
+    trace_id: said.trace_id ?? null,
+    session_id: project_id,
+    score: said.score ?? null,
+    value: said.value ?? null,
+    correction: said.correction ?? null,
+    feedback_source: said.feedback_source ?? { type: row.source },
+    modified_at: row.created_at,
+  });
+}

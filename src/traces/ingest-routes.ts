@@ -1,0 +1,67 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { router } from "../shared/http.ts";
+import { json } from "../shared/schema.ts";
+import { Accepted, BATCH_BODY, IngestError, MULTIPART_BODY, RUN_BODY } from "./ingest-schema.ts";
+import { createTraceRun, ingestBatch, ingestMultipart, patchTraceRun } from "./ingest-service.ts";
+
+export const ingestRoutes = router();
+
+const tags = ["Trace runs"];
+const RunId = z.object({ run_id: z.guid("must be a UUID").toLowerCase() });
+const responses = {
+  202: json(Accepted, "Kept: it survives whatever happens next"),
+  400: json(IngestError, "The body is not what its headers say"),
+  403: json(IngestError, "The caller's role does not allow this"),
+  404: json(IngestError, "There is no such project, or run"),
+  413: json(IngestError, "The body is too large"),
+  422: json(IngestError, "A field is wrong"),
+  429: json(IngestError, "Too many requests; Retry-After says when"),
+};
+
+const create = createRoute({
+  method: "post",
+  path: "/api/v1/runs",
+  operationId: "createTraceRun",
+  tags,
+  summary: "Record one run",
+  request: { body: RUN_BODY },
+  responses,
+});
+ingestRoutes.openapi(create, async (c) => c.json(await createTraceRun(c.var.ctx, c.req.raw), 202));
+
+const batch = createRoute({
+  method: "post",
+  path: "/api/v1/runs/batch",
+  operationId: "ingestRunsBatch",
+  tags,
+  summary: "Record many runs, new ones and changes",
+  request: { body: BATCH_BODY },
+  responses,
+});
+ingestRoutes.openapi(batch, async (c) => c.json(await ingestBatch(c.var.ctx, c.req.raw), 202));
+
+const multipart = createRoute({
+  method: "post",
+  path: "/api/v1/runs/multipart",
+  operationId: "ingestRunsMultipart",
+  tags,
+  summary: "Record many runs with attachments and feedback",
+  request: { body: MULTIPART_BODY },
+  responses,
+});
+ingestRoutes.openapi(multipart, async (c) =>
+  c.json(await ingestMultipart(c.var.ctx, c.req.raw), 202),
+);
+
+const patch = createRoute({
+  method: "patch",
+  path: "/api/v1/runs/{run_id}",
+  operationId: "patchTraceRun",
+  tags,
+  summary: "Add to what is recorded of a run",
+  request: { params: RunId, body: RUN_BODY },
+  responses,
+});
+ingestRoutes.openapi(patch, async (c) =>
+  c.json(await patchTraceRun(c.var.ctx, c.req.valid("param").run_id, c.req.raw), 202),
+);

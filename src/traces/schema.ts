@@ -1,0 +1,62 @@
+import { z } from "@hono/zod-openapi";
+import { QueryBoolean, Timestamp, Uuid } from "../shared/schema.ts";
+
+const MAX_LIMIT = 100;
+
+const Extra = z.record(z.string(), z.unknown());
+const TraceTier = z.enum(["longlived", "shortlived"]);
+const Name = z.string().trim().min(1).max(255);
+
+export const ProjectCreateRequest = z
+  .object({
+    id: Uuid.nullish(),
+    name: Name.nullish().transform((name) => name ?? "default"),
+    description: z.string().max(10_000).nullish(),
+    extra: Extra.nullish(),
+    start_time: z.iso.datetime({ offset: true, local: true }).nullish(),
+    end_time: z.iso.datetime({ offset: true, local: true }).nullish(),
+    default_dataset_id: Uuid.nullish(),
+    reference_dataset_id: Uuid.nullish(),
+    trace_tier: TraceTier.nullish(),
+  })
+  .openapi("TracerSessionCreate");
+export type ProjectCreateRequest = z.infer<typeof ProjectCreateRequest>;
+
+export const ProjectUpdateRequest = z
+  .object({
+    name: Name.optional(),
+    description: z.string().max(10_000).nullable().optional(),
+    extra: Extra.nullable().optional(),
+    end_time: z.iso.datetime({ offset: true, local: true }).nullable().optional(),
+    default_dataset_id: Uuid.nullable().optional(),
+    trace_tier: TraceTier.nullable().optional(),
+  })
+  .openapi("TracerSessionUpdate");
+export type ProjectUpdateRequest = z.infer<typeof ProjectUpdateRequest>;
+
+export const ProjectsQuery = z.object({
+  id: z.union([Uuid.transform((id) => [id]), z.array(Uuid).max(100)]).optional(),
+  name: z.string().optional(),
+  name_contains: z.string().max(255).optional(),
+  include_stats: QueryBoolean.optional(),
+  limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(MAX_LIMIT),
+  offset: z.coerce.number().int().min(0).default(0),
+});
+export type ProjectsQuery = z.infer<typeof ProjectsQuery>;
+
+export const Project = z
+  .object({
+    id: Uuid,
+    tenant_id: Uuid,
+    name: z.string(),
+    description: z.string().nullable(),
+    extra: Extra.nullable(),
+    start_time: Timestamp,
+    end_time: Timestamp.nullable(),
+    default_dataset_id: Uuid.nullable(),
+    reference_dataset_id: Uuid.nullable(),
+    trace_tier: TraceTier.nullable(),
+    last_run_start_time: Timestamp.nullable(),
+  })
+  .openapi("TracerSession");
+export type Project = z.infer<typeof Project>;

@@ -1,0 +1,56 @@
+/** What the catalogue is told of a partition. */
+export type Counts = {
+  rows: number;
+  seq: number;
+  min_start_us: number | null;
+  max_start_us: number | null;
+};
+
+const COUNTS = "counts";
+
+export class PartitionCounts {
+  readonly #kv: DurableObjectStorage["kv"];
+  #counts: Counts;
+
+  constructor(storage: DurableObjectStorage) {
+    this.#kv = storage.kv;
+    this.#counts = this.#read();
+  }
+
+  get current(): Readonly<Counts> {
+    return this.#counts;
+  }
+
+  /** Greater than any before, in this partition, and the time in microseconds: a moment is a watermark. */
+  nextSeq(): number {
+    this.#counts.seq = Math.max(this.#counts.seq + 1, Date.now() * 1000);
+    return this.#counts.seq;
+  }
+
+  addRow(start_us: number): number {
+    this.#counts.rows += 1;
+    this.see(start_us);
+    return this.#counts.rows;
+  }
+
+  see(start_us: number): void {
+    const { min_start_us, max_start_us } = this.#counts;
+    if (min_start_us === null || start_us < min_start_us) this.#counts.min_start_us = start_us;
+    if (max_start_us === null || start_us > max_start_us) this.#counts.max_start_us = start_us;
+  }
+
+  /** Inside the transaction whose rows they count. */
+  save(): void {
+    this.#kv.put(COUNTS, this.#counts);
+  }
+
+  /** After a transaction that failed. */
+  restore(): void {
+    this.#counts = this.#read();
+  }
+
+  #read(): Counts {
+    const stored = this.#kv.get<Counts>(COUNTS);
+    return stored ? { ...stored } : { rows: 0, seq: 0, min_start_us: null, max_start_us: null };
+  }
+}

@@ -1,0 +1,87 @@
+/** The tables of one partition. Append only: the version is the number of steps that ran. */
+const MIGRATIONS = [
+  `CREATE TABLE runs (
+     row INTEGER PRIMARY KEY,
+     id TEXT NOT NULL UNIQUE,
+     trace_id TEXT,
+     parent_run_id TEXT,
+     name TEXT,
+     run_type TEXT,
+     start_us INTEGER NOT NULL,
+     end_us INTEGER,
+     status TEXT NOT NULL,
+     error TEXT,
+     is_root INTEGER NOT NULL,
+     dotted_order TEXT,
+     thread_id TEXT,
+     reference_example_id TEXT,
+     trace_tier TEXT,
+     execution_order INTEGER,
+     total_tokens INTEGER,
+     prompt_tokens INTEGER,
+     completion_tokens INTEGER,
+     total_cost TEXT,
+     prompt_cost TEXT,
+     completion_cost TEXT,
+     first_token_us INTEGER,
+     tags TEXT,
+     inputs TEXT,
+     outputs TEXT,
+     extra TEXT,
+     events TEXT,
+     serialized TEXT,
+     pointers TEXT,
+     search_text TEXT,
+     seq INTEGER NOT NULL,
+     changed_seq INTEGER NOT NULL,
+     patched INTEGER NOT NULL
+   );
+   CREATE INDEX runs_by_start ON runs (start_us, id);
+   CREATE INDEX runs_by_trace ON runs (trace_id);
+   CREATE INDEX runs_roots ON runs (start_us, id) WHERE is_root = 1;
+   CREATE INDEX runs_by_thread ON runs (thread_id) WHERE thread_id IS NOT NULL;
+   CREATE TABLE run_tags (
+     row INTEGER NOT NULL,
+     tag TEXT NOT NULL,
+     PRIMARY KEY (row, tag)
+   ) WITHOUT ROWID;
+   CREATE INDEX run_tags_by_tag ON run_tags (tag, row);
+   CREATE TABLE run_pairs (
+     row INTEGER NOT NULL,
+     kind TEXT NOT NULL,
+     key TEXT NOT NULL,
+     value TEXT NOT NULL,
+     number REAL,
+     PRIMARY KEY (row, kind, key, value)
+   ) WITHOUT ROWID;
+   CREATE INDEX run_pairs_by_value ON run_pairs (kind, key, value, row);
+   CREATE TABLE feedback (
+     id TEXT PRIMARY KEY,
+     run_id TEXT NOT NULL,
+     key TEXT NOT NULL,
+     score REAL,
+     value TEXT,
+     source TEXT,
+     comment TEXT,
+     body TEXT NOT NULL,
+     created_at TEXT NOT NULL
+   );
+   CREATE INDEX feedback_by_run ON feedback (run_id);
+   CREATE INDEX feedback_by_key ON feedback (key, score);`,
+];
+
+const VERSION = "schema_version";
+
+/** True once something was written: an object that was only asked has no tables and costs nothing. */
+export function isMigrated(storage: DurableObjectStorage): boolean {
+  return (storage.kv.get<number>(VERSION) ?? 0) > 0;
+}
+
+export function migrate(storage: DurableObjectStorage): void {
+  const version = storage.kv.get<number>(VERSION) ?? 0;
+  if (version === MIGRATIONS.length) return;
+  storage.transactionSync(() => {
+    for (const step of MIGRATIONS.slice(version)) storage.sql.exec(step);
+    storage.kv.put(VERSION, MIGRATIONS.length);
+  });
+}

@@ -1,0 +1,71 @@
+import type { RunChange } from "../changes.ts";
+import { PartitionCounts } from "./counts.ts";
+import { Feedback } from "./feedback.ts";
+import { isMigrated, migrate } from "./migrations.ts";
+import { Reads } from "./reads.ts";
+import { RunWriter } from "./runs.ts";
+
+/** All that one partition keeps. */
+export class PartitionStore {
+  readonly feedback: Feedback;
+  readonly reads: Reads;
+  readonly #storage: DurableObjectStorage;
+  #counts: PartitionCounts;
+
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage;
+    this.feedback = new Feedback(storage.sql);
+    this.reads = new Reads(storage.sql);
+    this.#counts = new PartitionCounts(storage);
+    if (this.exists) migrate(storage);
+  }
+
+  get exists(): boolean {
+    return isMigrated(this.#storage);
+  }
+
+  get counts(): PartitionCounts {
+    return this.#counts;
+  }
+
+  get bytes(): number {
+    return this.#storage.sql.databaseSize;
+  }
+
+  /** Of `known_only` changes those whose runs are not here come back. One transaction. */
+  ingest(changes: RunChange[], known_only: boolean): string[] {
+    if (!this.exists && known_only) return changes.map(({ id }) => id);
+    migrate(this.#storage);
+    const writer = new RunWriter(this.#storage.sql, this.#counts);
+    const unknown: string[] = [];
+    this.#transaction(() => {
+      for (const change of changes) {
+        const stored = writer.find(change.id);
+        if (stored === null && known_only) unknown.push(change.id);
+        else writer.apply(change, stored);
+      }
+      writer.finish();
+      this.#counts.save();
+    });
+    return unknown;
+  }
+
+  transaction(work: () => void): void {
+    migrate(this.#storage);
+    this.#transaction(work);
+  }
+
+  /** What is left after everything was deleted is a partition that was never there. */
+  reset(): void {
+    this.#counts = new PartitionCounts(this.#storage);
+  }
+
+  #transaction(work: () => void): void {
+    try {
+      this.#storage.transactionSync(work);
+    } catch (error) {
+      this.#counts.restore();
+      throw error;
+    }
+  }
+}

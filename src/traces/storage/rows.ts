@@ -1,0 +1,74 @@
+import type { Attachment, PayloadName } from "../changes.ts";
+
+export type Pointers = Partial<Record<PayloadName, { key: string; bytes: number }>> & {
+  attachments?: Record<string, Attachment>;
+};
+
+/** A run without its payloads: what a merge looks at. */
+export type StoredOutline = {
+  row: number;
+  trace_id: string | null;
+  parent_run_id: string | null;
+  end_us: number | null;
+  error: string | null;
+  reference_example_id: string | null;
+  trace_tier: string | null;
+  execution_order: number | null;
+  total_tokens: number | null;
+  thread_id: string | null;
+  tags: string | null;
+  extra: string | null;
+  search_text: string | null;
+  has_inputs: number;
+  has_outputs: number;
+  has_events: number;
+  has_serialized: number;
+  pointers: Pointers;
+  patched: number;
+};
+
+/** The row as queries give it; columns that were not asked for are missing. */
+export type RunRow = {
+  id: string;
+  trace_id: string;
+  parent_run_id: string | null;
+  name: string;
+  run_type: string;
+  start_us: number;
+  end_us: number | null;
+  status: "pending" | "success" | "error";
+  error: string | null;
+  is_root: number;
+  dotted_order: string;
+  thread_id: string | null;
+  reference_example_id: string | null;
+  trace_tier: string | null;
+  execution_order: number | null;
+  total_tokens: number | null;
+  prompt_tokens: number | null;
+  completion_tokens: number | null;
+  total_cost: string | null;
+  prompt_cost: string | null;
+  completion_cost: string | null;
+  first_token_us: number | null;
+  tags: string | null;
+  inputs: string | null;
+  outputs: string | null;
+  extra: string | null;
+  events: string | null;
+  serialized: string | null;
+  pointers: string | null;
+  seq: number;
+};
+
+export type FeedbackRow = {
+  id: string;
+  run_id: string;
+  key: string;
+  score: number | null;
+  value: string | null;
+  source: string | null;
+  comment: string | null;
+  body: string;
+  created_at: string;
+};

@@ -1,0 +1,149 @@
+import { isObject, type JsonObject } from "./json.ts";
+
+export type Usage = {
+  prompt_tokens: number | null;
+  completion_tokens: number | null;
+  total_tokens: number | null;
+  /** Exact decimals as text. */
+  prompt_cost: string | null;
+  completion_cost: string | null;
+  total_cost: string | null;
+};
+
+/** Of the run's outputs: `usage_metadata` beside a message or in it, or LangChain's `llmOutput`. */
+export function findUsage(outputs: unknown): Usage | null {
+  if (!isObject(outputs)) return null;
+  return (
+    ofUsageMetadata(outputs.usage_metadata) ??
+    ofMessage(outputs) ??
+    ofMessage(outputs.message) ??
+    ofMessage(outputs.output) ??
+    ofGenerations(outputs.generations) ??
+    ofLlmOutput(outputs.llmOutput ?? outputs.llm_output) ??
+    ofTokenUsage(outputs.usage)
+  );
+}
+
+export function usageOfMetadata(metadata: JsonObject): Usage | null {
+  return ofUsageMetadata(metadata.usage_metadata);
+}
+
+function ofMessage(value: unknown): Usage | null {
+  if (!isObject(value)) return null;
+  const kwargs = isObject(value.kwargs) ? value.kwargs : value;
+  return ofUsageMetadata(kwargs.usage_metadata);
+}
+
+/** A batch of prompts is one run: what its messages used is added up. */
+function ofGenerations(value: unknown): Usage | null {
+  if (!Array.isArray(value)) return null;
+  const found = value
+    .flat()
+    .flatMap((one) => (isObject(one) ? (ofMessage(one.message) ?? []) : []));
+  return found.length === 0 ? null : found.reduce(sum);
+}
+
+function ofLlmOutput(value: unknown): Usage | null {
+  if (!isObject(value)) return null;
+  return ofTokenUsage(
+    value.tokenUsage ?? value.token_usage ?? value.estimatedTokenUsage ?? value.usage,
+  );
+}
+
+function ofUsageMetadata(value: unknown): Usage | null {
+  if (!isObject(value)) return null;
+  return toUsage(
+    [value.input_tokens, value.output_tokens, value.total_tokens],
+    [value.input_cost, value.output_cost, value.total_cost],
+  );
+}
+
+function ofTokenUsage(value: unknown): Usage | null {
+  if (!isObject(value)) return null;
+  return toUsage(
+    [
+      value.promptTokens ?? value.prompt_tokens ?? value.input_tokens,
+      value.completionTokens ?? value.completion_tokens ?? value.output_tokens,
+      value.totalTokens ?? value.total_tokens,
+    ],
+    [value.prompt_cost, value.completion_cost, value.total_cost],
+  );
+}
+
+type Three = [unknown, unknown, unknown];
+
+function toUsage(tokens: Three, costs: Three): Usage | null {
+  const [prompt, completion, total] = tokens.map(toCount);
+  const [prompt_cost, completion_cost, total_cost] = costs.map(toDecimal);
+  const usage = {
+    prompt_tokens: prompt ?? null,
+    completion_tokens: completion ?? null,
+    total_tokens: total ?? add(prompt, completion),
+    prompt_cost: prompt_cost ?? null,
+    completion_cost: completion_cost ?? null,
+    total_cost: total_cost ?? addDecimals(prompt_cost, completion_cost),
+  };
+  return Object.values(usage).some((value) => value !== null) ? usage : null;
+}
+
+function sum(a: Usage, b: Usage): Usage {
+  return {
+    prompt_tokens: add(a.prompt_tokens, b.prompt_tokens),
+    completion_tokens: add(a.completion_tokens, b.completion_tokens),
+    total_tokens: add(a.total_tokens, b.total_tokens),
+    prompt_cost: addDecimals(a.prompt_cost, b.prompt_cost),
+    completion_cost: addDecimals(a.completion_cost, b.completion_cost),
+    total_cost: addDecimals(a.total_cost, b.total_cost),
+  };
+}
+
+function toCount(value: unknown): number | null {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}
+
+const MAX_PLACES = 30;
+const DECIMAL = /^-?\d{1,30}(\.\d{1,30})?$/;
+
+/** Plain decimal digits, no exponent. */
+function toDecimal(value: unknown): string | null {
+  if (typeof value === "string") return DECIMAL.test(value) ? value : null;
+  if (typeof value !== "number" || !Number.isFinite(value)) return null;
+  const [mantissa = "", exponent] = String(value).split("e");
+  return exponent === undefined ? mantissa : withoutExponent(mantissa, Number(exponent));
+}
+
+/** `1.5e-7` is 0.00000015; what has a positive exponent is no cost. */
+function withoutExponent(mantissa: string, exponent: number): string | null {
+  if (exponent > 0 || exponent < -MAX_PLACES) return null;
+  const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");
+  const digits = (whole + fraction).padStart(1 - exponent, "0");
+  const places = fraction.length - exponent;
+  const sign = mantissa.startsWith("-") ? "-" : "";
+  return `${sign}${digits.slice(0, -places).padStart(1, "0")}.${digits.slice(-places).padStart(places, "0")}`;
+}
+
+function add(a: number | null | undefined, b: number | null | undefined): number | null {
+  return a == null && b == null ? null : (a ?? 0) + (b ?? 0);
+}
+
+export function addDecimals(
+  a: string | null | undefined,
+  b: string | null | undefined,
+): string | null {
+  if (a == null || b == null) return a ?? b ?? null;
+  const places = Math.max(placesOf(a), placesOf(b));
+  const total = scaled(a, places) + scaled(b, places);
+  if (places === 0) return String(total);
+  const digits = String(total < 0n ? -total : total).padStart(places + 1, "0");
+  const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, "");
+  return total < 0n ? `-${text}` : text;
+}
+
+function placesOf(text: string): number {
+  return text.split(".")[1]?.length ?? 0;
+}
+
+function scaled(text: string, places: number): bigint {
+  const [whole = "", fraction = ""] = text.split(".");
+  return BigInt(whole + fraction.padEnd(places, "0"));
+}

@@ -1,0 +1,136 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, test } from "vitest";
+import { consumeProjectDeletion, sweepProjectDeletions } from "../../src/traces/deletion.ts";
+import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
+import { batch, catalogue, projectId, read, wireRun } from "./support/runs.ts";
+
+type Project = {
+  id: string;
+  tenant_id: string;
+  name: string;
+  extra: unknown;
+  description: unknown;
+};
+
+let ours: TestWorkspace;
+let theirs: TestWorkspace;
+beforeAll(async () => {
+  [ours, theirs] = await Promise.all([workspace(), workspace()]);
+});
+
+async function created(fields: Record<string, unknown>, key = ours.editor, query = "") {
+  const response = await api(`/sessions${query}`, { key, json: fields });
+  expect([response.status, response.statusText]).toEqual([200, expect.any(String)]);
+  return response.json<Project>();
+}
+
+test("a project is created, read, listed by name and changed, under each path", async () => {
+  const project = await created({ name: "alpha", extra: { metadata: { a: 1 } } });
+  expect(project).toMatchObject({ name: "alpha", tenant_id: ours.workspace_id });
+  for (const path of [`/sessions/${project.id}`, `/api/v1/sessions/${project.id}`]) {
+    expect(await (await api(path, { key: ours.viewer })).json()).toEqual(project);
+  }
+  const list = await api("/api/sessions?name=alpha&limit=1", { key: ours.viewer });
+  expect(await list.json()).toEqual([project]);
+  const response = await api(`/sessions/${project.id}`, {
+    key: ours.editor,
+    method: "PATCH",
+    json: { description: "new" },
+  });
+  expect(await response.json()).toEqual({ ...project, description: "new" });
+});
+
+test("a name is unique in its workspace; with upsert the project of that name is changed", async () => {
+  const project = await created({ name: "beta", description: "one" });
+  const again = await api("/sessions", { key: ours.editor, json: { name: "beta" } });
+  expect(again.status).toBe(409);
+  const upserted = await created({ name: "beta", extra: { x: 1 } }, ours.editor, "?upsert=true");
+  expect(upserted).toMatchObject({ id: project.id, description: "one", extra: { x: 1 } });
+  const foreign = await created({ name: "beta" }, theirs.editor);
+  expect(foreign.id).not.toBe(project.id);
+});
+
+test("pages of the list add up to all projects", async () => {
+  const ws = await workspace();
+  for (const name of ["a", "b", "c"]) await created({ name }, ws.editor);
+  const page = async (offset: number) => {
+    const response = await api(`/sessions?limit=2&offset=${offset}`, { key: ws.viewer });
+    return (await response.json<Project[]>()).map(({ name }) => name);
+  };
+  expect([await page(0), await page(2)].flat().sort()).toEqual(["a", "b", "c"]);
+});
+
+describe("a project", () => {
+  test("of another workspace is not found", async () => {
+    const { id } = await created({ name: "gamma" });
+    for (const call of [
+      { method: "GET" },
+      { method: "PATCH", json: { name: "mine" } },
+      { method: "DELETE" },
+    ]) {
+      const response = await api(`/sessions/${id}`, { key: theirs.admin, ...call });
+      expect(response.status).toBe(404);
+    }
+    expect(await projectId(theirs.viewer, "gamma")).toBeUndefined();
+  });
+
+  test("is not made, changed or deleted by those who may not", async () => {
+    const { id } = await created({ name: "delta" });
+    expect((await api("/sessions", { key: ours.viewer, json: { name: "x" } })).status).toBe(403);
+    const change = { key: ours.viewer, method: "PATCH", json: { name: "x" } };
+    expect((await api(`/sessions/${id}`, change)).status).toBe(403);
+    const remove = { key: ours.editor, method: "DELETE" };
+    expect((await api(`/sessions/${id}`, remove)).status).toBe(403);
+    expect((await api("/sessions", { json: { name: "x" } })).status).toBe(401);
+  });
+
+  test.each([
+    [{ name: "" }, "name"],
+    [{ name: "x", trace_tier: "long" }, "trace_tier"],
+  ])("that is %j is refused", async (json, field) => {
+    const response = await api("/sessions", { key: ours.editor, json });
+    expect(response.status).toBe(422);
+    expect(await response.text()).toContain(field);
+  });
+
+  test("takes no other's name", async () => {
+    const { id } = await created({ name: "one" });
+    await created({ name: "two" });
+    const response = await api(`/sessions/${id}`, {
+      key: ours.editor,
+      method: "PATCH",
+      json: { name: "two" },
+    });
+    expect(response.status).toBe(409);
+  });
+});
+
+test("a deleted project is gone at once, and all that it held goes, however often that runs", async () => {
+  const ws = await workspace();
+  const big = "x".repeat(1_000_000);
+  const run = wireRun("doomed", { outputs: { big } });
+  expect((await batch(ws.editor, [run])).status).toBe(202);
+  const id = (await projectId(ws.viewer, "doomed")) ?? "";
+  expect(await read(ws.viewer, run.id)).toMatchObject({ outputs: { big } });
+  const objects = async () => (await env.ARTIFACTS.list({ prefix: `runs/${id}/` })).objects.length;
+  expect(await objects()).toBe(1);
+
+  const response = await api(`/sessions/${id}`, { key: ws.admin, method: "DELETE" });
+  expect(response.status).toBe(202);
+  expect((await api(`/sessions/${id}`, { key: ws.viewer })).status).toBe(404);
+  expect((await api(`/runs/${run.id}`, { key: ws.viewer })).status).toBe(404);
+  await consumeProjectDeletion(env, { project_id: id });
+  await consumeProjectDeletion(env, { project_id: id });
+  expect([await objects(), (await catalogue(id)).results]).toEqual([0, []]);
+
+  const row = () => env.DB.prepare("SELECT * FROM projects WHERE id = ?").bind(id).first();
+  expect(await row()).not.toBeNull();
+  await env.DB.prepare("UPDATE projects SET deleted_at = ? WHERE id = ?")
+    .bind(new Date(Date.now() - 120_000).toISOString(), id)
+    .run();
+  await sweepProjectDeletions(env, new Date(Date.now() + 60_000));
+  await consumeProjectDeletion(env, { project_id: id });
+  expect(await row()).toBeNull();
+  expect((await batch(ws.editor, [run])).status).toBe(202);
+  expect(await projectId(ws.viewer, "doomed")).not.toBe(id);
+});
