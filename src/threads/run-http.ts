@@ -1,4 +1,5 @@
 import type { TypedResponse } from "hono";
+import { invalid } from "../shared/errors.ts";
 import { configurableHeaders } from "./new-run.ts";
 import type { Follow, RunTarget } from "./run-service.ts";
 
@@ -62,8 +63,16 @@ export function toFollow(
 /** Arrays in a query: newer clients repeat the key, older ones send one JSON text. */
 export function toList(value: string | string[] | undefined): string[] {
   return [value ?? []].flat().flatMap((text) => {
-    if (!text.startsWith("[")) return [text];
-    const parsed: unknown = JSON.parse(text);
-    return Array.isArray(parsed) ? parsed.map(String) : [text];
+    return text.startsWith("[") ? parseNames(text) : [text];
   });
+}
+
+function parseNames(text: string): string[] {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (Array.isArray(parsed) && parsed.every((name) => typeof name === "string")) return parsed;
+  } catch {
+    // Refused below, like JSON that is no list of names.
+  }
+  throw invalid(["query"], `"${text}" is neither a name nor a JSON list of names`);
 }

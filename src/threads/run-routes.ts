@@ -104,9 +104,10 @@ runRoutes.openapi(
   }),
   async (c) => {
     const { select, ...query } = c.req.valid("query");
+    const fields = toList(select);
     const runs = await listRuns(c.var.ctx, c.req.valid("param"), query);
     return c.json(
-      runs.map((run) => pick(Run.parse(run), select)),
+      runs.map((run) => pick(Run.parse(run), fields)),
       200,
     );
   },
@@ -197,8 +198,7 @@ runRoutes.openapi(
   },
 );
 
-function pick(run: z.infer<typeof Run>, select: string | string[] | undefined) {
-  const fields = toList(select);
+function pick(run: z.infer<typeof Run>, fields: string[]) {
   if (fields.length === 0) return run;
   return Object.fromEntries(Object.entries(run).filter(([field]) => fields.includes(field)));
 }

@@ -95,13 +95,20 @@ export async function listRuns(
 }
 
 export async function joinRun(ctx: Context, id: RunId, cancel_on_disconnect: boolean) {
-  const { object } = await openThread(ctx, id.deployment_id, id.thread_id, "read");
+  const scope = followScope(cancel_on_disconnect);
+  const { object } = await openThread(ctx, id.deployment_id, id.thread_id, scope);
   return (await object.joinRun(id.run_id, cancel_on_disconnect)) ?? runNotFound();
 }
 
 export async function followRun(ctx: Context, id: RunId, follow: Follow) {
-  const { object } = await openThread(ctx, id.deployment_id, id.thread_id, "read");
+  const scope = followScope(follow.cancel_on_disconnect);
+  const { object } = await openThread(ctx, id.deployment_id, id.thread_id, scope);
   return (await object.followRun(id.run_id, follow)) ?? runNotFound();
+}
+
+/** To leave is then to cancel. */
+function followScope(cancel_on_disconnect: boolean): "read" | "write" {
+  return cancel_on_disconnect ? "write" : "read";
 }
 
 export async function cancelRun(
