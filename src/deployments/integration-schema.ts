@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { Uuid } from "../shared/schema.ts";
+import { HttpUrl, Uuid } from "../shared/schema.ts";
 
 export const IntegrationCreateRequest = z
   .object({
@@ -12,10 +12,9 @@ export const IntegrationCreateRequest = z
       .openapi({
         description: "Sent to the repository host alone; never part of an answer.",
       }),
-    api_url: z
-      .url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" })
-      .default("https://api.github.com")
-      .openapi({ description: "Repositories must be on this host, or on it without api. before." }),
+    api_url: HttpUrl.default("https://api.github.com").openapi({
+      description: "Repositories must be on this host, or on it without api. before.",
+    }),
   })
   .openapi("GithubIntegrationCreateRequest");
 export type IntegrationCreateRequest = z.infer<typeof IntegrationCreateRequest>;

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { PageQuery, Timestamp, Uuid } from "../shared/schema.ts";
+import { isShallow, MAX_DEPTH } from "../shared/depth.ts";
+import { HttpUrl, PageQuery, Timestamp, Uuid } from "../shared/schema.ts";
 
 export const DEPLOYMENT_TYPES = [
   "dev_free",
@@ -43,11 +44,6 @@ const Source = z
     description: "github is any git repository; the two docker sources are refused.",
   });
 
-const HttpUrl = z
-  .string()
-  .max(2048)
-  .refine(isHttpUrl, "must be an http:// or https:// URL without a user name or password");
-
 const Name = z
   .string()
   .regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 63 characters of a-z, 0-9 and -")
@@ -65,13 +61,20 @@ const TreePath = z
 
 const Json = z.record(z.string(), z.unknown());
 
+// Kept and shown, in a row that takes 2 MB with all it holds.
+const MAX_SPEC_CHARACTERS = 64 * 1024;
+const ResourceSpec = Json.refine(
+  (spec) => isShallow(spec) && JSON.stringify(spec).length <= MAX_SPEC_CHARACTERS,
+  `must be at most ${MAX_SPEC_CHARACTERS} characters of JSON, nested at most ${MAX_DEPTH} deep`,
+);
+
 const SourceConfigInput = z.object({
   integration_id: Uuid.nullish(),
   repo_url: HttpUrl.nullish(),
   deployment_type: z.enum(DEPLOYMENT_TYPES).nullish(),
   build_on_push: z.boolean().nullish(),
   custom_url: HttpUrl.nullish(),
-  resource_spec: Json.nullish(),
+  resource_spec: ResourceSpec.nullish(),
   install_command: z.string().max(1000).nullish(),
   build_command: z.string().max(1000).nullish(),
 });
@@ -206,12 +209,6 @@ export type RevisionsList = z.infer<typeof RevisionsList>;
 export const DeploymentPath = z.object({ deployment_id: Uuid });
 export const RevisionPath = DeploymentPath.extend({ revision_id: Uuid });
 export type RevisionPath = z.infer<typeof RevisionPath>;
-
-function isHttpUrl(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || !["http:", "https:"].includes(url.protocol)) return false;
-  return url.username === "" && url.password === "";
-}
 
 function isRef(text: string): boolean {
   return /^[^\s~^:?*[\\]+$/.test(text) && !text.includes("..") && !/^[-/]|\/$/.test(text);

@@ -3,7 +3,8 @@ import type { Context as HonoContext } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { z } from "zod";
 import type { AppEnv } from "./context.ts";
-import { AppError, type Issue } from "./errors.ts";
+import { isShallow, MAX_DEPTH } from "./depth.ts";
+import { AppError, type Issue, invalid } from "./errors.ts";
 import { log } from "./log.ts";
 import { isIngestion } from "./paths.ts";
 
@@ -24,8 +25,11 @@ export function router(options: Pick<RouterOptions, "getPath"> = {}): OpenAPIHon
   return new OpenAPIHono<AppEnv>({
     ...options,
     defaultHook: (result) => {
-      if (result.success) return;
-      throw invalidRequest(result.target as Target, result.error);
+      const target = result.target as Target;
+      if (!result.success) throw invalidRequest(target, result.error);
+      if (target === "json" && !isShallow(result.data)) {
+        throw invalid(["body"], `is nested more than ${MAX_DEPTH} levels deep`, "too_deep");
+      }
     },
   });
 }

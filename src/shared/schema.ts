@@ -23,8 +23,14 @@ export const QueryBoolean = z
   })
   .openapi({ type: "boolean" });
 
-export const Uuid = z.uuid("must be a UUID");
+/** Read in either case, kept and compared in lower case. */
+export const Uuid = z.uuid("must be a UUID").toLowerCase();
 export const Timestamp = z.string().openapi({ type: "string", format: "date-time" });
+
+export const HttpUrl = z
+  .string()
+  .max(2048)
+  .refine(isHttpUrl, "must be an http:// or https:// URL without a user name or password");
 
 export const PageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(20),
@@ -42,4 +48,10 @@ export function json<T extends z.ZodType>(schema: T, description: string) {
 
 export function text(description: string) {
   return { content: { "text/plain": { schema: z.string() } }, description } as const;
+}
+
+function isHttpUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || !["http:", "https:"].includes(url.protocol)) return false;
+  return url.username === "" && url.password === "";
 }

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { STREAM_MODES } from "../isolate/contract.ts";
+import { isShallow, MAX_DEPTH } from "../shared/depth.ts";
 import { QueryBoolean, Timestamp, Uuid } from "../shared/schema.ts";
 
 const Loose = z.record(z.string(), z.unknown());
@@ -8,10 +9,10 @@ const Loose = z.record(z.string(), z.unknown());
 const MAX_METADATA_CHARACTERS = 128 * 1024;
 
 function isBounded(value: unknown): boolean {
-  return JSON.stringify(value).length <= MAX_METADATA_CHARACTERS;
+  return isShallow(value) && JSON.stringify(value).length <= MAX_METADATA_CHARACTERS;
 }
 
-const TOO_LARGE = `must be at most ${MAX_METADATA_CHARACTERS} characters of JSON`;
+const TOO_LARGE = `must be at most ${MAX_METADATA_CHARACTERS} characters of JSON, nested at most ${MAX_DEPTH} deep`;
 const Metadata = Loose.refine(isBounded, TOO_LARGE);
 
 export const ThreadStatus = z.enum(["idle", "busy", "interrupted", "error"]);
@@ -112,6 +113,9 @@ export const RunConfig = z
   .refine(isBounded, TOO_LARGE)
   .openapi("RunConfig");
 
+// A year. What is later than any date can be would never begin.
+const MAX_DELAY_SECONDS = 366 * 24 * 60 * 60;
+
 const MODE_DEFAULT = ["values" as const];
 
 /** Null means absent, as published clients send it; unknown keys are ignored. */
@@ -144,7 +148,7 @@ export const RunCreate = z
     on_disconnect: z.enum(["cancel", "continue"]).nullish(),
     on_completion: z.enum(["delete", "keep", "complete", "continue"]).nullish(),
     if_not_exists: z.enum(["reject", "create"]).nullish(),
-    after_seconds: z.number().min(0).nullish(),
+    after_seconds: z.number().min(0).max(MAX_DELAY_SECONDS).nullish(),
     webhook: z.string().nullish(),
     feedback_keys: z.array(z.string()).nullish(),
     durability: z.enum(["sync", "async", "exit"]).nullish(),
@@ -217,7 +221,7 @@ export const HistoryQuery = z
   })
   .openapi("HistoryQuery");
 
-export const AgentPath = z.object({ deployment_id: z.string().min(1) });
+export const AgentPath = z.object({ deployment_id: z.string().min(1).toLowerCase() });
 export const ThreadPath = AgentPath.extend({ thread_id: Uuid });
 export const RunPath = ThreadPath.extend({ run_id: Uuid });
 export const ThreadlessRunPath = AgentPath.extend({ run_id: Uuid });

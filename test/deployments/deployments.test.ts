@@ -245,6 +245,31 @@ describe("creating", () => {
     expect(detail[0]?.msg).toContain(reason);
   });
 
+  test.each([
+    ["too large", JSON.stringify("x".repeat(70_000))],
+    ["too deep", `${"[".repeat(20_000)}${"]".repeat(20_000)}`],
+    ["deeper than SQLite reads", `${"[".repeat(1500)}${"]".repeat(1500)}`],
+  ])("a resource_spec that is %s is refused, and so is a change to it", async (_what, text) => {
+    const { id } = await created();
+    const send = (path: string, method: string, fields: object) => {
+      const json = JSON.stringify({
+        ...fields,
+        source_config: { ...SOURCE_CONFIG, resource_spec: { a: 0 } },
+      });
+      const headers = { "Content-Type": "application/json" };
+      const body = json.replace('{"a":0}', `{"a":${text}}`);
+      return api(path, { key: ours.editor, method, headers, body });
+    };
+    for (const response of [
+      await send("/v2/deployments", "POST", input()),
+      await send(`/v2/deployments/${id}`, "PATCH", {}),
+    ]) {
+      expect(response.status).toBe(422);
+      const { detail } = await response.json<{ detail: { loc: string[] }[] }>();
+      expect(detail[0]?.loc).toEqual(["body", "source_config", "resource_spec"]);
+    }
+  });
+
   test("build_on_push and a tag exclude each other", async () => {
     const json = input({
       source_config: { ...SOURCE_CONFIG, build_on_push: true },
@@ -458,6 +483,15 @@ describe("who may do what", () => {
     const { id } = await created();
     const path = `/v2/deployments/${id}`;
     expect((await api(path, { key: ours.editor, method: "DELETE" })).status).toBe(403);
+  });
+
+  test("ids are read in either case", async () => {
+    const { id, latest_revision_id } = await created();
+    const path = `/v2/deployments/${id.toUpperCase()}`;
+    expect(await read(path)).toMatchObject({ id });
+    expect(await read(`${path}/revisions/${latest_revision_id.toUpperCase()}`)).toMatchObject({
+      id: latest_revision_id,
+    });
   });
 
   test("a missing id is not found, and one that is no UUID is refused", async () => {

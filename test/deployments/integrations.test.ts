@@ -59,6 +59,8 @@ test.each([
   [{ token: "" }, "token"],
   [{ token: "a\nb" }, "token"],
   [{ api_url: "ftp://host" }, "api_url"],
+  [{ api_url: "https://user:password@host" }, "api_url"],
+  [{ api_url: `https://host/${"x".repeat(2048)}` }, "api_url"],
 ])("%j is refused", async (fields, field) => {
   const json = { name: "main", token: TOKEN, ...fields };
   const response = await api(PATH, { key: ours.editor, json });

@@ -167,6 +167,13 @@ describe("what is wrong is named, and changes nothing", () => {
       /after_seconds/,
     ],
     [
+      "a delay beyond all dates",
+      "/runs",
+      { assistant_id: "echo", after_seconds: 1e15 },
+      422,
+      /after_seconds/,
+    ],
+    [
       "a thread id that is no UUID",
       "/threads",
       { thread_id: "mine" },
@@ -211,6 +218,70 @@ describe("what is wrong is named, and changes nothing", () => {
     expect((await get(`/runs/${missing}/stream`)).status).toBe(404);
     expect((await post(`/threads/${id}/runs/${missing}/cancel`, {})).status).toBe(404);
   });
+});
+
+test.each(["[x", "[1]", '["values", []]', `${"[".repeat(2000)}${"]".repeat(2000)}`])(
+  "a list in a query that is no list of names is refused: %s",
+  async (text) => {
+    const id = await newThread();
+    const created = await post(`/threads/${id}/runs`, { assistant_id: "echo" });
+    const { run_id } = (await created.json()) as { run_id: string };
+    const list = encodeURIComponent(text);
+    for (const path of [`runs?select=${list}`, `runs/${run_id}/stream?stream_mode=${list}`]) {
+      const response = await get(`/threads/${id}/${path}`);
+      expect([response.status, await response.text()]).toEqual([
+        422,
+        expect.stringContaining("list of names"),
+      ]);
+    }
+  },
+);
+
+describe("a value nested too deep for whoever reads it is refused", () => {
+  const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+  const send = (path: string, body: string) => {
+    const headers = { "Content-Type": "application/json" };
+    return api(`${agent}${path}`, { key: ours.editor, method: "POST", headers, body });
+  };
+
+  test.each([
+    ["metadata", "/threads", `{"metadata": {"a": ${deep}}}`],
+    [
+      "a run's config",
+      "/runs",
+      `{"assistant_id": "echo", "config": {"configurable": {"a": ${deep}}}}`,
+    ],
+    ["a run's input", "/runs/wait", `{"assistant_id": "echo", "input": ${deep}}`],
+    ["values of a state", `/threads/${missing}/state`, `{"values": ${deep}}`],
+  ])("%s", async (_what, path, body) => {
+    const response = await send(path, body);
+    expect([response.status, await response.text()]).toEqual([
+      422,
+      expect.stringMatching(/nested/),
+    ]);
+  });
+});
+
+test("ids are read in either case", async () => {
+  const id = crypto.randomUUID();
+  expect(await (await post("/threads", { thread_id: id.toUpperCase() })).json()).toMatchObject({
+    thread_id: id,
+  });
+  expect((await get(`/threads/${id.toUpperCase()}`)).status).toBe(200);
+  const upper = agent.replace("/agents/", "").toUpperCase();
+  expect((await api(`/agents/${upper}/threads/${id}`, { key: ours.viewer })).status).toBe(200);
+});
+
+test("who may only read cannot cancel a run by leaving it", async () => {
+  const id = await newThread();
+  const created = await post(`/threads/${id}/runs`, { assistant_id: "echo", input: hi });
+  const { run_id } = (await created.json()) as { run_id: string };
+  const run = `/threads/${id}/runs/${run_id}`;
+  for (const path of [`${run}/join`, `${run}/stream`, `/runs/${run_id}/stream`]) {
+    expect((await get(`${path}?cancel_on_disconnect=1`)).status).toBe(403);
+  }
+  const join = await get(`${run}/join?cancel_on_disconnect=0`);
+  expect([join.status, await join.json()]).toEqual([200, expect.anything()]);
 });
 
 describe("nobody else gets in", () => {

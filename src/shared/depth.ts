@@ -1,0 +1,16 @@
+/** SQLite reads JSON of 1000 levels, and what recurses over a value ends its stack soon after. */
+export const MAX_DEPTH = 500;
+
+/** Whether a value from outside nests at most `MAX_DEPTH` deep. Level by level, without recursion. */
+export function isShallow(value: unknown): boolean {
+  let level = [value].filter(isNested);
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= MAX_DEPTH) return false;
+    level = level.flatMap((nested) => Object.values(nested).filter(isNested));
+  }
+  return true;
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
