@@ -53,7 +53,7 @@ export async function findRevision(ctx: Context, path: RevisionPath): Promise<Re
   throw notFound("Revision", revision_id);
 }
 
-/** The next revision, frozen from the deployment's row as this very batch left it. */
+/** The next revision, frozen from the deployment's row as this very batch left it. Fails once that is being deleted. */
 export function insertRevision(
   ctx: Context,
   deployment: Pick<DeploymentRow, "id" | "source">,
@@ -67,7 +67,10 @@ export function insertRevision(
     deployment_id: deployment.id,
     number: sql`1 + coalesce((${newest}), 0)`,
     source: deployment.source,
-    source_revision_config: sql`(select source_revision_config from deployments where id = ${deployment.id})`,
+    source_revision_config: sql`(
+      select source_revision_config from deployments
+      where id = ${deployment.id} and status = 'READY'
+    )`,
     status: FIRST_STATUS,
     attempt: 0,
     sent_at: now,

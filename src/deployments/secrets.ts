@@ -1,4 +1,4 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { Context } from "../shared/context.ts";
 import { database } from "../shared/context.ts";
 import { decrypt, encrypt } from "../shared/crypto.ts";
@@ -25,7 +25,7 @@ export async function readSecrets(
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Statements that make `input` the whole set; they stand in the batch of their deployment. */
+/** Statements that make `input` the whole set, in the batch of their deployment. They fail once that is being deleted. */
 export async function replaceSecrets(
   ctx: Context,
   deployment_id: string,
@@ -33,10 +33,14 @@ export async function replaceSecrets(
   now: string,
 ) {
   const { workspace_id } = ctx.caller;
+  const owner = sql`(
+    select workspace_id from deployments
+    where id = ${deployment_id} and workspace_id = ${workspace_id} and status = 'READY'
+  )`;
   const rows = input.map(async ({ name, value }) => ({
     deployment_id,
     name,
-    workspace_id,
+    workspace_id: owner,
     updated_at: now,
     ...(await encrypt(ctx.env, value, secretOwner(deployment_id, name))),
   }));

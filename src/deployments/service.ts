@@ -25,7 +25,7 @@ import type {
 import { assertSecrets } from "./secret-rules.ts";
 import { replaceSecrets } from "./secrets.ts";
 import { canBuild, type SourceChange, toChange, toNewSource } from "./sources.ts";
-import { inStatus, isUniqueViolation, merged } from "./sql.ts";
+import { inStatus, isOrphaned, isUniqueViolation, merged } from "./sql.ts";
 import { deployments, revisions } from "./table.ts";
 
 export type ActiveRevision = Awaited<ReturnType<typeof findActive>>;
@@ -124,14 +124,18 @@ export async function updateDeployment(
   const revision_id = makesRevision(before, change) ? newId() : null;
   const bump = secrets.length > 0 ? 1 : 0;
   const secrets_version = sql`${deployments.secrets_version} + ${bump}`;
-  await ctx.db.batch([
-    ctx.db
-      .update(deployments)
-      .set({ ...toUpdate(input, change, revision_id), secrets_version, updated_at: now })
-      .where(isOurs(ctx, deployment_id)),
-    ...(revision_id === null ? [] : [insertRevision(ctx, before, revision_id, now)]),
-    ...(secrets.length > 0 ? await replaceSecrets(ctx, deployment_id, secrets, now) : []),
-  ]);
+  await ctx.db
+    .batch([
+      ctx.db
+        .update(deployments)
+        .set({ ...toUpdate(input, change, revision_id), secrets_version, updated_at: now })
+        .where(isOurs(ctx, deployment_id)),
+      ...(revision_id === null ? [] : [insertRevision(ctx, before, revision_id, now)]),
+      ...(secrets.length > 0 ? await replaceSecrets(ctx, deployment_id, secrets, now) : []),
+    ])
+    .catch(async (error: unknown) => {
+      throw isOrphaned(error) ? await overtaken(ctx, deployment_id, error) : error;
+    });
   forgetActive(deployment_id);
   if (revision_id !== null) await sendOrLeave(ctx.env.BUILDS, { revision_id });
   return getDeployment(ctx, deployment_id, origin);
@@ -202,7 +206,12 @@ async function taken(ctx: Context, name: string, cause: unknown): Promise<AppErr
   return new AppError("conflict", text, { cause });
 }
 
-function beingDeleted({ id }: DeploymentRow): AppError {
+/** A deletion came between: the row tells, and where there is none, that is the answer. */
+async function overtaken(ctx: Context, deployment_id: string, cause: unknown): Promise<AppError> {
+  return beingDeleted(await findDeployment(ctx, deployment_id), cause);
+}
+
+function beingDeleted({ id }: DeploymentRow, cause?: unknown): AppError {
   const text = `Deployment ${id} is being deleted and cannot be changed; its name is free for a new one.`;
-  return new AppError("conflict", text);
+  return new AppError("conflict", text, { cause });
 }

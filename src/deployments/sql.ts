@@ -15,10 +15,20 @@ export function merged(column: Column, change: object): SQL {
   );
 }
 
-/** SQLite names the columns of the index that refused: `UNIQUE constraint failed: a.x, a.y`. */
+/** SQLite names what refused: `UNIQUE constraint failed: a.x, a.y`. */
 export function isUniqueViolation(error: unknown, column: string): boolean {
+  return isViolation(error, "UNIQUE", column);
+}
+
+/** A column that is read from the deployment's row: it is null once there is none to belong to. */
+export function isOrphaned(error: unknown): boolean {
+  return isViolation(error, "NOT NULL", "");
+}
+
+function isViolation(error: unknown, constraint: "UNIQUE" | "NOT NULL", column: string): boolean {
   for (let at = error; at instanceof Error; at = at.cause) {
-    if (at.message.includes("UNIQUE constraint failed") && at.message.includes(column)) return true;
+    const isOne = at.message.includes(`${constraint} constraint failed`);
+    if (isOne && at.message.includes(column)) return true;
   }
   return false;
 }

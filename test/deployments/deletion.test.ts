@@ -1,9 +1,10 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { beforeAll, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { appendLog, claimBuild } from "../../src/deployments/build-service.ts";
 import { type Cleaner, consumeDeletion } from "../../src/deployments/deletion.ts";
-import { activeRevision } from "../../src/deployments/service.ts";
+import { DeploymentPatchRequest } from "../../src/deployments/schema.ts";
+import { activeRevision, updateDeployment } from "../../src/deployments/service.ts";
 import { sweepDeletions } from "../../src/deployments/sweep.ts";
 import { build_logs, deployments, revisions, secrets } from "../../src/deployments/table.ts";
 import { database } from "../../src/shared/context.ts";
@@ -123,4 +124,47 @@ test("the sweep sends a lost deletion again, once", async () => {
   const bodies = send.mock.calls.flatMap(([messages]) => [...messages].map(({ body }) => body));
   send.mockRestore();
   expect(bodies.filter((body) => JSON.stringify(body).includes(lost.id))).toHaveLength(1);
+});
+
+describe("a change that a deletion overtakes", () => {
+  /** The change has read its deployment; before it writes, `between` happens. */
+  async function overtaken(fields: object, between: (id: string) => Promise<unknown>) {
+    const { id } = await deploymentRow(ours.workspace_id);
+    const ctx = systemContext(ours.workspace_id);
+    const batch: typeof ctx.db.batch = async (statements) => {
+      await between(id);
+      return ctx.db.batch(statements);
+    };
+    const get = (target: typeof ctx.db, key: string | symbol) =>
+      key === "batch" ? batch : Reflect.get(target, key);
+    const slow = { ...ctx, db: new Proxy(ctx.db, { get }) };
+    const change = updateDeployment(
+      slow,
+      id,
+      DeploymentPatchRequest.parse(fields),
+      "https://x.test",
+    );
+    return { id, error: await change.catch((error: unknown) => error) };
+  }
+
+  const finish = async (deployment_id: string) => {
+    await remove(deployment_id);
+    await consumeDeletion(env, { deployment_id }, []);
+    await consumeDeletion(env, { deployment_id }, []);
+  };
+
+  test.each([
+    ["a revision", { source_revision_config: { repo_ref: "next" } }],
+    ["secrets", { secrets: [{ name: "KEY", value: "v" }] }],
+  ])("leaves nothing behind: %s", async (_, fields) => {
+    for (const [between, code] of [
+      [remove, "conflict"],
+      [finish, "not_found"],
+    ] as const) {
+      const { id, error } = await overtaken(fields, between);
+      expect(error).toMatchObject({ name: "AppError", code });
+      expect(await db.select().from(revisions).where(eq(revisions.deployment_id, id))).toEqual([]);
+      expect(await db.select().from(secrets).where(eq(secrets.deployment_id, id))).toEqual([]);
+    }
+  });
 });
