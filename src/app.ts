@@ -18,6 +18,7 @@ import { threadlessRoutes } from "./threads/threadless-routes.ts";
 import { feedbackRoutes } from "./traces/feedback-routes.ts";
 import { filterRoutes } from "./traces/filter-routes.ts";
 import { ingestRoutes } from "./traces/ingest-routes.ts";
+import { queryRoutes } from "./traces/query-routes.ts";
 import { projectRoutes } from "./traces/routes.ts";
 import { traceRunRoutes } from "./traces/run-routes.ts";
 import { authenticate } from "./workspaces/auth.ts";
@@ -44,6 +45,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.use("/api/v1/feedback/*", authenticate);
   app.use("/api/v1/runs/*", authenticate);
   app.use("/api/v1/sessions/*", authenticate);
+  app.use("/api/v2/runs/*", authenticate);
   app.use("/v1/integrations/*", authenticate);
   app.use("/v1/projects/*", authenticate);
   app.use("/v2/deployments/*", authenticate);
@@ -57,6 +59,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.route("/", projectRoutes);
   app.route("/", ingestRoutes);
   app.route("/", traceRunRoutes);
+  app.route("/", queryRoutes);
   app.route("/", feedbackRoutes);
   app.route("/", filterRoutes);
   addDocument(app);

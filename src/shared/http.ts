@@ -47,7 +47,7 @@ function invalidRequest(target: Target, error: z.core.$ZodError): AppError {
   return new AppError("invalid_request", text, { issues });
 }
 
-/** The one place that knows the wire shapes of errors: text for the agent server, `error` for runs sent in, `detail` elsewhere. */
+/** The one place that knows the wire shapes of errors: text for the agent server, `error` for runs sent in, a problem in version 2, `detail` elsewhere. */
 export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
   const failure = toAppError(error);
   if (failure.code === "internal")
@@ -63,7 +63,17 @@ export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
     const body = { error: failure.message, details: failure.issues ?? null };
     return Response.json(body, { status, headers });
   }
+  if (c.req.path.startsWith("/api/v2/")) {
+    headers.set("Content-Type", "application/problem+json");
+    return new Response(JSON.stringify(toProblem(failure, c.req.path)), { status, headers });
+  }
   return Response.json({ detail: failure.issues ?? failure.message }, { status, headers });
+}
+
+/** RFC 7807. */
+function toProblem({ code, message, status }: AppError, instance: string) {
+  const title = code.replaceAll("_", " ");
+  return { type: "about:blank", title, status, detail: message, instance, remedy: null };
 }
 
 export function onNotFound(c: HonoContext<AppEnv>): Response {

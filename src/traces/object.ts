@@ -3,6 +3,7 @@ import type { RunChange } from "./changes.ts";
 import { writeCounts } from "./flush.ts";
 import type { FeedbackQuery } from "./storage/feedback.ts";
 import { PartitionStore } from "./storage/partition.ts";
+import type { RunsQuery } from "./storage/query.ts";
 import type { Columns, FeedbackStat, FeedbackValue } from "./storage/reads.ts";
 import type { FeedbackRow, RunRow } from "./storage/rows.ts";
 
@@ -40,6 +41,13 @@ export class TracePartition extends DurableObject<Env> {
     if (!this.#store.exists) return NOTHING;
     const runs = this.#store.reads.byIds(ids, columns);
     return this.#withFeedback(runs);
+  }
+
+  /** One page, and the newest sequence there is: what comes later is not part of the pages that follow. */
+  async findRuns(query: RunsQuery): Promise<ReadRuns & { seq: number }> {
+    const { seq } = this.#store.counts.current;
+    if (!this.#store.exists) return { ...NOTHING, seq };
+    return { ...this.#withFeedback(this.#store.find(query)), seq };
   }
 
   /** Each run below the one, and its parent. */

@@ -39,19 +39,20 @@ export const RUN_COLUMNS = [
   "pointers",
 ] as const satisfies (keyof RunRow)[];
 
-/** The wire's fields of one row, of the columns that were read. */
+/** The wire's fields of one row, of the columns that were read. Payloads in R2 are fetched when wanted. */
 export async function toRun(
   env: Env,
   place: Place,
   row: RunRow,
   read: Pick<ReadRuns, "feedback" | "values">,
+  wanted: ReadonlySet<string> | null = null,
 ): Promise<JsonObject> {
   const pointers: Pointers = row.pointers ? JSON.parse(row.pointers) : {};
   const lineage = row.dotted_order ? parseDottedOrder(row.dotted_order) : null;
   const parents = row.parent_run_id === null ? [] : [row.parent_run_id];
   const [inputs, outputs, extra, events, serialized] = await Promise.all(
     (["inputs", "outputs", "extra", "events", "serialized"] as const).map((name) =>
-      payloadOf(env, row, pointers, name),
+      wanted === null || wanted.has(name) ? payloadOf(env, row, pointers, name) : null,
     ),
   );
   return {

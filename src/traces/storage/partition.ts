@@ -2,7 +2,9 @@ import type { RunChange } from "../changes.ts";
 import { PartitionCounts } from "./counts.ts";
 import { Feedback } from "./feedback.ts";
 import { isMigrated, migrate } from "./migrations.ts";
+import { findRuns, type RunsQuery } from "./query.ts";
 import { Reads } from "./reads.ts";
+import type { RunRow } from "./rows.ts";
 import { RunWriter } from "./runs.ts";
 
 /** All that one partition keeps. */
@@ -36,9 +38,9 @@ export class PartitionStore {
   ingest(changes: RunChange[], known_only: boolean): string[] {
     if (!this.exists && known_only) return changes.map(({ id }) => id);
     migrate(this.#storage);
-    const writer = new RunWriter(this.#storage.sql, this.#counts);
     const unknown: string[] = [];
     this.#transaction(() => {
+      const writer = new RunWriter(this.#storage.sql, this.#counts);
       for (const change of changes) {
         const stored = writer.find(change.id);
         if (stored === null && known_only) unknown.push(change.id);
@@ -48,6 +50,10 @@ export class PartitionStore {
       this.#counts.save();
     });
     return unknown;
+  }
+
+  find(query: RunsQuery): RunRow[] {
+    return findRuns(this.#storage.sql, query);
   }
 
   transaction(work: () => void): void {

@@ -28,10 +28,13 @@ export class RunWriter {
   readonly #sql: SqlStorage;
   readonly #counts: PartitionCounts;
   readonly #index: IndexTables;
+  /** One for all rows of a batch, so that it never runs ahead of the clock. */
+  readonly #seq: number;
 
   constructor(sql: SqlStorage, counts: PartitionCounts) {
     this.#sql = sql;
     this.#counts = counts;
+    this.#seq = counts.nextSeq();
     this.#index = new IndexTables(sql);
   }
 
@@ -57,7 +60,6 @@ export class RunWriter {
     const named = PAYLOADS.filter((name) => payloads[name] !== undefined);
     const columns = identityOf(change);
     const row = this.#counts.addRow(columns.start_us);
-    const seq = this.#counts.nextSeq();
     const values: Values = {
       row,
       id: change.id,
@@ -70,8 +72,8 @@ export class RunWriter {
       ...inline(change, named),
       pointers: toText(toPointers({}, change, named)),
       search_text: searchText(null, change, named),
-      seq,
-      changed_seq: seq,
+      seq: this.#seq,
+      changed_seq: this.#seq,
       patched: change.kind === "patch" ? 1 : 0,
     };
     if (digest.first_token_us !== undefined) values.first_token_us = digest.first_token_us;
@@ -93,7 +95,7 @@ export class RunWriter {
       ...derivedColumns(stored, change, won, extra),
       pointers: toText(toPointers(stored.pointers, change, won)),
       search_text: searchText(stored.search_text, change, won),
-      changed_seq: this.#counts.nextSeq(),
+      changed_seq: this.#seq,
     };
     if (typeof values.start_us === "number") this.#counts.see(values.start_us);
     this.#write("UPDATE", { ...values, row: stored.row });

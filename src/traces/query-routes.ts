@@ -1,0 +1,40 @@
+import { createRoute } from "@hono/zod-openapi";
+import { router } from "../shared/http.ts";
+import { body, ErrorDetail, HTTPValidationError, json } from "../shared/schema.ts";
+import { RunsPage, RunsPageV2, RunsQueryRequest, RunsQueryV2Request } from "./query-schema.ts";
+import { queryRuns } from "./query-service.ts";
+import { queryRunsV2 } from "./query-v2.ts";
+
+export const queryRoutes = router();
+
+const tags = ["Trace runs"];
+const failures = {
+  404: json(ErrorDetail, "There is no such project"),
+  422: json(HTTPValidationError, "A field or a filter is wrong"),
+};
+
+const query = createRoute({
+  method: "post",
+  path: "/api/v1/runs/query",
+  operationId: "queryTraceRuns",
+  tags,
+  summary: "Find runs; pages stay the same while runs arrive",
+  request: { body: body(RunsQueryRequest) },
+  responses: { 200: json(RunsPage, "One page"), ...failures },
+});
+queryRoutes.openapi(query, async (c) =>
+  c.json(await queryRuns(c.var.ctx, c.req.valid("json")), 200),
+);
+
+const queryV2 = createRoute({
+  method: "post",
+  path: "/api/v2/runs/query",
+  operationId: "queryTraceRunsV2",
+  tags,
+  summary: "Find runs, in the words of version 2",
+  request: { body: body(RunsQueryV2Request) },
+  responses: { 200: json(RunsPageV2, "One page"), ...failures },
+});
+queryRoutes.openapi(queryV2, async (c) =>
+  c.json(await queryRunsV2(c.var.ctx, c.req.valid("json")), 200),
+);

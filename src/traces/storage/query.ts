@@ -1,0 +1,115 @@
+import type { Compiled } from "../filter/compile.ts";
+import type { Columns } from "./reads.ts";
+import type { RunRow } from "./rows.ts";
+
+export type Position = { start_us: number; id: string };
+
+/** What is asked of one partition. Absent or null asks for nothing. */
+export type RunsQuery = {
+  columns: Columns;
+  order: "asc" | "desc";
+  limit: number;
+  after: Position | null;
+  max_seq: number | null;
+  min_start_us: number | null;
+  max_start_us: number | null;
+  is_root: boolean | null;
+  has_error: boolean | null;
+  run_type: string | null;
+  trace_id: string | null;
+  parent_run_id: string | null;
+  execution_order: number | null;
+  reference_example_ids: string[] | null;
+  filter: Compiled | null;
+  trace_filter: Compiled | null;
+  tree_filter: Compiled | null;
+  /** Queries of the index that give each row the filter can match. */
+  candidates: Compiled[];
+};
+
+/** Where the index names fewer rows than this, they are looked at alone. */
+const MAX_CANDIDATES = 5000;
+
+export function findRuns(sql: SqlStorage, query: RunsQuery): RunRow[] {
+  const { text, params } = toCondition(query);
+  const rows = narrow(sql, query.candidates);
+  const direction = query.order === "asc" ? "ASC" : "DESC";
+  const columns = query.columns.map((column) => `r.${column}`).join();
+  const among = rows === null ? "" : "r.row IN (SELECT value FROM json_each(?)) AND ";
+  const statement = `SELECT ${columns} FROM runs r WHERE ${among}(${text})
+    ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ${query.limit}`;
+  const bound = rows === null ? params : [JSON.stringify(rows), ...params];
+  return sql.exec(statement, ...bound).toArray() as unknown as RunRow[];
+}
+
+/** The rows of the shortest list that the index gives; null when every list is long. */
+function narrow(sql: SqlStorage, candidates: Compiled[]): number[] | null {
+  let shortest: number[] | null = null;
+  for (const { sql: text, params } of candidates) {
+    const limit: number = shortest?.length ?? MAX_CANDIDATES;
+    const rows: { row: number }[] = sql
+      .exec<{ row: number }>(`SELECT DISTINCT row FROM (${text}) LIMIT ${limit}`, ...params)
+      .toArray();
+    if (rows.length < limit) shortest = rows.map(({ row }) => row);
+  }
+  return shortest;
+}
+
+type Param = string | number | null;
+type Condition = { text: string; params: Param[] };
+
+function toCondition(query: RunsQuery): Condition {
+  const plain = [...plainTests(query), ...rangeTests(query)];
+  // Filters may be as deep as SQLite goes: they stand beside each other, not below the rest.
+  const filters = [
+    ...filterTest(query.filter, (text) => text),
+    ...filterTest(
+      query.trace_filter,
+      (text) => `r.trace_id IN (SELECT r.trace_id FROM runs r WHERE r.is_root = 1 AND ${text})`,
+    ),
+    ...filterTest(
+      query.tree_filter,
+      (text) => `r.trace_id IN (SELECT r.trace_id FROM runs r WHERE ${text})`,
+    ),
+  ];
+  const all = [...filters, ...plain];
+  return {
+    text: all.map(({ text }) => `(${text})`).join(" AND ") || "1",
+    params: all.flatMap(({ params }) => params),
+  };
+}
+
+function filterTest(filter: Compiled | null, wrap: (text: string) => string): Condition[] {
+  return filter === null ? [] : [{ text: wrap(`(${filter.sql})`), params: filter.params }];
+}
+
+function plainTests(query: RunsQuery): Condition[] {
+  const tests: Condition[] = [];
+  const { is_root, has_error, reference_example_ids } = query;
+  if (is_root !== null) tests.push({ text: `r.is_root = ${is_root ? 1 : 0}`, params: [] });
+  if (has_error !== null) {
+    tests.push({ text: `r.status ${has_error ? "=" : "<>"} 'error'`, params: [] });
+  }
+  for (const name of ["run_type", "trace_id", "parent_run_id", "execution_order"] as const) {
+    if (query[name] !== null) tests.push({ text: `r.${name} = ?`, params: [query[name]] });
+  }
+  if (reference_example_ids !== null) {
+    const text = "r.reference_example_id IN (SELECT value FROM json_each(?))";
+    tests.push({ text, params: [JSON.stringify(reference_example_ids)] });
+  }
+  return tests;
+}
+
+/** Numbers of our own are written out: values are for what clients ask. */
+function rangeTests(query: RunsQuery): Condition[] {
+  const { after, order, max_seq, min_start_us, max_start_us } = query;
+  const tests: Condition[] = [];
+  if (min_start_us !== null) tests.push({ text: `r.start_us >= ${min_start_us}`, params: [] });
+  if (max_start_us !== null) tests.push({ text: `r.start_us <= ${max_start_us}`, params: [] });
+  if (max_seq !== null) tests.push({ text: `r.seq <= ${max_seq}`, params: [] });
+  if (after !== null) {
+    const sign = order === "asc" ? ">" : "<";
+    tests.push({ text: `(r.start_us, r.id) ${sign} (${after.start_us}, ?)`, params: [after.id] });
+  }
+  return tests;
+}

@@ -1,0 +1,182 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
+import { batch, projectId, type ReadRun, type WireRun, wireRun } from "./support/runs.ts";
+
+type Page = { runs: ReadRun[]; cursors: { next: string | null } };
+
+const NOON = Date.parse("2026-05-05T12:00:00Z");
+const DAY = 86_400_000;
+
+let ours: TestWorkspace;
+let theirs: TestWorkspace;
+let session: string;
+let root: WireRun;
+let llm: WireRun;
+let tool: WireRun;
+let next: WireRun;
+
+beforeAll(async () => {
+  [ours, theirs] = await Promise.all([workspace(), workspace()]);
+  root = wireRun("p", { name: "agent", tags: ["prod"], error: "broke" }, { at: NOON });
+  llm = wireRun(
+    "p",
+    {
+      name: "model",
+      run_type: "llm",
+      outputs: { usage_metadata: { input_tokens: 5, output_tokens: 2, total_cost: 0.01 } },
+      end_time: NOON + 2000,
+      extra: { metadata: { user_id: "u2", thread_id: "t1" } },
+    },
+    { at: NOON + 10, parent: root },
+  );
+  tool = wireRun("p", { name: "search", run_type: "tool" }, { at: NOON + 20, parent: root });
+  next = wireRun("p", { name: "agent", end_time: NOON + DAY + 1 }, { at: NOON + DAY });
+  expect((await batch(ours.editor, [root, llm, tool, next])).status).toBe(202);
+  await batch(ours.editor, [wireRun("other", {}, { at: NOON })]);
+  session = (await projectId(ours.viewer, "p")) ?? "";
+});
+
+async function query(json: Record<string, unknown>, key = ours.viewer) {
+  const response = await api("/runs/query", { key, json: { session: [session], ...json } });
+  const text = await response.text();
+  expect([response.status, text]).toEqual([200, expect.any(String)]);
+  return JSON.parse(text) as Page;
+}
+
+async function names(json: Record<string, unknown>): Promise<unknown[]> {
+  return (await query({ order: "asc", ...json })).runs.map(({ name }) => name);
+}
+
+test.each([
+  [{}, ["agent", "model", "search", "agent"]],
+  [{ order: "desc" }, ["agent", "search", "model", "agent"]],
+  [{ is_root: true }, ["agent", "agent"]],
+  [{ is_root: false }, ["model", "search"]],
+  [{ run_type: "tool" }, ["search"]],
+  [{ error: true }, ["agent"]],
+  [{ error: false }, ["model", "search", "agent"]],
+  [{ start_time: "2026-05-06T00:00:00Z" }, ["agent"]],
+  [{ end_time: "2026-05-05T12:00:00.010Z" }, ["agent"]],
+  [{ start_time: null, limit: 2 }, ["agent", "model"]],
+  [{ filter: 'eq(name, "search")' }, ["search"]],
+  [{ filter: 'has(tags, "prod")' }, ["agent"]],
+  [{ filter: 'and(eq(metadata_key, "user_id"), eq(metadata_value, "u2"))' }, ["model"]],
+  [{ filter: 'eq(thread_id, "t1")' }, ["model"]],
+  [{ filter: "gt(total_tokens, 6)" }, ["model"]],
+  [{ filter: "gte(latency, 1.5)" }, ["model"]],
+  [{ filter: 'search("broke")' }, ["agent"]],
+  [{ trace_filter: 'has(tags, "prod")' }, ["agent", "model", "search"]],
+  [{ tree_filter: 'eq(run_type, "llm")', is_root: true }, ["agent"]],
+  [{ filter: 'eq(name, "agent")', tree_filter: 'eq(name, "search")' }, ["agent"]],
+])("a query of %j finds %j", async (json, found) => {
+  expect(await names(json)).toEqual(found);
+});
+
+test("runs are found by trace, parent and id, with or without their project", async () => {
+  const byTrace = { session: null, trace: root.id, order: "asc" };
+  expect((await query(byTrace)).runs.map(({ id }) => id)).toEqual([root.id, llm.id, tool.id]);
+  expect(await names({ session: null, parent_run: root.id })).toEqual(["model", "search"]);
+  const byId = await query({ session: null, id: [tool.id, next.id], is_root: true });
+  expect(byId.runs.map(({ id }) => id).sort()).toEqual([tool.id, next.id].sort());
+});
+
+test("only what is selected comes, and its id", async () => {
+  const { runs } = await query({ filter: 'eq(name, "model")', select: ["total_cost", "inputs"] });
+  expect(runs).toEqual([{ id: llm.id, total_cost: "0.01", inputs: { question: "why" } }]);
+});
+
+test("pages hold each run once while others arrive between them", async () => {
+  const project = "paged";
+  const made = Array.from({ length: 7 }, (_, n) =>
+    wireRun(project, { name: `n${n}` }, { at: NOON + Math.floor(n / 2) * DAY + n }),
+  );
+  await batch(ours.editor, made);
+  const ids = [(await projectId(ours.viewer, project)) ?? ""];
+  const seen: unknown[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Page = await query({ session: ids, limit: 2, cursor });
+    seen.push(...page.runs.map(({ name }) => name));
+    cursor = page.cursors.next;
+    await batch(ours.editor, [wireRun(project, { name: "late" }, { at: NOON + seen.length })]);
+  } while (cursor);
+  expect(seen).toEqual(["n6", "n5", "n4", "n3", "n2", "n1", "n0"]);
+});
+
+describe("version 2", () => {
+  const ask = (json: unknown, key = ours.viewer) => api("/api/v2/runs/query", { key, json });
+
+  test("has its own words for question and answer", async () => {
+    const selects = ["ID", "NAME", "STATUS", "RUN_TYPE", "PROJECT_ID", "LATENCY_SECONDS"];
+    const min_start_time = "2026-05-01T00:00:00Z";
+    const asked = { project_ids: [session], min_start_time, run_type: "LLM", selects };
+    expect(await (await ask(asked)).json()).toEqual({
+      items: [
+        {
+          id: llm.id,
+          name: "model",
+          status: "SUCCESS",
+          run_type: "LLM",
+          project_id: session,
+          latency_seconds: 1.989999,
+        },
+      ],
+      has_more: false,
+      next_cursor: null,
+    });
+    const recent = await ask({ project_ids: [session] });
+    expect(await recent.json()).toMatchObject({ items: [] });
+  });
+
+  test("tells problems in their own shape", async () => {
+    const response = await ask({ project_ids: [session], filter: "eq(" });
+    expect(response.status).toBe(422);
+    expect(response.headers.get("Content-Type")).toBe("application/problem+json");
+    expect(await response.json()).toMatchObject({
+      status: 422,
+      detail: expect.stringContaining("filter"),
+      instance: "/api/v2/runs/query",
+    });
+  });
+});
+
+describe("a query is refused", () => {
+  test.each([
+    [{ session: null }, "session"],
+    [{ filter: "eq(name" }, "filter"],
+    [{ tree_filter: 'eq(color, "x")' }, "tree_filter"],
+    [{ cursor: "x" }, "cursor"],
+    [{ limit: 0 }, "limit"],
+    [{ start_time: "soon" }, "start_time"],
+    [{ filter: `in(name, ["${"a".repeat(70_000)}"])` }, "filter"],
+  ])("that has %#", async (wrong, field) => {
+    const json = { session: [session], ...wrong };
+    const response = await api("/runs/query", { key: ours.viewer, json });
+    expect(response.status).toBe(422);
+    expect(await response.text()).toContain(field);
+  });
+
+  test("for another workspace's project, trace or run", async () => {
+    const json = { session: [session] };
+    expect((await api("/runs/query", { key: theirs.admin, json })).status).toBe(404);
+    for (const other of [{ trace: root.id }, { id: [root.id] }]) {
+      const response = await api("/runs/query", { key: theirs.admin, json: other });
+      expect(await response.json()).toMatchObject({ runs: [] });
+    }
+    expect((await api("/runs/query", { json })).status).toBe(401);
+  });
+});
+
+test("a filter as deep and wide as may be is answered", async () => {
+  const deep = `${"and(".repeat(63)}eq(name, "search")${")".repeat(63)}`;
+  const wide = `or(${Array.from({ length: 29 }, (_, n) => `eq(name, "${n}")`).join()}, ${deep.slice(4, -1)})`;
+  expect(await names({ filter: wide, trace_filter: wide, tree_filter: wide })).toEqual([]);
+  expect(await names({ filter: deep, tree_filter: deep })).toEqual(["search"]);
+  const many = `or(${Array.from({ length: 50 }, (_, n) => `eq(name, "${n}")`).join()})`;
+  const json = { session: [session], filter: many, trace_filter: many };
+  const response = await api("/runs/query", { key: ours.viewer, json });
+  expect([response.status, await response.text()]).toEqual([
+    422,
+    expect.stringContaining("100 values"),
+  ]);
+});
