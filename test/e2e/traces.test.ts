@@ -1,0 +1,211 @@
+import { Client } from "langsmith";
+import { getCurrentRunTree, traceable } from "langsmith/traceable";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { request } from "./support/http.ts";
+import { killWorker, stack, until } from "./support/stack.ts";
+
+type Found = { id: string; name: string };
+
+const MODEL_OUTPUT = {
+  role: "assistant",
+  content: "42",
+  usage_metadata: { input_tokens: 11, output_tokens: 3, total_tokens: 14 },
+};
+
+function sdk(): Client {
+  const apiUrl = stack.base_url;
+  return new Client({ apiUrl, apiKey: stack.api_key, callerOptions: { maxRetries: 0 } });
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+function unique(name: string): string {
+  return `${name}-${crypto.randomUUID().slice(0, 8)}`;
+}
+
+/** An agent three deep: it calls a step, the step a model; a file goes with the root. */
+async function traceAgent(client: Client, project_name: string) {
+  const ids: Record<string, string> = {};
+  const note = (name: string) => {
+    ids[name] = getCurrentRunTree().id;
+  };
+  const options = { client, project_name, tracingEnabled: true };
+  const model = traceable(
+    async (_messages: unknown) => {
+      note("model");
+      return MODEL_OUTPUT;
+    },
+    { ...options, name: "model", run_type: "llm", metadata: { thread_id: "t-1" } },
+  );
+  const step = traceable(
+    async (question: string) => {
+      note("step");
+      return (await model([{ role: "user", content: question }])).content;
+    },
+    { ...options, name: "step", tags: ["inner"] },
+  );
+  const agent = traceable(
+    async ({ question }: { question: string; picture: Uint8Array }) => {
+      note("agent");
+      return { answer: await step(question) };
+    },
+    {
+      ...options,
+      name: "agent",
+      metadata: { user_id: "u1" },
+      extractAttachments: ({ question, picture }) => [
+        { picture: ["image/png", picture] },
+        { question },
+      ],
+    },
+  );
+  await agent({ question: "what is it?", picture: new Uint8Array([1, 2, 3]) });
+  await client.awaitPendingTraceBatches();
+  return ids;
+}
+
+describe.each([
+  ["gzip", "false"],
+  ["no packing", "true"],
+])("the official SDK, with %s", (_, disabled) => {
+  const project = unique("sdk");
+  let client: Client;
+  let ids: Record<string, string>;
+
+  beforeAll(async () => {
+    process.env.LANGSMITH_DISABLE_RUN_COMPRESSION = disabled;
+    client = sdk();
+    ids = await traceAgent(client, project);
+  });
+  afterAll(() => {
+    delete process.env.LANGSMITH_DISABLE_RUN_COMPRESSION;
+  });
+
+  test("records a tree that reads as it ran", async () => {
+    const { agent = "", step = "", model = "" } = ids;
+    const root = await client.readRun(agent, { loadChildRuns: true });
+    expect(root).toMatchObject({
+      name: "agent",
+      status: "success",
+      inputs: { question: "what is it?" },
+      outputs: { answer: "42" },
+      extra: { metadata: { user_id: "u1" } },
+      trace_id: agent,
+      attachments: { picture: { content_type: "image/png", bytes: 3 } },
+    });
+    expect(root.child_runs).toEqual([
+      expect.objectContaining({
+        id: step,
+        tags: ["inner"],
+        child_runs: [expect.objectContaining({ id: model, total_tokens: 14, run_type: "llm" })],
+      }),
+    ]);
+    const file = await fetch(`${stack.base_url}/runs/${agent}/attachments/picture`, {
+      headers: { "x-api-key": stack.api_key, "x-tenant-id": stack.tenant_id },
+    });
+    expect([...(await file.bytes())]).toEqual([1, 2, 3]);
+  });
+
+  test("finds runs by filter, kind and project", async () => {
+    const names = async (query: Parameters<Client["listRuns"]>[0]) =>
+      (await collect(client.listRuns({ projectName: project, ...query }))).map(({ name }) => name);
+    expect(await names({ order: "asc" })).toEqual(["agent", "step", "model"]);
+    expect(await names({ isRoot: true })).toEqual(["agent"]);
+    expect(await names({ runType: "llm" })).toEqual(["model"]);
+    expect(await names({ filter: 'has(tags, "inner")' })).toEqual(["step"]);
+    expect(await names({ filter: "gt(total_tokens, 10)" })).toEqual(["model"]);
+    expect(await names({ limit: 1 })).toEqual(["model"]);
+    const metadata = 'and(eq(metadata_key, "user_id"), eq(metadata_value, "u1"))';
+    expect(await names({ filter: metadata, traceFilter: 'eq(name, "agent")' })).toContain("agent");
+  });
+
+  test("gives feedback, and reads it back", async () => {
+    const { agent = "" } = ids;
+    const { session_id } = await client.readRun(agent);
+    await client.createFeedback(agent, "correct", { score: 0.123456, comment: "nearly" });
+    const [feedback, ...others] = await collect(client.listFeedback({ runIds: [agent] }));
+    expect([feedback, others]).toEqual([
+      expect.objectContaining({ key: "correct", score: 0.1235, comment: "nearly", session_id }),
+      [],
+    ]);
+    expect(await client.readRun(agent)).toMatchObject({
+      feedback_stats: { correct: { n: 1, avg: 0.1235 } },
+    });
+  });
+});
+
+test("the SDK's projects: created, upserted, read, listed, deleted", async () => {
+  const client = sdk();
+  const projectName = unique("made");
+  const project = await client.createProject({ projectName, description: "one" });
+  await expect(client.createProject({ projectName })).rejects.toThrow("exists already");
+  const again = await client.createProject({ projectName, upsert: true, metadata: { a: 1 } });
+  expect(again).toMatchObject({
+    id: project.id,
+    description: "one",
+    extra: { metadata: { a: 1 } },
+  });
+  expect((await client.readProject({ projectName })).id).toBe(project.id);
+  expect(await client.hasProject({ projectName })).toBe(true);
+  const names = (await collect(client.listProjects())).map(({ name }) => name);
+  expect(names).toContain(projectName);
+  await client.deleteProject({ projectName });
+  expect(await client.hasProject({ projectName })).toBe(false);
+});
+
+function wireRun(session_name: string) {
+  const id = uuidv7();
+  const now = new Date();
+  const stamp = now.toISOString().replaceAll(/[-:.]/g, "").slice(0, -1);
+  return {
+    id,
+    session_name,
+    trace_id: id,
+    dotted_order: `${stamp}000Z${id}`,
+    name: "kept",
+    run_type: "chain",
+    start_time: now.toISOString(),
+    end_time: now.getTime() + 5,
+    inputs: { text: "x".repeat(500) },
+  };
+}
+
+function uuidv7(): string {
+  const time = Date.now().toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
+}
+
+test("what was accepted before the Worker was killed is there, once", async () => {
+  const project = unique("killed");
+  const accepted: string[] = [];
+  const send = async () => {
+    const post = Array.from({ length: 20 }, () => wireRun(project));
+    const answer = await request("POST", "/runs/batch", { post }).catch(() => ({ status: 0 }));
+    if (answer.status === 202) accepted.push(...post.map(({ id }) => id));
+    return answer.status;
+  };
+  await until("A first batch", send, (status) => status === 202);
+  const stop = Date.now() + 1500;
+  const senders = Array.from({ length: 3 }, async () => {
+    while (Date.now() < stop) await send();
+  });
+  await until(
+    "Some batches",
+    async () => accepted.length,
+    (count) => count > 200,
+  );
+  await killWorker();
+  await Promise.all(senders);
+  await until("A batch after the crash", send, (status) => status === 202);
+
+  const found = await collect<Found>(
+    sdk().listRuns({ projectName: project, select: ["id", "name"] }),
+  );
+  const ids = found.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(new Set(ids)).toEqual(new Set([...ids, ...accepted]));
+});
