@@ -1,8 +1,10 @@
+import { isShallow, MAX_DEPTH } from "../shared/depth.ts";
 import type { AgentConfig } from "./contract.ts";
 import { BuildFailure } from "./failure.ts";
 import { parseJson } from "./json.ts";
+import { CONFIG_BYTES } from "./limits.ts";
 import { directoryOf, joinPath } from "./paths.ts";
-import { listText } from "./text.ts";
+import { bytesText, listText } from "./text.ts";
 import type { Tree } from "./tree.ts";
 
 const SCRIPT = /\.[cm]?[jt]sx?$/;
@@ -15,7 +17,7 @@ export function readConfig(tree: Tree, config_path: string): AgentConfig {
   const path = joinPath("", config_path);
   const bytes = tree.files.get(path);
   if (bytes === undefined) throw configNotFound(tree, path);
-  const raw = toObject(path, new TextDecoder().decode(bytes));
+  const raw = toObject(path, textOf(path, bytes));
   const folder = directoryOf(path);
   return {
     graphs: readGraphs(tree, path, folder, raw.graphs),
@@ -24,11 +26,21 @@ export function readConfig(tree: Tree, config_path: string): AgentConfig {
   };
 }
 
+function textOf(path: string, bytes: Uint8Array): string {
+  if (bytes.byteLength <= CONFIG_BYTES) return new TextDecoder().decode(bytes);
+  const sizes = `${bytesText(bytes.byteLength)}; it may have ${bytesText(CONFIG_BYTES)}`;
+  throw new BuildFailure("config_invalid", `${path} has ${sizes}.`);
+}
+
 function toObject(path: string, text: string): Record<string, unknown> {
   const parsed = parseJson(text);
   if (!parsed.ok) {
     const { line, column, text: why } = parsed.mistake;
     throw new BuildFailure("config_invalid", `${path}:${line}:${column}: not JSON: ${why}.`);
+  }
+  if (!isShallow(parsed.value)) {
+    const text = `${path}: it is nested more than ${MAX_DEPTH} levels deep.`;
+    throw new BuildFailure("config_invalid", text);
   }
   if (!isRecord(parsed.value)) throw wrong(path, "the file", "an object", parsed.value);
   return parsed.value;
@@ -112,7 +124,7 @@ function readEnv(tree: Tree, path: string, folder: string, env: unknown): Record
     const file = joinPath(folder, env);
     const bytes = tree.files.get(file);
     // A .env file rarely is in the repository; its secrets come from the deployment then.
-    return bytes === undefined ? {} : parseEnv(new TextDecoder().decode(bytes));
+    return bytes === undefined ? {} : parseEnv(textOf(file, bytes));
   }
   if (Array.isArray(env)) return {};
   if (!isRecord(env))

@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import git from "isomorphic-git";
 import { type EgressPolicy, safeFetch } from "../shared/egress.ts";
+import { AppError } from "../shared/errors.ts";
 import { BuildFailure } from "./failure.ts";
 import { basicAuthorization, cloneUrl, type Repository } from "./hosts.ts";
 import { SOURCE_LIMITS } from "./limits.ts";
@@ -98,8 +99,18 @@ async function collect(
 }
 
 function toFailure(error: unknown, repository: Repository, ref: string): unknown {
-  const name = error instanceof Error ? error.name : "";
-  return name === "NotFoundError" ? refNotFound(repository, ref) : error;
+  const { name, message } = error instanceof Error ? error : { name: "", message: "" };
+  if (name === "NotFoundError") return refNotFound(repository, ref);
+  if (error instanceof AppError) {
+    return new BuildFailure("source_unavailable", message, { cause: error });
+  }
+  if (!isFromGit(error)) return error;
+  const text = `${repository.origin} does not answer as a git host does for ${repository.name}: ${message}`;
+  return new BuildFailure("source_unavailable", text, { cause: error });
+}
+
+function isFromGit(error: unknown): boolean {
+  return error instanceof Error && "isIsomorphicGitError" in error;
 }
 
 export function refNotFound(repository: Repository, ref: string): BuildFailure {

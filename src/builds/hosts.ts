@@ -18,14 +18,14 @@ export type HostKind =
 
 export type Archive = { kind: HostKind; url: string; headers: Record<string, string> };
 
-const KNOWN: Record<string, HostKind> = {
-  "github.com": "github",
-  "www.github.com": "github",
-  "gitlab.com": "gitlab",
-  "codeberg.org": "gitea",
-  "gitea.com": "gitea",
-  "bitbucket.org": "bitbucket",
-};
+const KNOWN = new Map<string, HostKind>([
+  ["github.com", "github"],
+  ["www.github.com", "github"],
+  ["gitlab.com", "gitlab"],
+  ["codeberg.org", "gitea"],
+  ["gitea.com", "gitea"],
+  ["bitbucket.org", "bitbucket"],
+]);
 
 /** Any other host is asked in this order until one form is known there. */
 const GUESSES: readonly HostKind[] = ["loopback", "github_enterprise", "gitea", "gitlab"];
@@ -55,9 +55,18 @@ export function toRepository(repo_url: string): Repository {
   const url = URL.parse(ssh ? `https://${ssh[1]}/${ssh[2]}` : repo_url);
   if (url === null) throw notARepository(repo_url);
   const path = url.pathname.replace(/\/+$/, "").replace(/\.git$/, "");
-  const segments = path.split("/").filter(Boolean).map(decodeURIComponent);
+  const segments = toSegments(path);
   if (segments.length < 2) throw notARepository(repo_url);
   return { name: segments.join("/"), origin: url.origin, hostname: url.hostname, segments };
+}
+
+/** None where the path holds percents that are no text. */
+function toSegments(path: string): string[] {
+  try {
+    return path.split("/").filter(Boolean).map(decodeURIComponent);
+  } catch {
+    return [];
+  }
 }
 
 function notARepository(repo_url: string): BuildFailure {
@@ -78,11 +87,11 @@ export function archivesOf(repository: Repository, ref: string, token: string | 
 }
 
 export function isKnownHost(repository: Repository): boolean {
-  return repository.hostname in KNOWN;
+  return KNOWN.has(repository.hostname);
 }
 
 function kindsOf(repository: Repository): readonly HostKind[] {
-  const known = KNOWN[repository.hostname];
+  const known = KNOWN.get(repository.hostname);
   if (known) return [known];
   return repository.segments.length === 2 ? GUESSES : ["gitlab"];
 }

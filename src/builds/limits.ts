@@ -11,6 +11,9 @@ export const SOURCE_LIMITS = {
   timeout_ms: 60_000,
 };
 
+/** langgraph.json, and the .env file it names: both stand in the revision's row, which takes 2 MB. */
+export const CONFIG_BYTES = 256 * KB;
+
 export const PACKAGE_LIMITS = {
   count: 3000,
   compressed_bytes: 48 * MB,

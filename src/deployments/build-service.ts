@@ -35,6 +35,7 @@ export type BuiltFields = Partial<
 export const MAX_ATTEMPTS = 3;
 /** Three missed beats and a bit: a build whose Worker died is taken up again after this long. */
 export const LEASE_MS = 15_000;
+/** Of a line of the log and of the sentence for people. What agents and bundlers say may be megabytes; a row takes two. */
 const MAX_LINE_CHARACTERS = 8000;
 
 /** Another attempt has taken over, or the deployment is gone: nothing more to do or say. */
@@ -100,8 +101,8 @@ export async function appendLog(
     // The columns of the table in their order; SQLite gives the id.
     db.insert(build_logs).select(sql`
       select null, revisions.workspace_id, revisions.id, line.value ->> 'level',
-        substr(line.value ->> 'message', 1, ${MAX_LINE_CHARACTERS}), line.value ->> 'timestamp'
-      from revisions, json_each(${JSON.stringify(lines)}) as line
+        line.value ->> 'message', line.value ->> 'timestamp'
+      from revisions, json_each(${JSON.stringify(lines.map(cut))}) as line
       where ${isCurrent(build)}
       order by line.key
     `),
@@ -126,6 +127,7 @@ export async function advanceBuild(
     .update(revisions)
     .set({
       ...fields,
+      ...(fields.status_message && { status_message: cutText(fields.status_message) }),
       status,
       updated_at: new Date().toISOString(),
       ...(isOver && { lease_expires_at: null }),
@@ -174,6 +176,14 @@ export async function isAbandoned(env: Env, build: Build): Promise<boolean> {
     .from(revisions)
     .where(eq(revisions.id, build.id));
   return row === undefined || row.status === "INTERRUPTED";
+}
+
+function cut(line: LogLine): LogLine {
+  return { ...line, message: cutText(line.message) };
+}
+
+function cutText(text: string): string {
+  return text.slice(0, MAX_LINE_CHARACTERS);
 }
 
 const OVERTAKEN = {

@@ -18,6 +18,23 @@ function read(config: unknown, files: Record<string, string> = { "src/agent.ts":
 }
 
 test.each([
+  [
+    "langgraph.json",
+    { graphs: { a: "src/agent.ts" }, more: "x".repeat(300_000) },
+    /langgraph.json has 300/,
+  ],
+  ["an .env file", { graphs: { a: "src/agent.ts" }, env: "big.env" }, /big.env has 300/],
+])("%s beyond its limit is refused", (_, config, text) => {
+  const files = { "src/agent.ts": "", "big.env": "x".repeat(300_000) };
+  expect(() => read(config, files)).toThrow(text);
+});
+
+test("a config that is nested too deep to be stored is refused", () => {
+  const deep = `{"graphs": ${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+  expect(() => readConfig(tree({ "langgraph.json": deep }), "langgraph.json")).toThrow(/nested/);
+});
+
+test.each([
   ["./src/agent.ts:graph", { path: "src/agent.ts", export_name: "graph" }],
   ["src/agent.ts", { path: "src/agent.ts", export_name: "default" }],
   ["src/agent.ts:", { path: "src/agent.ts", export_name: "default" }],

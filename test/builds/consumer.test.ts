@@ -238,6 +238,15 @@ describe("a build", () => {
   });
 });
 
+test("what an agent says at length when it does not load is cut", async () => {
+  const source = 'throw new Error("x".repeat(3_000_000));';
+  const { revision } = await waiting({ artifact_key: await putArtifact(source) });
+  await consumeBuild(env, { revision_id: revision.id });
+  const { status, status_message } = await readRevision(revision.id);
+  expect([status, status_message?.length]).toEqual(["BUILD_FAILED", 8000]);
+  expect((await linesOf(revision.id)).at(-1)?.message).toHaveLength(8000);
+});
+
 test("an attempt that breaks off is followed by the next at once, and the last one ends the build", async () => {
   const workspace_id = newId();
   const integration_id = newId();

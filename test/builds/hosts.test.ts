@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { archivesOf, cloneUrl, toRepository } from "../../src/builds/hosts.ts";
+import { archivesOf, cloneUrl, isKnownHost, toRepository } from "../../src/builds/hosts.ts";
 
 test.each([
   ["https://github.com/acme/chat", "https://api.github.com/repos/acme/chat/tarball/feature/x"],
@@ -51,3 +51,16 @@ test.each(["acme/chat", "https://github.com/acme", "https://github.com/", "not a
     expect(() => toRepository(url)).toThrow(/is not a repository address/);
   },
 );
+
+test.each(["https://git.test/acme/%zz", "https://git.test/%e0%a4/chat", "https://git.test/acme"])(
+  "%s is no repository",
+  (url) => {
+    expect(() => toRepository(url)).toThrow(/is not a repository address/);
+  },
+);
+
+test("a host by the name of an object's own property is like any other", () => {
+  const repository = toRepository("http://constructor/acme/chat");
+  expect(isKnownHost(repository)).toBe(false);
+  expect(archivesOf(repository, "main", null)[0]?.url).toContain("http://constructor/repos/");
+});
