@@ -211,7 +211,8 @@ export const RevisionPath = DeploymentPath.extend({ revision_id: Uuid });
 export type RevisionPath = z.infer<typeof RevisionPath>;
 
 function isRef(text: string): boolean {
-  return /^[^\s~^:?*[\\]+$/.test(text) && !text.includes("..") && !/^[-/]|\/$/.test(text);
+  if (!/^[^\s\p{Cc}~^:?*[\\]+$/u.test(text) || /\.\.|@\{/.test(text)) return false;
+  return !text.startsWith("-") && text.split("/").every((part) => /^[^.]/.test(part));
 }
 
 function isTreePath(text: string): boolean {

@@ -1,3 +1,5 @@
+import { DrizzleQueryError } from "drizzle-orm";
+
 type Fields = Record<string, string | number | boolean | null | undefined>;
 
 /** The only place that prints. One JSON object a line; never a secret, never a body. */
@@ -15,5 +17,11 @@ function print(level: "info" | "warn" | "error", event: string, fields: Fields) 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause === undefined ? "" : ` <- ${describe(error.cause)}`;
-  return `${error.stack ?? error.message}${cause}`;
+  return `${textOf(error)}${cause}`;
+}
+
+/** The message of a failed query ends with its parameters: bodies, hashes of keys. */
+function textOf(error: Error): string {
+  if (error instanceof DrizzleQueryError) return `Failed query: ${error.query}`;
+  return error.stack ?? error.message;
 }

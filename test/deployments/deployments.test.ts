@@ -180,7 +180,14 @@ describe("creating", () => {
       "",
     ],
     ["no ref", { source_revision_config: {} }, "repo_ref", "required"],
-    ["a wrong ref", { source_revision_config: { repo_ref: "a..b" } }, "repo_ref", "a branch"],
+    ...["a..b", ".", "a/./b", "refs//x", "a\0b", "-x", "@{1}"].map(
+      (repo_ref): [string, Record<string, unknown>, string, string] => [
+        `the ref ${JSON.stringify(repo_ref)}`,
+        { source_revision_config: { repo_ref } },
+        "repo_ref",
+        "a branch",
+      ],
+    ),
     [
       "a path out of the tree",
       { source_revision_config: { repo_ref: "main", agent_config_path: "../langgraph.json" } },
