@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { isShallow, MAX_DEPTH } from "../shared/depth.ts";
-import { HttpUrl, PageQuery, Timestamp, Uuid } from "../shared/schema.ts";
+import { HttpUrl, list, PageQuery, Timestamp, Uuid } from "../shared/schema.ts";
 
 export const DEPLOYMENT_TYPES = [
   "dev_free",
@@ -97,7 +97,7 @@ export const DeploymentCreateRequest = z
     source: Source,
     source_config: SourceConfigInput.default({}),
     source_revision_config: RevisionConfigInput.default({}),
-    secrets: z.array(SecretInput).default([]),
+    secrets: list(SecretInput).default([]),
   })
   .openapi("DeploymentCreateRequest");
 export type DeploymentCreateRequest = z.infer<typeof DeploymentCreateRequest>;
@@ -109,7 +109,7 @@ export const DeploymentPatchRequest = z
     source: z.string().nullish(),
     source_config: SourceConfigInput.nullish(),
     source_revision_config: RevisionConfigInput.nullish(),
-    secrets: z.array(SecretInput).nullish(),
+    secrets: list(SecretInput).nullish(),
   })
   .openapi("DeploymentPatchRequest");
 export type DeploymentPatchRequest = z.infer<typeof DeploymentPatchRequest>;

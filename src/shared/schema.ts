@@ -37,6 +37,18 @@ export const PageQuery = z.object({
   offset: z.coerce.number().int().min(0).default(0),
 });
 
+// Far beyond what a person writes; a list with a limit of its own is below.
+const MAX_ITEMS = 1000;
+
+/** Measured before its items are looked at: a million wrong ones would be a million issues. */
+export function list<T extends z.ZodType>(item: T) {
+  return z.preprocess((value, ctx) => {
+    if (!Array.isArray(value) || value.length <= MAX_ITEMS) return value;
+    ctx.addIssue({ code: "custom", message: `must have at most ${MAX_ITEMS} items` });
+    return z.NEVER;
+  }, z.array(item));
+}
+
 /** A JSON body that must be there: without `required`, a missing Content-Type skips validation. */
 export function body<T extends z.ZodType>(schema: T) {
   return { content: { "application/json": { schema } }, required: true } as const;

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { STREAM_MODES } from "../isolate/contract.ts";
 import { isShallow, MAX_DEPTH } from "../shared/depth.ts";
-import { QueryBoolean, Timestamp, Uuid } from "../shared/schema.ts";
+import { list, QueryBoolean, Timestamp, Uuid } from "../shared/schema.ts";
 
 const Loose = z.record(z.string(), z.unknown());
 
@@ -88,7 +88,7 @@ export const ThreadPatch = z
   .object({ metadata: Metadata.nullish().transform((metadata) => metadata ?? {}) })
   .openapi("ThreadPatch");
 
-const NodeNames = z.union([z.literal("*"), z.array(z.string())]);
+const NodeNames = z.union([z.literal("*"), list(z.string())]);
 const Send = z.object({ node: z.string(), input: z.unknown() });
 const Goto = z.union([z.string(), Send]);
 
@@ -96,16 +96,16 @@ export const Command = z
   .object({
     resume: z.unknown().optional(),
     update: z
-      .union([Loose, z.array(z.tuple([z.string(), z.unknown()]))])
+      .union([Loose, list(z.tuple([z.string(), z.unknown()]))])
       .nullish()
       .transform((update) => update ?? null),
-    goto: z.union([Goto, z.array(Goto)]).nullish(),
+    goto: z.union([Goto, list(Goto)]).nullish(),
   })
   .openapi("Command");
 
 export const RunConfig = z
   .looseObject({
-    tags: z.array(z.string()).optional(),
+    tags: list(z.string()).optional(),
     recursion_limit: z.number().int().min(1).optional(),
     configurable: Loose.optional(),
     metadata: Loose.optional(),
@@ -138,7 +138,7 @@ export const RunCreate = z
     interrupt_before: NodeNames.nullish(),
     interrupt_after: NodeNames.nullish(),
     stream_mode: z
-      .union([StreamMode, z.array(StreamMode)])
+      .union([StreamMode, list(StreamMode)])
       .nullish()
       .transform((modes) => (modes ? [modes].flat() : MODE_DEFAULT))
       .transform((modes) => (modes.length > 0 ? [...new Set(modes)] : MODE_DEFAULT)),
@@ -150,7 +150,7 @@ export const RunCreate = z
     if_not_exists: z.enum(["reject", "create"]).nullish(),
     after_seconds: z.number().min(0).max(MAX_DELAY_SECONDS).nullish(),
     webhook: z.string().nullish(),
-    feedback_keys: z.array(z.string()).nullish(),
+    feedback_keys: list(z.string()).nullish(),
     durability: z.enum(["sync", "async", "exit"]).nullish(),
     checkpoint_during: z.boolean().nullish(),
   })

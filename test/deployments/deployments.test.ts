@@ -242,6 +242,12 @@ describe("creating", () => {
       "secrets",
       "at most 100",
     ],
+    [
+      "a flood of wrong secrets",
+      { secrets: new Array(500_000).fill(0) },
+      "secrets",
+      "at most 1000",
+    ],
     ["secrets that are no list", { secrets: {} }, "secrets", ""],
   ])("%s is refused with the field and the reason", async (_, fields, field, reason) => {
     const response = await api("/v2/deployments", { key: ours.editor, json: input(fields) });
