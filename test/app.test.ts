@@ -3,12 +3,18 @@ import { describe, expect, test } from "vitest";
 import { version } from "../package.json";
 import { api, workspace } from "./support/workspace.ts";
 
+type Operation = {
+  operationId?: string;
+  tags?: string[];
+  requestBody?: unknown;
+  responses: Record<string, unknown>;
+};
 type Document = {
   openapi: string;
   info: { title: string; version: string };
   servers: { url: string }[];
   components: { securitySchemes: Record<string, unknown> };
-  paths: Record<string, Record<string, { operationId?: string; tags?: string[] }>>;
+  paths: Record<string, Record<string, Operation>>;
 };
 
 test("/ok and /info answer without a key", async () => {
@@ -117,6 +123,22 @@ describe("the API's document", () => {
     expect(new Set(ids).size).toBe(operations.length);
     for (const { tags } of operations) expect(tags).toHaveLength(1);
   });
+
+  test.each(["/v2/", "/v1/", "/agents/"])(
+    "names how each operation refuses: %s",
+    async (family) => {
+      const { paths } = await (await api("/openapi.json")).json<Document>();
+      const operations = Object.entries(paths)
+        .filter(([path]) => path.startsWith(family))
+        .flatMap(([, operations]) => Object.values(operations));
+      expect(operations).not.toEqual([]);
+      for (const { operationId, requestBody, responses } of operations) {
+        const always = ["401", "403", "422"];
+        const named = requestBody === undefined ? always : [...always, "400", "413", "415"];
+        expect(Object.keys(responses), operationId).toEqual(expect.arrayContaining(named));
+      }
+    },
+  );
 
   test("is shown by a viewer that loads nothing from another host", async () => {
     const response = await api("/docs");

@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, ErrorDetail, HTTPValidationError, json } from "../shared/schema.ts";
+import { body, bodyRefusals, json, refusals } from "../shared/schema.ts";
 import { Integration, IntegrationCreateRequest } from "./integration-schema.ts";
 import { createIntegration, listIntegrations } from "./integration-service.ts";
 
@@ -14,7 +14,7 @@ const list = createRoute({
   operationId: "listIntegrations",
   tags,
   summary: "List repository-host integrations",
-  responses: { 200: json(z.array(Integration), "All of the workspace") },
+  responses: { 200: json(z.array(Integration), "All of the workspace"), ...refusals },
 });
 integrationRoutes.openapi(list, async (c) => c.json(await listIntegrations(c.var.ctx), 200));
 
@@ -27,8 +27,7 @@ const create = createRoute({
   request: { body: body(IntegrationCreateRequest) },
   responses: {
     201: json(Integration, "Created; the token is stored encrypted"),
-    403: json(ErrorDetail, "The caller's role does not allow this"),
-    422: json(HTTPValidationError, "A field is wrong"),
+    ...bodyRefusals,
   },
 });
 integrationRoutes.openapi(create, async (c) =>

@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, ErrorDetail, HTTPValidationError, json } from "../shared/schema.ts";
+import { body, bodyRefusals, ErrorDetail, json, refusals } from "../shared/schema.ts";
 import { LogPage, LogQuery } from "./log-schema.ts";
 import { listBuildLogs } from "./log-service.ts";
 import { getRevision, listRevisions } from "./revision-service.ts";
@@ -9,10 +9,7 @@ import { DeploymentPath, Revision, RevisionPath, RevisionsList, RevisionsQuery }
 export const revisionRoutes = router();
 
 const tags = ["Revisions"];
-const refused = {
-  404: json(ErrorDetail, "No such deployment or revision in the workspace"),
-  422: json(HTTPValidationError, "A field is wrong"),
-};
+const missing = { 404: json(ErrorDetail, "No such deployment or revision in the workspace") };
 
 const list = createRoute({
   method: "get",
@@ -21,7 +18,7 @@ const list = createRoute({
   tags,
   summary: "List the revisions of a deployment",
   request: { params: DeploymentPath, query: RevisionsQuery },
-  responses: { 200: json(RevisionsList, "A page, newest first"), ...refused },
+  responses: { 200: json(RevisionsList, "A page, newest first"), ...refusals, ...missing },
 });
 revisionRoutes.openapi(list, async (c) => {
   const { deployment_id } = c.req.valid("param");
@@ -35,7 +32,7 @@ const get = createRoute({
   tags,
   summary: "Get a revision; poll it until its status is DEPLOYED",
   request: { params: RevisionPath },
-  responses: { 200: json(Revision, "The revision"), ...refused },
+  responses: { 200: json(Revision, "The revision"), ...refusals, ...missing },
 });
 revisionRoutes.openapi(get, async (c) =>
   c.json(await getRevision(c.var.ctx, c.req.valid("param")), 200),
@@ -48,7 +45,7 @@ const logs = createRoute({
   tags,
   summary: "Read the log of a build",
   request: { params: RevisionPath, body: body(LogQuery) },
-  responses: { 200: json(LogPage, "A page of lines"), ...refused },
+  responses: { 200: json(LogPage, "A page of lines"), ...bodyRefusals, ...missing },
 });
 revisionRoutes.openapi(logs, async (c) =>
   c.json(await listBuildLogs(c.var.ctx, c.req.valid("param"), c.req.valid("json")), 200),

@@ -1,6 +1,6 @@
 import { createRoute } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, ErrorDetail, HTTPValidationError, json } from "../shared/schema.ts";
+import { body, bodyRefusals, ErrorDetail, json, refusals } from "../shared/schema.ts";
 import {
   Deployment,
   DeploymentCreateRequest,
@@ -20,10 +20,6 @@ import {
 export const deploymentRoutes = router();
 
 const tags = ["Deployments"];
-const refused = {
-  403: json(ErrorDetail, "The caller's role does not allow this"),
-  422: json(HTTPValidationError, "A field is wrong"),
-};
 const missing = { 404: json(ErrorDetail, "No such deployment in the workspace") };
 
 const create = createRoute({
@@ -35,9 +31,8 @@ const create = createRoute({
   request: { body: body(DeploymentCreateRequest) },
   responses: {
     201: json(Deployment, "Created; its revision builds"),
-    400: json(ErrorDetail, "Fields that exclude each other"),
     409: json(ErrorDetail, "The name is taken"),
-    ...refused,
+    ...bodyRefusals,
   },
 });
 deploymentRoutes.openapi(create, async (c) =>
@@ -51,7 +46,7 @@ const list = createRoute({
   tags,
   summary: "List deployments",
   request: { query: DeploymentsQuery },
-  responses: { 200: json(DeploymentsList, "A page, oldest first"), ...refused },
+  responses: { 200: json(DeploymentsList, "A page, oldest first"), ...refusals },
 });
 deploymentRoutes.openapi(list, async (c) =>
   c.json(await listDeployments(c.var.ctx, c.req.valid("query"), originOf(c.req.url)), 200),
@@ -64,7 +59,7 @@ const get = createRoute({
   tags,
   summary: "Get a deployment",
   request: { params: DeploymentPath },
-  responses: { 200: json(Deployment, "The deployment"), ...refused, ...missing },
+  responses: { 200: json(Deployment, "The deployment"), ...refusals, ...missing },
 });
 deploymentRoutes.openapi(get, async (c) => {
   const { deployment_id } = c.req.valid("param");
@@ -80,9 +75,8 @@ const update = createRoute({
   request: { params: DeploymentPath, body: body(DeploymentPatchRequest) },
   responses: {
     200: json(Deployment, "The deployment as it is now"),
-    400: json(ErrorDetail, "Fields that exclude each other"),
     409: json(ErrorDetail, "The deployment is being deleted"),
-    ...refused,
+    ...bodyRefusals,
     ...missing,
   },
 });
@@ -101,7 +95,7 @@ const remove = createRoute({
   request: { params: DeploymentPath },
   responses: {
     204: { description: "Accepted; it is 404 once it is gone" },
-    ...refused,
+    ...refusals,
     ...missing,
   },
 });

@@ -58,6 +58,22 @@ export function json<T extends z.ZodType>(schema: T, description: string) {
   return { content: { "application/json": { schema } }, description } as const;
 }
 
+/** What every operation of the control plane may answer, and what one that reads a body may. */
+export const refusals = {
+  401: json(ErrorDetail, "No valid credentials"),
+  403: json(
+    ErrorDetail,
+    "The caller's role does not allow this, or it names no workspace of its own",
+  ),
+  422: json(HTTPValidationError, "A field is wrong"),
+};
+export const bodyRefusals = {
+  ...refusals,
+  400: json(ErrorDetail, "Malformed JSON, or fields that exclude each other"),
+  413: json(ErrorDetail, "Body too large"),
+  415: json(ErrorDetail, "The Content-Type is not application/json"),
+};
+
 export function text(description: string) {
   return { content: { "text/plain": { schema: z.string() } }, description } as const;
 }

@@ -8,6 +8,7 @@ export const agentErrors = {
   404: text("Not found"),
   409: text("Conflict with what is there"),
   413: text("Body too large"),
+  415: text("The Content-Type is not application/json"),
   422: text("A field is wrong; the text names it"),
   429: text("Too many requests"),
   500: text("Internal error"),
