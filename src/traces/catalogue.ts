@@ -102,7 +102,7 @@ export function dayOfId(id: string): string | null {
   return micros === null ? null : dayOf(micros);
 }
 
-async function placesOn(ctx: Context, days: string[]): Promise<Place[]> {
+export async function placesOn(ctx: Context, days: string[]): Promise<Place[]> {
   if (days.length === 0) return [];
   return ctx.db
     .select({ project_id: partitions.project_id, day: partitions.day, slot: partitions.slot })

@@ -1,3 +1,5 @@
+import { dayOf } from "./times.ts";
+
 const SEGMENT =
   /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
 
@@ -24,6 +26,13 @@ export function parseDottedOrder(text: string): Lineage | null {
   }
   const run_id = ids.pop() ?? "";
   return { parent_run_ids: ids, trace_id: ids[0] ?? run_id, run_id, start_us };
+}
+
+/** The day of the trace's root where it is not the run's own: the root is then in another partition. */
+export function farRootDay(dotted_order: string, start_us: number): string | null {
+  const [year, month, day] = [0, 4, 6].map((at) => dotted_order.slice(at, at === 0 ? 4 : at + 2));
+  const root_day = `${year}-${month}-${day}`;
+  return root_day === dayOf(start_us) ? null : root_day;
 }
 
 export function toDottedOrder(start_us: number, run_id: string): string {

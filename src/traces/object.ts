@@ -1,10 +1,11 @@
 import { DurableObject } from "cloudflare:workers";
 import type { RunChange } from "./changes.ts";
+import type { Compiled } from "./filter/compile.ts";
 import { writeCounts } from "./flush.ts";
 import type { FeedbackQuery } from "./storage/feedback.ts";
 import { PartitionStore } from "./storage/partition.ts";
 import type { RunsQuery } from "./storage/query.ts";
-import type { Columns, FeedbackStat, FeedbackValue } from "./storage/reads.ts";
+import type { Columns, FarTrace, FeedbackStat, FeedbackValue } from "./storage/reads.ts";
 import type { FeedbackRow, RunRow } from "./storage/rows.ts";
 
 /** Which partition an object is; D1 knows it by the same three. */
@@ -41,6 +42,14 @@ export class TracePartition extends DurableObject<Env> {
     if (!this.#store.exists) return NOTHING;
     const runs = this.#store.reads.byIds(ids, columns);
     return this.#withFeedback(runs);
+  }
+
+  async getFarTraces(): Promise<FarTrace[]> {
+    return this.#store.exists ? this.#store.reads.far() : [];
+  }
+
+  async matchTraces(ids: string[], filter: Compiled, roots_only: boolean): Promise<string[]> {
+    return this.#store.exists ? this.#store.reads.matching(ids, filter, roots_only) : [];
   }
 
   /** One page, and the newest sequence there is: what comes later is not part of the pages that follow. */

@@ -89,11 +89,13 @@ export async function idOfName(
   return row?.id ?? null;
 }
 
-/** Start of the newest run, by project, from the catalogue. */
-export function lastStart(project_id: typeof projects.id) {
-  return sql<number | null>`(select max(max_start_us) from partitions
-    where partitions.project_id = ${project_id})`;
-}
+/** Of all its partitions, from the catalogue. */
+export const COUNTS = {
+  last_start_us: sql<number | null>`(select max(max_start_us) from partitions
+    where partitions.project_id = ${projects.id})`,
+  run_count: sql<number>`(select coalesce(sum(rows), 0) from partitions
+    where partitions.project_id = ${projects.id})`,
+};
 
 async function remembered(key: string, find: () => Promise<string>): Promise<string> {
   const known = cache.get(key);

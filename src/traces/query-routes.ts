@@ -1,9 +1,9 @@
-import { createRoute } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { body, ErrorDetail, HTTPValidationError, json } from "../shared/schema.ts";
 import { RunsPage, RunsPageV2, RunsQueryRequest, RunsQueryV2Request } from "./query-schema.ts";
 import { queryRuns } from "./query-service.ts";
-import { queryRunsV2 } from "./query-v2.ts";
+import { getRunV2, queryRunsV2 } from "./query-v2.ts";
 
 export const queryRoutes = router();
 
@@ -37,4 +37,22 @@ const queryV2 = createRoute({
 });
 queryRoutes.openapi(queryV2, async (c) =>
   c.json(await queryRunsV2(c.var.ctx, c.req.valid("json")), 200),
+);
+
+const Selects = z.union([z.string().transform((name) => [name]), z.array(z.string()).max(100)]);
+
+const getV2 = createRoute({
+  method: "get",
+  path: "/api/v2/runs/{run_id}",
+  operationId: "getTraceRunV2",
+  tags,
+  summary: "Get a run, in the words of version 2",
+  request: {
+    params: z.object({ run_id: z.guid("must be a UUID").toLowerCase() }),
+    query: z.object({ selects: Selects.optional() }),
+  },
+  responses: { 200: json(z.record(z.string(), z.unknown()), "The run"), ...failures },
+});
+queryRoutes.openapi(getV2, async (c) =>
+  c.json(await getRunV2(c.var.ctx, c.req.valid("param").run_id, c.req.valid("query").selects), 200),
 );

@@ -3,6 +3,7 @@ import type { Context } from "../shared/context.ts";
 import { invalid } from "../shared/errors.ts";
 import { candidates } from "./catalogue.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
+import { type FarMatches, type Filters, matchFarTraces } from "./far-traces.ts";
 import { findCandidates } from "./filter/candidates.ts";
 import { compileFilter } from "./filter/compile.ts";
 import { parseFilter } from "./filter/parse.ts";
@@ -18,9 +19,8 @@ import { tracePartition } from "./stub.ts";
 import { RUN_COLUMNS, toRun } from "./to-run.ts";
 
 type Found = { place: Place; row: RunRow; read: ReadRuns };
-type Filters = Record<"filter" | "trace_filter" | "tree_filter", Filter | null>;
 /** All but what differs from partition to partition. */
-type Plan = Omit<RunsQuery, "filter" | "trace_filter" | "tree_filter" | "candidates"> & {
+type Plan = Omit<RunsQuery, keyof Filters | "trace_matches" | "tree_matches" | "candidates"> & {
   filters: Filters;
 };
 
@@ -80,9 +80,10 @@ async function collect(
   for (const group of groups) {
     if (found.length >= plan.limit) break;
     if (isPassed(group, plan)) continue;
+    const far = await matchFarTraces(ctx, group, plan.filters);
     const answers = await Promise.all(
       group.map(async ({ place }) => {
-        const read = await tracePartition(ctx.env, place).findRuns(toQuery(plan, place));
+        const read = await tracePartition(ctx.env, place).findRuns(toQuery(plan, place, far));
         seq = Math.max(seq, read.seq);
         return read.runs.map((row) => ({ place, row, read }));
       }),
@@ -152,11 +153,13 @@ function readFilters(input: RunsQueryRequest): Filters {
   throw invalid(["body", "filter"], text);
 }
 
-function toQuery({ filters, ...plan }: Plan, { project_id }: Place): RunsQuery {
+function toQuery({ filters, ...plan }: Plan, { project_id }: Place, far: FarMatches): RunsQuery {
   const compiled = (filter: Filter | null) =>
     filter && compileFilter(filter, { session_id: project_id });
   return {
     ...plan,
+    trace_matches: far.trace,
+    tree_matches: far.tree,
     filter: compiled(filters.filter),
     trace_filter: compiled(filters.trace_filter),
     tree_filter: compiled(filters.tree_filter),

@@ -3,6 +3,7 @@ import { invalid } from "../shared/errors.ts";
 import type { JsonObject } from "./json.ts";
 import { RunsPageV2, type RunsQueryV2Request } from "./query-schema.ts";
 import { findPage } from "./query-service.ts";
+import { getTraceRun } from "./run-service.ts";
 import { nowMicros } from "./times.ts";
 
 const DAY_US = 86_400_000_000;
@@ -30,10 +31,7 @@ export async function queryRunsV2(ctx: Context, input: RunsQueryV2Request): Prom
   if (!ids && !project_ids && !trace_id && !reference_examples) {
     throw invalid(["body", "project_ids"], "name the projects to look in");
   }
-  const select = (selects ?? ["ID"]).map((name) => {
-    const field = name.toLowerCase();
-    return ORIGINAL[field] ?? field;
-  });
+  const select = toSelect(selects ?? ["ID"]);
   const { runs, next } = await findPage(ctx, {
     id: ids,
     session: project_ids,
@@ -53,6 +51,23 @@ export async function queryRunsV2(ctx: Context, input: RunsQueryV2Request): Prom
     select,
   });
   return RunsPageV2.parse({ items: runs.map(toItem), has_more: next !== null, next_cursor: next });
+}
+
+/** One run, with all its fields unless some are selected. */
+export async function getRunV2(
+  ctx: Context,
+  run_id: string,
+  selects: string[] | undefined,
+): Promise<JsonObject> {
+  const run = await getTraceRun(ctx, run_id);
+  const item = toItem(run);
+  if (selects === undefined) return item;
+  const wanted = new Set(["id", ...selects.map((name) => name.toLowerCase())]);
+  return Object.fromEntries(Object.entries(item).filter(([name]) => wanted.has(name)));
+}
+
+function toSelect(names: string[]): string[] {
+  return names.map((name) => ORIGINAL[name.toLowerCase()] ?? name.toLowerCase());
 }
 
 function toItem(run: JsonObject): JsonObject {

@@ -57,6 +57,7 @@ export const Project = z
     reference_dataset_id: Uuid.nullable(),
     trace_tier: TraceTier.nullable(),
     last_run_start_time: Timestamp.nullable(),
+    run_count: z.number().int().openapi({ description: "Follows the runs by about a second" }),
   })
   .openapi("TracerSession");
 export type Project = z.infer<typeof Project>;

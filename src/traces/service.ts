@@ -4,11 +4,11 @@ import type { Context } from "../shared/context.ts";
 import { AppError, notFound } from "../shared/errors.ts";
 import { sendOrLeave } from "./deletion.ts";
 import {
+  COUNTS,
   findProject,
   forgetProjects,
   idOfName,
   isOurs,
-  lastStart,
   newProject,
   type ProjectRow,
 } from "./projects.ts";
@@ -50,7 +50,7 @@ export async function getProject(ctx: Context, project_id: string): Promise<Proj
   assertMay(ctx, "read");
   const [found] = await selectProjects(ctx).where(and(eq(projects.id, project_id), isOurs(ctx)));
   if (!found) throw notFound("Project", project_id);
-  return toProject(found.project, found.last_start_us);
+  return toProject(found.project, found);
 }
 
 export async function listProjects(ctx: Context, query: ProjectsQuery): Promise<Project[]> {
@@ -70,7 +70,7 @@ export async function listProjects(ctx: Context, query: ProjectsQuery): Promise<
     .orderBy(desc(projects.start_time), asc(projects.id))
     .limit(limit)
     .offset(offset);
-  return rows.map(({ project, last_start_us }) => toProject(project, last_start_us));
+  return rows.map(({ project, ...counts }) => toProject(project, counts));
 }
 
 export async function updateProject(
@@ -118,16 +118,22 @@ export async function deleteProject(
 
 function selectProjects(ctx: Context) {
   return ctx.db
-    .select({ project: projects, last_start_us: lastStart(projects.id) })
+    .select({ project: projects, ...COUNTS })
     .from(projects)
     .$dynamic();
 }
 
-function toProject(row: ProjectRow, last_start_us: number | null = null): Project {
+type Counts = { last_start_us: number | null; run_count: number };
+
+function toProject(
+  row: ProjectRow,
+  { last_start_us, run_count }: Counts = { last_start_us: null, run_count: 0 },
+): Project {
   return Project.parse({
     ...row,
     tenant_id: row.workspace_id,
     last_run_start_time: last_start_us === null ? null : toIso(last_start_us),
+    run_count,
   });
 }
 

@@ -123,6 +123,19 @@ describe.each([
     expect(await names({ filter: metadata, traceFilter: 'eq(name, "agent")' })).toContain("agent");
   });
 
+  test("finds and reads runs by its newer calls", async () => {
+    const { id } = await client.readProject({ projectName: project });
+    const query = client.runs.query({ project_ids: [id], selects: ["ID", "NAME"] });
+    const found = (await collect(query)).map((run) => run.name);
+    expect(found.sort()).toEqual(["agent", "model", "step"]);
+    const run = await client.runs.retrieve(ids.model ?? "", {
+      project_id: id,
+      start_time: new Date().toISOString(),
+      selects: ["NAME", "TOTAL_TOKENS"],
+    });
+    expect(run).toMatchObject({ name: "model", total_tokens: 14 });
+  });
+
   test("gives feedback, and reads it back", async () => {
     const { agent = "" } = ids;
     const { session_id } = await client.readRun(agent);

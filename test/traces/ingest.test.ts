@@ -147,6 +147,11 @@ test("requests that come twice, and a merged create and update, leave one run", 
     expect.objectContaining({ rows: 2, seq: expect.any(Number), bytes: expect.any(Number) }),
   ]);
   expect((await read(ours.viewer, run.id)).child_run_ids).toEqual([child.id]);
+  const project = await api(`/sessions/${id}`, { key: ours.viewer });
+  expect(await project.json()).toMatchObject({
+    run_count: 2,
+    last_run_start_time: child.start_time,
+  });
 });
 
 test("runs near midnight are each kept under their own day", async () => {

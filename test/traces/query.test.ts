@@ -80,6 +80,22 @@ test("runs are found by trace, parent and id, with or without their project", as
   expect(byId.runs.map(({ id }) => id).sort()).toEqual([tool.id, next.id].sort());
 });
 
+test("filters of a trace see its runs on both sides of midnight", async () => {
+  const midnight = Date.parse("2026-06-02T00:00:00Z");
+  const evening = wireRun("span", { name: "evening", tags: ["x"] }, { at: midnight - 5 });
+  const morning = wireRun("span", { name: "morning" }, { at: midnight + 5, parent: evening });
+  const alone = wireRun("span", { name: "alone" }, { at: midnight + 6 });
+  await batch(ours.editor, [evening, morning, alone]);
+  const ids = [(await projectId(ours.viewer, "span")) ?? ""];
+  const found = (json: Record<string, unknown>) => names({ session: ids, ...json });
+  expect(await found({ trace_filter: 'has(tags, "x")' })).toEqual(["evening", "morning"]);
+  expect(await found({ trace_filter: 'eq(name, "morning")' })).toEqual([]);
+  expect(await found({ tree_filter: 'eq(name, "morning")' })).toEqual(["evening", "morning"]);
+  expect(await found({ tree_filter: 'eq(name, "evening")', is_root: false })).toEqual(["morning"]);
+  const since = { start_time: "2026-06-02T00:00:00Z" };
+  expect(await found({ ...since, tree_filter: 'has(tags, "x")' })).toEqual(["morning"]);
+});
+
 test("only what is selected comes, and its id", async () => {
   const { runs } = await query({ filter: 'eq(name, "model")', select: ["total_cost", "inputs"] });
   expect(runs).toEqual([{ id: llm.id, total_cost: "0.01", inputs: { question: "why" } }]);
@@ -126,6 +142,13 @@ describe("version 2", () => {
     });
     const recent = await ask({ project_ids: [session] });
     expect(await recent.json()).toMatchObject({ items: [] });
+  });
+
+  test("gives one run, to its own workspace", async () => {
+    const path = `/api/v2/runs/${tool.id}?selects=NAME&selects=PROJECT_ID`;
+    const response = await api(path, { key: ours.viewer });
+    expect(await response.json()).toEqual({ id: tool.id, name: "search", project_id: session });
+    expect((await api(path, { key: theirs.admin })).status).toBe(404);
   });
 
   test("tells problems in their own shape", async () => {

@@ -1,5 +1,6 @@
 import type { PayloadName, RunChange, RunColumns } from "../changes.ts";
 import { PAYLOADS } from "../changes.ts";
+import { farRootDay } from "../dotted-order.ts";
 import type { Usage } from "../usage.ts";
 import type { Pointers, StoredOutline } from "./rows.ts";
 
@@ -40,7 +41,12 @@ export function mergedColumns(stored: StoredOutline, change: RunChange): Values 
   }
   if (tags && (!adds || stored.tags === null)) values.tags = JSON.stringify(tags);
   if (kind === "patch") values.patched = 1;
-  return { ...values, ...stateOf({ ...stored, ...values }) };
+  return { ...values, ...rootDay(stored, change), ...stateOf({ ...stored, ...values }) };
+}
+
+function rootDay({ start_us }: StoredOutline, { columns }: RunChange): Values {
+  if (columns.dotted_order === undefined) return {};
+  return { root_day: farRootDay(columns.dotted_order, columns.start_us ?? start_us) };
 }
 
 function put(values: Values, name: string, value: string | number | undefined): void {

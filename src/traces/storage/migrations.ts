@@ -68,6 +68,11 @@ const MIGRATIONS = [
    );
    CREATE INDEX feedback_by_run ON feedback (run_id);
    CREATE INDEX feedback_by_key ON feedback (key, score);`,
+  `ALTER TABLE runs ADD COLUMN root_day TEXT;
+   UPDATE runs SET root_day =
+       substr(dotted_order, 1, 4) || '-' || substr(dotted_order, 5, 2) || '-' || substr(dotted_order, 7, 2)
+     WHERE substr(dotted_order, 1, 8) <> strftime('%Y%m%d', start_us / 1000000, 'unixepoch');
+   CREATE INDEX runs_far ON runs (root_day, trace_id) WHERE root_day IS NOT NULL;`,
 ];
 
 const VERSION = "schema_version";

@@ -41,10 +41,14 @@ export class PartitionStore {
     const unknown: string[] = [];
     this.#transaction(() => {
       const writer = new RunWriter(this.#storage.sql, this.#counts);
+      const seen = new Set(this.reads.has(changes.map(({ id }) => id)));
       for (const change of changes) {
-        const stored = writer.find(change.id);
+        const stored = seen.has(change.id) ? writer.find(change.id) : null;
         if (stored === null && known_only) unknown.push(change.id);
-        else writer.apply(change, stored);
+        else {
+          writer.apply(change, stored);
+          seen.add(change.id);
+        }
       }
       writer.finish();
       this.#counts.save();

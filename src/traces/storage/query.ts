@@ -23,6 +23,9 @@ export type RunsQuery = {
   filter: Compiled | null;
   trace_filter: Compiled | null;
   tree_filter: Compiled | null;
+  /** Traces that a run in another partition brings. */
+  trace_matches: string[];
+  tree_matches: string[];
   /** Queries of the index that give each row the filter can match. */
   candidates: Compiled[];
 };
@@ -63,20 +66,24 @@ function toCondition(query: RunsQuery): Condition {
   // Filters may be as deep as SQLite goes: they stand beside each other, not below the rest.
   const filters = [
     ...filterTest(query.filter, (text) => text),
-    ...filterTest(
-      query.trace_filter,
-      (text) => `r.trace_id IN (SELECT r.trace_id FROM runs r WHERE r.is_root = 1 AND ${text})`,
-    ),
-    ...filterTest(
-      query.tree_filter,
-      (text) => `r.trace_id IN (SELECT r.trace_id FROM runs r WHERE ${text})`,
-    ),
+    ...traceTest(query.trace_filter, "r.is_root = 1 AND ", query.trace_matches),
+    ...traceTest(query.tree_filter, "", query.tree_matches),
   ];
   const all = [...filters, ...plain];
   return {
     text: all.map(({ text }) => `(${text})`).join(" AND ") || "1",
     params: all.flatMap(({ params }) => params),
   };
+}
+
+function traceTest(filter: Compiled | null, which: string, matches: string[]): Condition[] {
+  const [test] = filterTest(
+    filter,
+    (text) => `r.trace_id IN (SELECT r.trace_id FROM runs r WHERE ${which}${text})`,
+  );
+  if (test === undefined || matches.length === 0) return test ? [test] : [];
+  const text = `${test.text} OR r.trace_id IN (SELECT value FROM json_each(?))`;
+  return [{ text, params: [...test.params, JSON.stringify(matches)] }];
 }
 
 function filterTest(filter: Compiled | null, wrap: (text: string) => string): Condition[] {

@@ -1,6 +1,11 @@
+import type { Compiled } from "../filter/compile.ts";
 import type { RunRow } from "./rows.ts";
 
 export type Columns = readonly (keyof RunRow)[];
+
+export type FarTrace = { root_day: string; trace_id: string };
+
+const MAX_FAR = 10_000;
 
 export type FeedbackStat = { key: string; n: number; avg: number | null };
 export type FeedbackValue = { key: string; value: string; n: number };
@@ -21,6 +26,29 @@ export class Reads {
       )
       .toArray()
       .map(({ id }) => id);
+  }
+
+  /** Traces with runs here whose roots began on another day. */
+  far(): FarTrace[] {
+    return this.#sql
+      .exec<FarTrace>(
+        `SELECT DISTINCT root_day, trace_id FROM runs WHERE root_day IS NOT NULL LIMIT ${MAX_FAR}`,
+      )
+      .toArray();
+  }
+
+  /** Of the traces those with a run here that the filter matches. */
+  matching(trace_ids: string[], filter: Compiled, roots_only: boolean): string[] {
+    return this.#sql
+      .exec<{ trace_id: string }>(
+        `SELECT DISTINCT r.trace_id FROM runs r
+         WHERE (${filter.sql}) AND (${roots_only ? "r.is_root = 1 AND " : ""}
+           r.trace_id IN (SELECT value FROM json_each(?)))`,
+        ...filter.params,
+        JSON.stringify(trace_ids),
+      )
+      .toArray()
+      .map(({ trace_id }) => trace_id);
   }
 
   byIds(ids: string[], columns: Columns): RunRow[] {

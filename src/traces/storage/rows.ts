@@ -7,6 +7,7 @@ export type Pointers = Partial<Record<PayloadName, { key: string; bytes: number 
 /** A run without its payloads: what a merge looks at. */
 export type StoredOutline = {
   row: number;
+  start_us: number;
   trace_id: string | null;
   parent_run_id: string | null;
   end_us: number | null;

@@ -1,6 +1,6 @@
 import type { PayloadName, RunChange } from "../changes.ts";
 import { PAYLOADS } from "../changes.ts";
-import { parseDottedOrder, toDottedOrder } from "../dotted-order.ts";
+import { farRootDay, parseDottedOrder, toDottedOrder } from "../dotted-order.ts";
 import { timeOfId } from "../times.ts";
 import type { PartitionCounts } from "./counts.ts";
 import { type MergedExtra, mergeExtra } from "./extra.ts";
@@ -17,7 +17,7 @@ import {
 import type { Pointers, StoredOutline } from "./rows.ts";
 import { searchText } from "./search-text.ts";
 
-const OUTLINE = `SELECT row, trace_id, parent_run_id, end_us, error, reference_example_id, trace_tier,
+const OUTLINE = `SELECT row, start_us, trace_id, parent_run_id, end_us, error, reference_example_id, trace_tier,
   execution_order, total_tokens, thread_id, tags, extra, search_text, pointers, patched,
   inputs IS NOT NULL AS has_inputs, outputs IS NOT NULL AS has_outputs,
   events IS NOT NULL AS has_events, serialized IS NOT NULL AS has_serialized
@@ -191,13 +191,15 @@ function identityOf({ id, columns }: RunChange) {
     columns.dotted_order === undefined ? null : parseDottedOrder(columns.dotted_order);
   const start_us = columns.start_us ?? lineage?.start_us ?? timeOfId(id) ?? Date.now() * 1000;
   const parent_run_id = columns.parent_run_id ?? lineage?.parent_run_ids.at(-1) ?? null;
+  const dotted_order =
+    columns.dotted_order ?? (parent_run_id === null ? toDottedOrder(start_us, id) : null);
   return {
     ...columns,
     start_us,
     parent_run_id,
     trace_id: columns.trace_id ?? lineage?.trace_id ?? parent_run_id ?? id,
-    dotted_order:
-      columns.dotted_order ?? (parent_run_id === null ? toDottedOrder(start_us, id) : null),
+    dotted_order,
+    root_day: dotted_order === null ? null : farRootDay(dotted_order, start_us),
     name: columns.name ?? "Unnamed",
     run_type: columns.run_type ?? "chain",
   };
