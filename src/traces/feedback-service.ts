@@ -9,6 +9,7 @@ import { isObject, type JsonObject } from "./json.ts";
 import { MAX_FEEDBACK_BYTES } from "./limits.ts";
 import type { Place } from "./object.ts";
 import { knownProject } from "./projects.ts";
+import { assertRate } from "./rate-limit.ts";
 import type { FeedbackRow } from "./storage/rows.ts";
 import { tracePartition } from "./stub.ts";
 import { partitions } from "./table.ts";
@@ -18,6 +19,7 @@ export async function createFeedback(
   input: FeedbackCreateRequest,
 ): Promise<Feedback> {
   assertMay(ctx, "write");
+  assertRate(ctx, "feedback");
   const row = toRow(input, ["body"]);
   const place = await placeOf(ctx, row.run_id, input.session_id ?? null);
   await tracePartition(ctx.env, place).putFeedback([row]);
@@ -41,6 +43,7 @@ export async function keepFeedback(
 
 export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<Feedback[]> {
   assertMay(ctx, "read");
+  assertRate(ctx, "read");
   const { key: keys, source: sources, limit, offset } = query;
   const asked = await placesOf(ctx, query);
   const lists = await Promise.all(

@@ -13,6 +13,7 @@ import { boundaryOf, readParts } from "./multipart.ts";
 import { type AttachedFile, readBundle, tooMany } from "./multipart-runs.ts";
 import { storePayloads } from "./payloads.ts";
 import { findHomes, type PlacedRun, placeRuns } from "./placement.ts";
+import { assertRate } from "./rate-limit.ts";
 import { tracePartition } from "./stub.ts";
 
 type Message = { message: string };
@@ -23,6 +24,7 @@ const CALL_CHARS = 8_000_000;
 
 export async function createTraceRun(ctx: Context, request: Request): Promise<Message> {
   assertMay(ctx, "write");
+  assertRate(ctx, "ingest");
   const run = toIncoming(await readJson(request), "post", ["body"]);
   await ingest(ctx, [await completeLineage(ctx, run)]);
   return { message: "Run accepted." };
@@ -34,6 +36,7 @@ export async function patchTraceRun(
   request: Request,
 ): Promise<Message> {
   assertMay(ctx, "write");
+  assertRate(ctx, "ingest");
   const value = await readJson(request);
   if (!isObject(value)) throw invalid(["body"], "must be a JSON object");
   const run = toIncoming({ ...value, id: run_id }, "patch", ["body"]);
@@ -45,6 +48,7 @@ export async function patchTraceRun(
 
 export async function ingestBatch(ctx: Context, request: Request): Promise<Message> {
   assertMay(ctx, "write");
+  assertRate(ctx, "ingest");
   const value = await readJson(request);
   if (!isObject(value)) throw invalid(["body"], "must be an object with the lists post and patch");
   const [posts, patches] = [listOf(value, "post"), listOf(value, "patch")];
@@ -58,6 +62,7 @@ export async function ingestBatch(ctx: Context, request: Request): Promise<Messa
 
 export async function ingestMultipart(ctx: Context, request: Request): Promise<Message> {
   assertMay(ctx, "write");
+  assertRate(ctx, "ingest");
   const boundary = boundaryOf(request.headers.get("Content-Type") ?? "");
   if (boundary === null) {
     const text = "Content-Type must be multipart/form-data with a boundary.";

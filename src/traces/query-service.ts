@@ -11,6 +11,7 @@ import type { Filter } from "./filter/tree.ts";
 import type { JsonObject } from "./json.ts";
 import type { Place, ReadRuns } from "./object.ts";
 import { RunsPage, type RunsQueryRequest } from "./query-schema.ts";
+import { assertRate } from "./rate-limit.ts";
 import { placesInScope, type RangedPlace } from "./scope.ts";
 import type { RunsQuery } from "./storage/query.ts";
 import type { Columns } from "./storage/reads.ts";
@@ -42,6 +43,7 @@ export async function queryRuns(ctx: Context, input: RunsQueryRequest): Promise<
 
 export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<Page> {
   assertMay(ctx, "read");
+  assertRate(ctx, "read");
   const select = input.select ?? null;
   if (input.id) {
     const found = await findByIds(ctx, input.id, columnsOf(select));

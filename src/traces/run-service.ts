@@ -3,6 +3,7 @@ import type { Context } from "../shared/context.ts";
 import { notFound } from "../shared/errors.ts";
 import { candidates } from "./catalogue.ts";
 import type { Place, ReadRuns } from "./object.ts";
+import { assertRate } from "./rate-limit.ts";
 import { TraceRun } from "./run-schema.ts";
 import type { Columns } from "./storage/reads.ts";
 import type { Pointers, RunRow } from "./storage/rows.ts";
@@ -13,6 +14,7 @@ export type FoundRun = ReadRuns & { place: Place; row: RunRow };
 
 export async function getTraceRun(ctx: Context, run_id: string): Promise<TraceRun> {
   assertMay(ctx, "read");
+  assertRate(ctx, "read");
   const { place, row, ...read } = await findRun(ctx, run_id, RUN_COLUMNS);
   const below = await tracePartition(ctx.env, place).getRunsBelow(row.trace_id, run_id);
   return TraceRun.parse({
@@ -25,6 +27,7 @@ export async function getTraceRun(ctx: Context, run_id: string): Promise<TraceRu
 /** The bytes that were attached to a run, in the type they were sent with. */
 export async function getAttachment(ctx: Context, run_id: string, name: string) {
   assertMay(ctx, "read");
+  assertRate(ctx, "read");
   const { row } = await findRun(ctx, run_id, ["id", "pointers"]);
   const pointers: Pointers = row.pointers ? JSON.parse(row.pointers) : {};
   const attachment = pointers.attachments?.[name];

@@ -12,6 +12,7 @@ import {
   newProject,
   type ProjectRow,
 } from "./projects.ts";
+import { assertRate } from "./rate-limit.ts";
 import {
   Project,
   type ProjectCreateRequest,
@@ -105,6 +106,7 @@ export async function deleteProject(
   project_id: string,
 ): Promise<{ message: string }> {
   assertMay(ctx, "delete");
+  assertRate(ctx, "delete_project");
   await findProject(ctx, project_id);
   const now = new Date().toISOString();
   await ctx.db
