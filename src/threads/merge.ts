@@ -1,6 +1,14 @@
 import type { WireConfig } from "../isolate/contract.ts";
 import type { NewRun, RunKwargs, ThreadRecord } from "./records.ts";
 
+/** Beside the thread's values in one row, and the metadata in one of the directory too: each takes 2 MB. */
+export const MAX_KEPT_CHARACTERS = 256 * 1024;
+
+/** What many requests have added may be too much to keep, however little each of them brings. */
+export function isKeepable(...kept: object[]): boolean {
+  return kept.every((value) => JSON.stringify(value).length <= MAX_KEPT_CHARACTERS);
+}
+
 /** A run as it will be: assistant < thread < run, then the keys that only the server sets. */
 export function mergeRun(
   run: NewRun,

@@ -11,6 +11,7 @@ import { AppError } from "../shared/errors.ts";
 import { type AgentStub, agentOf } from "./agent.ts";
 import { ThreadHost, toGraphCall } from "./attempt.ts";
 import { Followers, toByteStream } from "./followers.ts";
+import { isKeepable } from "./merge.ts";
 import type { NewRun, NewThread, RunRecord, RunRefusal, ThreadRecord } from "./records.ts";
 import { eventFilter, resultText } from "./result.ts";
 import { RunLoop } from "./run-loop.ts";
@@ -47,12 +48,14 @@ export class ThreadObject extends DurableObject<Env> {
     return this.#openVisible() ? this.#store.thread.record() : null;
   }
 
-  async patchThread(metadata: Record<string, unknown>): Promise<ThreadRecord | null> {
-    if (!this.#openVisible()) return null;
+  async patchThread(
+    change: Record<string, unknown>,
+  ): Promise<ThreadRecord | Exclude<RunRefusal, "busy">> {
+    if (!this.#openVisible()) return "thread_missing";
     const { thread } = this.#store;
-    this.#store.transaction(() =>
-      thread.setMetadata({ ...thread.outline().metadata, ...metadata }),
-    );
+    const metadata = { ...thread.outline().metadata, ...change };
+    if (!isKeepable(metadata)) return "too_large";
+    this.#store.transaction(() => thread.setMetadata(metadata));
     this.#changed();
     return thread.record();
   }

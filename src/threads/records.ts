@@ -74,4 +74,4 @@ export type NewRun = {
   create_thread: NewThread | null;
 };
 
-export type RunRefusal = "thread_missing" | "busy";
+export type RunRefusal = "thread_missing" | "busy" | "too_large";

@@ -3,7 +3,7 @@ import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
 import { type AgentStub, agentOf } from "./agent.ts";
 import { Attempt, ThreadHost, toGraphCall, toRunCall } from "./attempt.ts";
-import { mergeRun } from "./merge.ts";
+import { isKeepable, mergeRun } from "./merge.ts";
 import type { NewRun, RunRefusal } from "./records.ts";
 import { type CancelAction, decideMultitask, MAX_ATTEMPTS, threadStatusAfter } from "./runs.ts";
 import type { StoredRun } from "./storage/runs.ts";
@@ -43,9 +43,10 @@ export class RunLoop {
     const { runs, thread } = this.#store;
     const verdict = decideMultitask(runs.inFlight(), order.multitask_strategy);
     if (!verdict.accept) return "busy";
+    const { metadata, kwargs, threadMetadata } = mergeRun(order, thread.outline());
+    if (!isKeepable(metadata, kwargs.config)) return "too_large";
     this.#store.transaction(() => {
       for (const { run_id, action } of verdict.cancel) this.#stop(run_id, action);
-      const { metadata, kwargs, threadMetadata } = mergeRun(order, thread.outline());
       const isFree = runs.inFlight().length === 0;
       runs.insert(order, metadata, kwargs);
       if (isFree) thread.take({ metadata: threadMetadata, config: kwargs.config });

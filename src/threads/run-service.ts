@@ -6,7 +6,7 @@ import { newRunId, toNewRun } from "./new-run.ts";
 import type { RunRecord, RunRefusal } from "./records.ts";
 import type { CancelAction, RunStatus } from "./runs.ts";
 import type { RunCreate } from "./schema.ts";
-import { newThread, openAgent, threadNotFound } from "./service.ts";
+import { newThread, openAgent, threadNotFound, tooMuchKept } from "./service.ts";
 import { threadObject } from "./stub.ts";
 
 /** Where a run goes: a thread of its own (threadless) or a given one, and what the request's headers add. */
@@ -73,6 +73,7 @@ function accepted<T extends { ok: true; run: RunRecord }>(
       "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.",
     );
   }
+  if (answer.refusal === "too_large") throw tooMuchKept("metadata or config");
   throw threadNotFound(thread_id);
 }
 

@@ -2,7 +2,8 @@ import { v7 } from "uuid";
 import { type ActiveRevision, activeRevision } from "../deployments/service.ts";
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
-import { AppError } from "../shared/errors.ts";
+import { AppError, invalid } from "../shared/errors.ts";
+import { MAX_KEPT_CHARACTERS } from "./merge.ts";
 import type { NewThread, ThreadRecord } from "./records.ts";
 import type { ThreadCreate } from "./schema.ts";
 import { threadObject } from "./stub.ts";
@@ -47,7 +48,8 @@ export async function updateThread(
 ) {
   const agent = await openAgent(ctx, deployment_id, "write");
   const thread = await threadObject(ctx.env, agent.deployment_id, thread_id).patchThread(metadata);
-  if (!thread) throw threadNotFound(thread_id);
+  if (thread === "thread_missing") throw threadNotFound(thread_id);
+  if (thread === "too_large") throw tooMuchKept("metadata");
   return thread;
 }
 
@@ -63,6 +65,11 @@ export function newThread(
   metadata: Record<string, unknown>,
 ): NewThread {
   return { thread_id, deployment_id, workspace_id, metadata, temporary: false };
+}
+
+export function tooMuchKept(what: string): AppError {
+  const text = `the thread's ${what} would have more than ${MAX_KEPT_CHARACTERS} characters of JSON`;
+  return invalid(["body"], text, "too_large");
 }
 
 /** Clients look for exactly this text. */

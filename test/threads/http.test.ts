@@ -276,6 +276,31 @@ describe("a value nested too deep for whoever reads it is refused", () => {
   });
 });
 
+test("what a thread keeps of many requests has a limit", async () => {
+  const id = await newThread();
+  const part = "x".repeat(100_000);
+  const patch = (key: string) =>
+    api(`${agent}/threads/${id}`, {
+      key: ours.editor,
+      method: "PATCH",
+      json: { metadata: { [key]: part } },
+    });
+  expect([(await patch("a")).status, (await patch("b")).status]).toEqual([200, 200]);
+  const third = await patch("c");
+  expect([third.status, await third.text()]).toEqual([422, expect.stringContaining("metadata")]);
+  expect((await patch("a")).status).toBe(200);
+
+  const other = await newThread();
+  const run = (key: string) => {
+    const config = { configurable: { [key]: part } };
+    return post(`/threads/${other}/runs/wait`, { assistant_id: "echo", input: hi, config });
+  };
+  for (const key of ["a", "b"]) await (await run(key)).text();
+  const refused = await run("c");
+  expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining("config")]);
+  expect(await (await run("a")).json()).toMatchObject({ messages: expect.any(Array) });
+});
+
 test("ids are read in either case", async () => {
   const id = crypto.randomUUID();
   expect(await (await post("/threads", { thread_id: id.toUpperCase() })).json()).toMatchObject({
