@@ -31,6 +31,7 @@ export default defineConfig({
         ],
         test: {
           name: "workerd",
+          isolate: false,
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**"],
           setupFiles: ["test/support/setup.ts"],

@@ -115,6 +115,7 @@ export class FunctionEngine implements Engine {
     for await (const update of updatesOf(produced)) {
       if (signal.aborted) return;
       if (update !== undefined && update !== null) take(update);
+      if (outbox.isBehind) await outbox.flush();
     }
   }
 

@@ -70,6 +70,7 @@ export class LangGraphEngine implements Engine {
     for await (const chunk of stream as AsyncIterable<StreamChunk>) {
       if (chunk.length === 3) events.write(...chunk);
       else events.write([], ...chunk);
+      if (outbox.isBehind) await outbox.flush();
     }
     const { summary } = events;
     if (summary) onSummary(async () => summary);

@@ -4,7 +4,7 @@ import type { Host, Op } from "./contract.ts";
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 // What waits to be stored is in the isolate's memory, of which it has 128 MB.
-const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /** The agent says more than can be stored while it says it. */
 export class FloodError extends Error {
@@ -35,10 +35,16 @@ export class Outbox {
   }
 
   push(op: Op) {
-    this.#bytes += sizeOf(op);
-    if (this.#bytes > MAX_WAITING_BYTES) throw new FloodError();
+    const bytes = sizeOf(op);
+    if (this.#bytes + bytes > MAX_WAITING_BYTES) throw new FloodError();
+    this.#bytes += bytes;
     this.#ops.push(op);
     this.#schedule();
+  }
+
+  /** More waits than one batch takes: who can wait with saying more should flush first. */
+  get isBehind(): boolean {
+    return this.#bytes > BATCH_BYTES;
   }
 
   /** Resolves once everything pushed so far is committed; `durability: sync` waits here. */
@@ -52,7 +58,7 @@ export class Outbox {
   /** Waits for the commit in flight and hands over the rest, which travels in the run's answer. */
   async drain(): Promise<Op[]> {
     await this.#inFlight;
-    while (this.#bytes > BATCH_BYTES && !this.#failure) await this.#commit();
+    while (this.isBehind && !this.#failure) await this.#commit();
     clearTimeout(this.#timer);
     this.#throwIfFailed();
     return this.#take();

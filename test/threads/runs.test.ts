@@ -90,7 +90,7 @@ test("an agent that floods its stream fails with the limit, and the thread goes 
   const { wait } = await testThread();
   const custom = { stream_mode: "custom" };
   expect(await wait("flood", { ...custom, input: { count: 3 } })).toMatchObject({ count: 3 });
-  const atOnce = await wait("flood", { ...custom, input: { count: 60 } });
+  const atOnce = await wait("flood", { ...custom, input: { count: 90 } });
   expect(atOnce.__error__).toMatchObject({
     error: "EventLimitError",
     message: expect.stringMatching(/wait to be stored/),
@@ -101,6 +101,18 @@ test("an agent that floods its stream fails with the limit, and the thread goes 
     message: expect.stringMatching(/of events that a run may/),
   });
   expect(await wait("echo", { input: hi })).toHaveProperty("messages");
+}, 30_000);
+
+test("a message of megabytes is answered, one that is too large for the isolate is refused", async () => {
+  const { wait } = await testThread();
+  const say = (length: number) => ({
+    input: { messages: [{ role: "user", content: "x".repeat(length) }] },
+  });
+  expect((await wait("echo", say(4_000_000))).messages).toHaveLength(2);
+  expect((await wait("echo", say(9_500_000))).__error__).toMatchObject({
+    error: "EventLimitError",
+  });
+  expect((await wait("echo", say(10))).messages.length).toBeGreaterThan(2);
 }, 30_000);
 
 test("an event larger than a row arrives whole", async () => {

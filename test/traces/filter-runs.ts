@@ -80,6 +80,7 @@ export function searchTextOf(run: TestRun): string {
 }
 
 const TABLES = [
+  ...["runs", "run_tags", "run_pairs", "feedback"].map((name) => `DROP TABLE IF EXISTS ${name}`),
   `CREATE TABLE runs (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, trace_id TEXT,
     parent_run_id TEXT, name TEXT, run_type TEXT, start_us INTEGER NOT NULL, end_us INTEGER,
     status TEXT NOT NULL, error TEXT, is_root INTEGER NOT NULL, dotted_order TEXT, thread_id TEXT,
