@@ -12,7 +12,14 @@ import { type AgentStub, agentOf } from "./agent.ts";
 import { ThreadHost, toGraphCall } from "./attempt.ts";
 import { Followers, toByteStream } from "./followers.ts";
 import { isKeepable } from "./merge.ts";
-import type { NewRun, NewThread, RunRecord, RunRefusal, ThreadRecord } from "./records.ts";
+import type {
+  NewRun,
+  NewThread,
+  RevisionRef,
+  RunRecord,
+  RunRefusal,
+  ThreadRecord,
+} from "./records.ts";
 import { eventFilter, resultText } from "./result.ts";
 import { RunLoop } from "./run-loop.ts";
 import { type CancelAction, threadStatusAfter } from "./runs.ts";
@@ -139,25 +146,28 @@ export class ThreadObject extends DurableObject<Env> {
 
   async getState(
     call: Pick<StateCall, "ns" | "checkpoint_id" | "subgraphs">,
+    active: RevisionRef,
   ): Promise<StateAnswer> {
-    return this.#ask((agent, graph) =>
+    return this.#ask(active, (agent, graph) =>
       agent.getState({ ...graph, ...call }, new ThreadHost(this.#store, null)),
     );
   }
 
   async getHistory(
     call: Pick<HistoryCall, "ns" | "limit" | "before_id" | "metadata">,
+    active: RevisionRef,
   ): Promise<StateAnswer> {
-    return this.#ask((agent, graph) =>
+    return this.#ask(active, (agent, graph) =>
       agent.getHistory({ ...graph, ...call }, new ThreadHost(this.#store, null)),
     );
   }
 
   async updateState(
     call: Pick<UpdateCall, "ns" | "checkpoint_id" | "values" | "as_node">,
+    active: RevisionRef,
   ): Promise<StateAnswer> {
     if (this.#openVisible() && this.#store.runs.inFlight().length > 0) return { missing: "idle" };
-    return this.#ask(async (agent, graph) => {
+    return this.#ask(active, async (agent, graph) => {
       const isFree = () => this.#store.runs.inFlight().length === 0;
       // A run that came meanwhile began from the state before: the update has lost the race.
       const apply = (ops: Op[]) => {
@@ -180,14 +190,15 @@ export class ThreadObject extends DurableObject<Env> {
     this.#followers.wake();
   }
 
+  /** The graph of the thread's last run; of a thread that never ran, what serves its deployment. */
   async #ask(
+    active: RevisionRef,
     work: (agent: AgentStub, graph: GraphCall) => Promise<StateAnswer>,
   ): Promise<StateAnswer> {
     if (!this.#openVisible()) return { missing: "thread" };
     const graph = toGraphCall(this.#store.thread.outline());
-    const { revision } = this.#store.thread.place();
-    if (!graph || !revision) return { missing: "graph" };
-    return work(agentOf(this.env, revision), graph);
+    if (!graph) return { missing: "graph" };
+    return work(agentOf(this.env, this.#store.thread.place().revision ?? active), graph);
   }
 
   // ── within ──

@@ -1,4 +1,3 @@
-import type { ActiveRevision } from "../deployments/service.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { resolveAssistant } from "./assistants.ts";
@@ -6,7 +5,7 @@ import { newRunId, toNewRun } from "./new-run.ts";
 import type { RunRecord, RunRefusal } from "./records.ts";
 import type { CancelAction, RunStatus } from "./runs.ts";
 import type { RunCreate } from "./schema.ts";
-import { newThread, openAgent, threadNotFound, tooMuchKept } from "./service.ts";
+import { newThread, openAgent, threadNotFound, tooMuchKept, toRevisionRef } from "./service.ts";
 import { threadObject } from "./stub.ts";
 
 /** Where a run goes: a thread of its own (threadless) or a given one, and what the request's headers add. */
@@ -47,7 +46,7 @@ async function prepare(ctx: Context, target: RunTarget, input: RunCreate) {
   const creates = target.thread_id === null || input.if_not_exists === "create";
   const order = toNewRun(input, {
     assistant: resolveAssistant(agent.graphs, input.assistant_id),
-    revision: revisionOf(agent),
+    revision: toRevisionRef(agent),
     headers: target.headers,
     run_id,
     create_thread: creates
@@ -56,10 +55,6 @@ async function prepare(ctx: Context, target: RunTarget, input: RunCreate) {
     temporary,
   });
   return { order, object: threadObject(ctx.env, agent.deployment_id, thread_id), thread_id };
-}
-
-function revisionOf({ deployment_id, revision_id, secrets_version }: ActiveRevision) {
-  return { deployment_id, revision_id, secrets_version };
 }
 
 function accepted<T extends { ok: true; run: RunRecord }>(

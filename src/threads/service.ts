@@ -4,7 +4,7 @@ import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError, invalid } from "../shared/errors.ts";
 import { MAX_KEPT_CHARACTERS } from "./merge.ts";
-import type { NewThread, ThreadRecord } from "./records.ts";
+import type { NewThread, RevisionRef, ThreadRecord } from "./records.ts";
 import type { ThreadCreate } from "./schema.ts";
 import { threadObject } from "./stub.ts";
 
@@ -70,6 +70,14 @@ export function newThread(
 export function tooMuchKept(what: string): AppError {
   const text = `the thread's ${what} would have more than ${MAX_KEPT_CHARACTERS} characters of JSON`;
   return invalid(["body"], text, "too_large");
+}
+
+export function toRevisionRef({
+  deployment_id,
+  revision_id,
+  secrets_version,
+}: ActiveRevision): RevisionRef {
+  return { deployment_id, revision_id, secrets_version };
 }
 
 /** Clients look for exactly this text. */

@@ -1,7 +1,7 @@
 import type { Context } from "../shared/context.ts";
 import { AppError, invalid } from "../shared/errors.ts";
 import type { StateAnswer } from "./object.ts";
-import { openAgent, threadNotFound } from "./service.ts";
+import { openAgent, threadNotFound, toRevisionRef } from "./service.ts";
 import { threadObject } from "./stub.ts";
 
 type ThreadId = { deployment_id: string; thread_id: string };
@@ -19,8 +19,8 @@ const EMPTY_STATE = JSON.stringify({
 
 /** A ThreadState as JSON text. */
 export async function getState(ctx: Context, id: ThreadId, at: At & { subgraphs: boolean }) {
-  const object = await openThread(ctx, id, "read");
-  return textOf(await object.getState(at), id.thread_id, EMPTY_STATE);
+  const { object, active } = await openThread(ctx, id, "read");
+  return textOf(await object.getState(at, active), id.thread_id, EMPTY_STATE);
 }
 
 /** ThreadState[] as JSON text, newest first. */
@@ -34,8 +34,8 @@ export async function getHistory(
     metadata: Record<string, unknown> | null;
   },
 ) {
-  const object = await openThread(ctx, id, "read");
-  return textOf(await object.getHistory(query), id.thread_id, "[]");
+  const { object, active } = await openThread(ctx, id, "read");
+  return textOf(await object.getHistory(query, active), id.thread_id, "[]");
 }
 
 /** `{checkpoint}` as JSON text. */
@@ -44,8 +44,8 @@ export async function updateState(
   id: ThreadId,
   update: At & { values: unknown; as_node: string | null },
 ) {
-  const object = await openThread(ctx, id, "write");
-  return textOf(await object.updateState(update), id.thread_id, null);
+  const { object, active } = await openThread(ctx, id, "write");
+  return textOf(await object.updateState(update, active), id.thread_id, null);
 }
 
 async function openThread(
@@ -54,7 +54,8 @@ async function openThread(
   scope: "read" | "write",
 ) {
   const agent = await openAgent(ctx, deployment_id, scope);
-  return threadObject(ctx.env, agent.deployment_id, thread_id);
+  const object = threadObject(ctx.env, agent.deployment_id, thread_id);
+  return { object, active: toRevisionRef(agent) };
 }
 
 function textOf(answer: StateAnswer, thread_id: string, withoutGraph: string | null): string {

@@ -73,7 +73,7 @@ export async function testThread() {
     if (!answer) throw new Error("Run not found");
     return readEvents(answer);
   };
-  return { object, thread_id, place, order, create, stream, wait, join, follow };
+  return { object, thread_id, revision, place, order, create, stream, wait, join, follow };
 }
 
 export async function readText(stream: ReadableStream): Promise<string> {

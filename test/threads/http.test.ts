@@ -121,6 +121,15 @@ test("reject answers 409 with the reason, cancel frees the thread", async () => 
   expect(again.status).toBe(204);
 });
 
+test("a thread that names its graph can be given a state before it ever ran", async () => {
+  const created = await post("/threads", { metadata: { graph_id: "steps" } });
+  const { thread_id } = (await created.json()) as { thread_id: string };
+  const update = { values: { log: ["by hand"] }, as_node: "c" };
+  expect((await post(`/threads/${thread_id}/state`, update)).status).toBe(200);
+  const state = await get(`/threads/${thread_id}/state`);
+  expect(await state.json()).toMatchObject({ values: { log: ["by hand"] }, next: [] });
+});
+
 test("an empty thread has an empty state and no graph to update", async () => {
   const id = await newThread();
   expect(await (await get(`/threads/${id}/state`)).json()).toEqual({

@@ -58,12 +58,15 @@ test("cancelling the running run frees the thread at once and keeps what was don
 });
 
 test("cancelling with rollback leaves the thread as it was before the run", async () => {
-  const { object, wait, create } = await testThread();
+  const { object, wait, create, revision } = await testThread();
   const before = await wait("ask", { input: { log: [] } });
   const { run_id } = await create("steps", slow);
   await object.cancelRun(run_id, "rollback", { wait: true, reason: null });
   expect(await object.getRun(run_id)).toBeNull();
-  const history = await object.getHistory({ ns: "", limit: 10, before_id: null, metadata: null });
+  const history = await object.getHistory(
+    { ns: "", limit: 10, before_id: null, metadata: null },
+    revision,
+  );
   expect(JSON.stringify(history)).not.toContain(run_id);
   expect(before.__interrupt__).toHaveLength(1);
 });

@@ -181,13 +181,16 @@ test("events of subgraphs carry their namespace when asked for, and are silent o
 });
 
 test("debug events name their checkpoints", async () => {
-  const { object, stream } = await testThread();
+  const { object, stream, revision } = await testThread();
   const events = await stream("steps", { input: {}, stream_mode: "debug" });
   const checkpoints = events.flatMap(({ data }) => {
     const { type, payload } = data as { type: string; payload: { checkpoint: unknown } };
     return type === "checkpoint" ? [payload.checkpoint] : [];
   });
-  const history = await object.getHistory({ ns: "", limit: 10, before_id: null, metadata: null });
+  const history = await object.getHistory(
+    { ns: "", limit: 10, before_id: null, metadata: null },
+    revision,
+  );
   if (!("ok" in history) || !history.ok) throw new Error("no history");
   const states = JSON.parse(history.value) as { checkpoint: unknown }[];
   expect(checkpoints.reverse()).toEqual(states.map(({ checkpoint }) => checkpoint));
@@ -247,26 +250,26 @@ test("a run with after_seconds starts when it is due", async () => {
 });
 
 test("state can be updated as a node, and not while a run is in flight", async () => {
-  const { object, wait, create, join } = await testThread();
+  const { object, wait, create, join, revision } = await testThread();
   await wait("steps", { input: {}, interrupt_before: ["c"] });
   const update = { ns: "", checkpoint_id: null, values: { log: ["by hand"] }, as_node: "c" };
-  const updated = await object.updateState(update);
+  const updated = await object.updateState(update, revision);
   expect(updated).toMatchObject({ ok: true });
   expect(await object.getThread()).toMatchObject({
     status: "idle",
     values: { log: ["a", "b", "by hand"] },
   });
   const { run_id } = await create("steps", { input: { delay_ms: 50 } });
-  expect(await object.updateState(update)).toEqual({ missing: "idle" });
+  expect(await object.updateState(update, revision)).toEqual({ missing: "idle" });
   await join(run_id);
 });
 
 test("a state update that a run overtakes changes nothing", async () => {
-  const { object, wait, create, join } = await testThread();
+  const { object, wait, create, join, revision } = await testThread();
   await wait("steps", { input: {} });
   const update = { ns: "", checkpoint_id: null, values: { log: ["late"] }, as_node: "c" };
   const [updated, run] = await Promise.all([
-    object.updateState(update),
+    object.updateState(update, revision),
     create("steps", { input: { delay_ms: 20 } }),
   ]);
   const { log } = await join(run.run_id);
