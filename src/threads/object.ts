@@ -18,6 +18,7 @@ import type {
   RevisionRef,
   RunRecord,
   RunRefusal,
+  StreamChoice,
   ThreadRecord,
 } from "./records.ts";
 import { eventFilter, resultText } from "./result.ts";
@@ -31,7 +32,6 @@ import { Upkeep } from "./upkeep.ts";
 export type StateAnswer = Answer<string> | { missing: "thread" | "graph" | "idle" };
 
 type Accepted<T> = ({ ok: true; run: RunRecord } & T) | { ok: false; refusal: RunRefusal };
-type StreamChoice = { after: number; modes: string[] | null; cancel_on_disconnect: boolean };
 
 /** One thread: its runs, its state, its stream. Named `{deployment_id}/{thread_id}`. */
 export class ThreadObject extends DurableObject<Env> {

@@ -75,3 +75,10 @@ export type NewRun = {
 };
 
 export type RunRefusal = "thread_missing" | "busy" | "too_large";
+
+/** What a reader of a run's stream asks for: events after an id, of some modes, and whether leaving cancels. */
+export type StreamChoice = {
+  after: number;
+  modes: string[] | null;
+  cancel_on_disconnect: boolean;
+};

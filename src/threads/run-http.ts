@@ -1,7 +1,8 @@
 import type { TypedResponse } from "hono";
 import { invalid } from "../shared/errors.ts";
 import { configurableHeaders } from "./new-run.ts";
-import type { Follow, RunTarget } from "./run-service.ts";
+import type { StreamChoice } from "./records.ts";
+import type { RunTarget } from "./run-service.ts";
 
 type RunIds = { thread_id: string; run_id: string };
 
@@ -51,7 +52,7 @@ export function valuesResponse(stream: ReadableStream, headers: Record<string, s
 export function toFollow(
   query: { cancel_on_disconnect: boolean; stream_mode?: string | string[] | undefined },
   headers: { "last-event-id"?: string | undefined },
-): Follow {
+): StreamChoice {
   const modes = toList(query.stream_mode);
   return {
     after: Math.max(Number(headers["last-event-id"] ?? 0), 0),

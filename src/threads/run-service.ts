@@ -2,7 +2,7 @@ import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { resolveAssistant } from "./assistants.ts";
 import { newRunId, toNewRun } from "./new-run.ts";
-import type { RunRecord, RunRefusal } from "./records.ts";
+import type { RunRecord, RunRefusal, StreamChoice } from "./records.ts";
 import type { CancelAction, RunStatus } from "./runs.ts";
 import type { RunCreate } from "./schema.ts";
 import { newThread, openAgent, threadNotFound, tooMuchKept, toRevisionRef } from "./service.ts";
@@ -14,8 +14,6 @@ export type RunTarget = {
   thread_id: string | null;
   headers: Record<string, string>;
 };
-
-export type Follow = { after: number; modes: string[] | null; cancel_on_disconnect: boolean };
 
 export async function createRun(ctx: Context, target: RunTarget, input: RunCreate) {
   const { order, object, thread_id } = await prepare(ctx, target, input);
@@ -96,7 +94,7 @@ export async function joinRun(ctx: Context, id: RunId, cancel_on_disconnect: boo
   return (await object.joinRun(id.run_id, cancel_on_disconnect)) ?? runNotFound();
 }
 
-export async function followRun(ctx: Context, id: RunId, follow: Follow) {
+export async function followRun(ctx: Context, id: RunId, follow: StreamChoice) {
   const scope = followScope(follow.cancel_on_disconnect);
   const { object } = await openThread(ctx, id.deployment_id, id.thread_id, scope);
   return (await object.followRun(id.run_id, follow)) ?? runNotFound();

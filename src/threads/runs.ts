@@ -5,21 +5,10 @@ export type MultitaskStrategy = "reject" | "enqueue" | "interrupt" | "rollback";
 export type CancelAction = "interrupt" | "rollback";
 export type ThreadStatus = "idle" | "busy" | "interrupted" | "error";
 
-const NEXT = {
-  pending: ["running", "interrupted"],
-  running: ["success", "error", "timeout", "interrupted"],
-  success: [],
-  error: [],
-  timeout: [],
-  interrupted: [],
-} as const satisfies Record<RunStatus, readonly RunStatus[]>;
-
-export function mayFollow(from: RunStatus, to: RunStatus): boolean {
-  return (NEXT[from] as readonly RunStatus[]).includes(to);
-}
+const UNFINISHED: readonly RunStatus[] = ["pending", "running"];
 
 export function isFinal(status: RunStatus): boolean {
-  return NEXT[status].length === 0;
+  return !UNFINISHED.includes(status);
 }
 
 /** A run that may have died with its isolate is tried this often before it ends in error. */

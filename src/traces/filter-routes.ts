@@ -6,8 +6,10 @@ import { validateFilters } from "./filter-service.ts";
 
 export const filterRoutes = router();
 
-const contract = {
-  method: "post" as const,
+const validate = createRoute({
+  method: "post",
+  path: "/api/v1/runs/query/validate",
+  operationId: "validateTraceQuery",
   tags: ["Traces"],
   summary: "Check the filters of a query without asking it",
   request: { body: body(FilterValidationRequest) },
@@ -15,18 +17,5 @@ const contract = {
     200: json(FilterValidation, "Whether they are right, and if not, what is wrong where"),
     422: json(HTTPValidationError, "A filter is not a text"),
   },
-};
-
-const validate = createRoute({
-  ...contract,
-  path: "/api/v1/runs/query/validate",
-  operationId: "validateTraceQuery",
 });
 filterRoutes.openapi(validate, (c) => c.json(validateFilters(c.req.valid("json")), 200));
-
-const validatePlain = createRoute({
-  ...contract,
-  path: "/runs/query/validate",
-  operationId: "validateTraceQueryPlain",
-});
-filterRoutes.openapi(validatePlain, (c) => c.json(validateFilters(c.req.valid("json")), 200));
