@@ -55,6 +55,11 @@ export function isPublicHost(hostname: string): boolean {
   return !NOT_PUBLIC_SUFFIXES.some((suffix) => name.endsWith(`.${suffix}`));
 }
 
+/** Whether the host is an address already, and no name that leads to one. */
+export function isAddress(hostname: string): boolean {
+  return hostname.startsWith("[") || toNumber4(hostname.replace(/\.$/, "")) !== null;
+}
+
 function toNumber4(text: string): number | null {
   const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text);
   if (!match) return null;

@@ -5,6 +5,7 @@ export type Sealed = { key_id: string; ciphertext: string };
 
 type Keys = { ENCRYPTION_KEYS: string };
 type Bytes = Uint8Array<ArrayBuffer>;
+type Key = { key_id: string; bytes: Bytes };
 
 const IV_BYTES = 12;
 const KEY_BYTES = 32;
@@ -15,7 +16,6 @@ const UNBIASED = 248;
 /** `owner` names the row that holds the ciphertext: moved to another row, it does not open. */
 export async function encrypt(env: Keys, text: string, owner: string): Promise<Sealed> {
   const [first] = parseKeys(env);
-  if (first === undefined) throw misconfigured("is empty");
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
   const key = await importKey(first.bytes);
   const sealed = await crypto.subtle.encrypt(parameters(iv, owner), key, toBytes(text));
@@ -63,18 +63,21 @@ function importKey(bytes: Bytes) {
   return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
 }
 
-/** `kid:base64,kid2:base64`; the first encrypts. */
-function parseKeys(env: Keys): { key_id: string; bytes: Bytes }[] {
+/** `kid:base64,kid2:base64`; the first encrypts, and signs. */
+export function parseKeys(env: Keys): [Key, ...Key[]] {
   const text: string | undefined = env.ENCRYPTION_KEYS;
   if (text === undefined || text.trim() === "") throw misconfigured("is not set");
-  return text.split(",").map((entry) => {
-    const [key_id = "", base64 = "", ...more] = entry.trim().split(":");
-    const bytes = fromBase64(base64);
-    if (key_id === "" || more.length > 0 || bytes?.byteLength !== KEY_BYTES) {
-      throw misconfigured(`has an entry that is not <key id>:<${KEY_BYTES} bytes in base64>`);
-    }
-    return { key_id, bytes };
-  });
+  const [first = "", ...more] = text.split(",");
+  return [toKey(first), ...more.map(toKey)];
+}
+
+function toKey(entry: string): Key {
+  const [key_id = "", base64 = "", ...more] = entry.trim().split(":");
+  const bytes = fromBase64(base64);
+  if (key_id === "" || more.length > 0 || bytes?.byteLength !== KEY_BYTES) {
+    throw misconfigured(`has an entry that is not <key id>:<${KEY_BYTES} bytes in base64>`);
+  }
+  return { key_id, bytes };
 }
 
 function undecryptable(cause: unknown): AppError {

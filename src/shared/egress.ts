@@ -1,21 +1,56 @@
-import { WorkerEntrypoint } from "cloudflare:workers";
-import { refusal } from "./addresses.ts";
-import { AppError } from "./errors.ts";
+import { isAddress, refusal } from "./addresses.ts";
+import { AppError, invalid } from "./errors.ts";
 import { follow, type Hop, isRedirect, toUrl } from "./hops.ts";
+import { privateAddressOf } from "./resolver.ts";
 
-export type EgressPolicy = { allow_private: boolean };
+export type EgressPolicy = {
+  allow_private: boolean;
+  /** A DNS-over-HTTPS resolver that names are looked up with first; none: they are not. */
+  dns_url?: string;
+};
 
 export type EgressLimits = {
   /** From the first byte sent to the last byte read. */
   timeout_ms: number;
   max_bytes: number;
-  max_redirects?: number;
+  /** "answer": a redirect is an answer like any other, for what was signed for one host alone. */
+  redirects?: "follow" | "answer";
 };
 
 const MAX_REDIRECTS = 5;
 
-export function egressPolicy(env: { EGRESS_ALLOW_PRIVATE: string }): EgressPolicy {
-  return { allow_private: env.EGRESS_ALLOW_PRIVATE === "true" };
+type Variables = { EGRESS_ALLOW_PRIVATE: string; EGRESS_DNS_URL: string };
+
+export function egressPolicy(env: Variables): EgressPolicy {
+  const { EGRESS_ALLOW_PRIVATE, EGRESS_DNS_URL } = env;
+  const allow_private = EGRESS_ALLOW_PRIVATE === "true";
+  return EGRESS_DNS_URL === "" ? { allow_private } : { allow_private, dns_url: EGRESS_DNS_URL };
+}
+
+/** Told at once, by field, instead of at the first use, which would refuse it too. */
+export function assertReachable(
+  env: Variables,
+  urls: Record<string, string | null | undefined>,
+  loc: string[] = ["body"],
+): void {
+  for (const [field, url] of Object.entries(urls)) {
+    if (url === null || url === undefined) continue;
+    const refused = refusal(toUrl(url), egressPolicy(env).allow_private);
+    if (refused !== null) throw invalid([...loc, field], refused);
+  }
+}
+
+/** Why this URL may not be fetched, or null: by what it says and, where names are looked up, by where it leads. */
+export async function egressRefusal(
+  { allow_private, dns_url = "" }: EgressPolicy,
+  url: URL,
+): Promise<string | null> {
+  const refused = refusal(url, allow_private);
+  if (refused !== null || allow_private || dns_url === "" || isAddress(url.hostname))
+    return refused;
+  const address = await privateAddressOf(dns_url, url.hostname);
+  if (address === null) return null;
+  return `${url.hostname} leads to ${address}, which is not a public address`;
 }
 
 /** Fetches on a user's word. Any status is an answer; what is not an answer is an AppError. */
@@ -27,10 +62,11 @@ export async function safeFetch(
 ): Promise<Response> {
   const signal = AbortSignal.timeout(limits.timeout_ms);
   let hop: Hop = { url: toUrl(url), init: { ...init, headers: new Headers(init.headers) } };
-  for (let redirects = 0; redirects <= (limits.max_redirects ?? MAX_REDIRECTS); redirects++) {
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     const response = await fetchHop(policy, hop, signal, limits);
     const location = response.headers.get("location");
-    if (!isRedirect(response.status) || location === null) {
+    const isAnswer = limits.redirects === "answer" || !isRedirect(response.status);
+    if (isAnswer || location === null) {
       return limited(response, hop.url, signal, limits);
     }
     await response.body?.cancel();
@@ -39,26 +75,17 @@ export async function safeFetch(
   throw new AppError("unavailable", `${hop.url.host} redirected too often.`);
 }
 
-/** The only way out for an agent's isolate: the same host rules, bodies and redirects untouched. */
-export class Egress extends WorkerEntrypoint<Env, { deployment_id: string }> {
-  override async fetch(request: Request): Promise<Response> {
-    const refused = refusal(new URL(request.url), egressPolicy(this.env).allow_private);
-    if (refused !== null)
-      return new Response(`Heddle refused this request: ${refused}.`, { status: 403 });
-    return fetch(request, { redirect: "manual" });
-  }
-}
-
 async function fetchHop(
   policy: EgressPolicy,
   hop: Hop,
   signal: AbortSignal,
   limits: EgressLimits,
 ): Promise<Response> {
-  const refused = refusal(hop.url, policy.allow_private);
+  const refused = await egressRefusal(policy, hop.url);
   if (refused !== null) throw new AppError("invalid_request", `${hop.url.origin}: ${refused}.`);
   try {
-    return await fetch(hop.url, { ...hop.init, redirect: "manual", signal });
+    const either = hop.init.signal ? AbortSignal.any([signal, hop.init.signal]) : signal;
+    return await fetch(hop.url, { ...hop.init, redirect: "manual", signal: either });
   } catch (error) {
     throw toAppError(error, hop.url, signal, limits);
   }
@@ -70,9 +97,9 @@ function limited(
   signal: AbortSignal,
   limits: EgressLimits,
 ): Response {
+  if (response.body === null) return response;
   const declared = Number(response.headers.get("content-length") ?? 0);
   if (declared > limits.max_bytes) throw tooLarge(url, limits);
-  if (response.body === null) return response;
   const reader = response.body.getReader();
   let read = 0;
   const body = new ReadableStream<Uint8Array>({

@@ -1,5 +1,6 @@
 const STATUS = {
   bad_request: 400,
+  bad_destination: 400,
   unauthenticated: 401,
   forbidden: 403,
   not_found: 404,

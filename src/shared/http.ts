@@ -34,6 +34,11 @@ export function router(options: Pick<RouterOptions, "getPath"> = {}): OpenAPIHon
   });
 }
 
+/** Where an answer's URLs point when the installation names no public origin. */
+export function originOf(url: string): string {
+  return new URL(url).origin;
+}
+
 function invalidRequest(target: Target, error: z.core.$ZodError): AppError {
   const issues: Issue[] = error.issues.map((issue) => ({
     loc: [
@@ -67,7 +72,13 @@ export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
     headers.set("Content-Type", "application/problem+json");
     return new Response(JSON.stringify(toProblem(failure, c.req.path)), { status, headers });
   }
-  return Response.json({ detail: failure.issues ?? failure.message }, { status, headers });
+  return Response.json({ detail: toDetail(failure) }, { status, headers });
+}
+
+/** A list with 422 always, also where no field is to blame; a text with all others. */
+function toDetail({ code, issues, message }: AppError) {
+  if (code !== "invalid_request") return issues ?? message;
+  return issues ?? [{ loc: ["body"], msg: message, type: "value_error" }];
 }
 
 /** RFC 7807. */

@@ -16,17 +16,28 @@ export function toRoutePath(
   const path = getPath(request);
   const domain = options?.env?.AGENTS_DOMAIN ?? "";
   const slug = domain === "" ? null : slugOf(request, domain);
-  if (slug !== null) return `/agents/${slug}${path}`;
+  if (slug !== null) return pinned(`/agents/${slug}${path}`);
   const isPrefixed = path === CONTROL_PLANE_PREFIX || path.startsWith(`${CONTROL_PLANE_PREFIX}/`);
   if (isPrefixed) return path.slice(CONTROL_PLANE_PREFIX.length) || "/";
   if (INFO_PATH.test(path)) return "/info";
+  if (path.startsWith("/agents/")) return pinned(path);
   return path.replace(TRACE_PATH, "/api/v1/$1").replace(/^\/v2\/runs(?=\/)/, "/api/v2/runs");
+}
+
+/** The URL of one revision has all that the deployment's has: routes match it as `/agents/{deployment}@{revision}`. */
+function pinned(path: string): string {
+  return path.replace(/^(\/agents\/[^/@]+)\/revisions\/([^/]+)/, "$1@$2");
 }
 
 /** Of a path that routes match: whether runs are sent to it, in bodies of any size and packing. */
 export function isIngestion(method: string, path: string): boolean {
   if (method === "PATCH") return /^\/api\/v1\/runs\/[^/]+$/.test(path);
   return method === "POST" && /^\/api\/v1\/runs(\/batch|\/multipart)?$/.test(path);
+}
+
+/** Tarballs are counted by what they are received for. */
+export function isUpload(method: string, path: string): boolean {
+  return method === "PUT" && path.startsWith("/uploads/");
 }
 
 function slugOf(request: Request, domain: string): string | null {

@@ -14,6 +14,18 @@ export const HTTPValidationError = z
 
 export const ErrorDetail = z.object({ detail: z.string() }).openapi("ErrorDetail");
 
+/** RFC 7807, what version 2 of the API of traces says errors in. */
+export const Problem = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.number().int(),
+    detail: z.string(),
+    instance: z.string(),
+    remedy: z.string().nullable(),
+  })
+  .openapi("Problem");
+
 /** `?wait=false` means false, and the SDK writes booleans as 1 and 0 too. */
 export const QueryBoolean = z
   .stringbool({
@@ -25,7 +37,8 @@ export const QueryBoolean = z
 
 /** Read in either case, kept and compared in lower case. */
 export const Uuid = z.uuid("must be a UUID").toLowerCase();
-export const Timestamp = z.string().openapi({ type: "string", format: "date-time" });
+/** No `type`: with it the document would forget which of them may be null. */
+export const Timestamp = z.string().openapi({ format: "date-time" });
 
 export const HttpUrl = z
   .string()
@@ -66,6 +79,7 @@ export const refusals = {
     "The caller's role does not allow this, or it names no workspace of its own",
   ),
   422: json(HTTPValidationError, "A field is wrong"),
+  429: json(ErrorDetail, "Too many requests; Retry-After says when"),
 };
 export const bodyRefusals = {
   ...refusals,
@@ -73,6 +87,10 @@ export const bodyRefusals = {
   413: json(ErrorDetail, "Body too large"),
   415: json(ErrorDetail, "The Content-Type is not application/json"),
 };
+
+export function problem(description: string) {
+  return { content: { "application/problem+json": { schema: Problem } }, description } as const;
+}
 
 export function text(description: string) {
   return { content: { "text/plain": { schema: z.string() } }, description } as const;

@@ -1,7 +1,8 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { Egress, safeFetch } from "../../src/shared/egress.ts";
+import { Egress } from "../../src/shared/agent-egress.ts";
+import { safeFetch } from "../../src/shared/egress.ts";
 import { AppError } from "../../src/shared/errors.ts";
 import { follow, type Hop } from "../../src/shared/hops.ts";
 

@@ -1,0 +1,11 @@
+type Jurisdiction = Parameters<DurableObjectNamespace["jurisdiction"]>[0];
+
+/** A class's objects in the installation's region. */
+export function inRegion<T extends Rpc.DurableObjectBranded | undefined>(
+  env: { DATA_JURISDICTION: string },
+  namespace: DurableObjectNamespace<T>,
+): DurableObjectNamespace<T> {
+  // The variable is "us" or "eu" in a region and empty on a single machine.
+  const jurisdiction = env.DATA_JURISDICTION as Jurisdiction | "";
+  return jurisdiction ? namespace.jurisdiction(jurisdiction) : namespace;
+}

@@ -1,0 +1,38 @@
+import { log } from "./log.ts";
+
+type Message = Record<string, string>;
+
+const MOST_OF_ONE_SEND = 100;
+
+/** The row says that there is work; a message only hurries. When it is lost, the sweep sends it again. */
+export function sendOrLeave<T extends Message>(queue: Queue<T>, message: T): Promise<void> {
+  return orLeave(() => queue.send(message), message);
+}
+
+export function sendAllOrLeave<T extends Message>(
+  queue: Queue<T>,
+  messages: readonly T[],
+  delaySeconds = 0,
+): Promise<void> {
+  const sendAll = async () => {
+    for (let at = 0; at < messages.length; at += MOST_OF_ONE_SEND) {
+      const batch = messages.slice(at, at + MOST_OF_ONE_SEND).map((body) => ({ body }));
+      await queue.sendBatch(batch, { delaySeconds });
+    }
+  };
+  return orLeave(sendAll, { ...messages[0], messages: messages.length });
+}
+
+/** What kind of message it is follows from the id that it carries. */
+export function carries(body: unknown, field: string): boolean {
+  if (typeof body !== "object" || body === null) return false;
+  return field in body && typeof Reflect.get(body, field) === "string";
+}
+
+async function orLeave(send: () => Promise<unknown>, fields: Record<string, string | number>) {
+  try {
+    await send();
+  } catch (error) {
+    log.error("message_not_sent", error, fields);
+  }
+}

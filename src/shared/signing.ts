@@ -1,0 +1,70 @@
+import { Buffer } from "node:buffer";
+import { createHash, timingSafeEqual } from "node:crypto";
+import { parseKeys } from "./crypto.ts";
+
+/** HMAC-SHA256 with keys that belong to the installation, and to one purpose each. */
+
+export type Signature = { key_id: string; signature: string };
+type Keys = { ENCRYPTION_KEYS: string };
+type Bytes = Uint8Array<ArrayBuffer>;
+
+export async function sign(env: Keys, purpose: string, text: string): Promise<Signature> {
+  const { key_id, bytes } = parseKeys(env)[0];
+  const key = await deriveKey(bytes, purpose);
+  const signed = await crypto.subtle.sign("HMAC", key, toBytes(text));
+  return { key_id, signature: Buffer.from(signed).toString("hex") };
+}
+
+/** In constant time; a key that was rotated out of first place still verifies. */
+export async function isSigned(
+  env: Keys,
+  purpose: string,
+  text: string,
+  { key_id, signature }: Signature,
+): Promise<boolean> {
+  const found = parseKeys(env).find((key) => key.key_id === key_id);
+  if (found === undefined || !/^([0-9a-f]{2})+$/.test(signature)) return false;
+  const key = await deriveKey(found.bytes, purpose);
+  return crypto.subtle.verify("HMAC", key, Buffer.from(signature, "hex"), toBytes(text));
+}
+
+/** Texts that only the installation could have made of `text`: the first is today's, the others of keys before. */
+export async function deriveSecrets(env: Keys, purpose: string, text: string): Promise<string[]> {
+  return Promise.all(
+    parseKeys(env).map(async ({ bytes }) => {
+      const key = await deriveKey(bytes, purpose);
+      const signed = await crypto.subtle.sign("HMAC", key, toBytes(text));
+      return Buffer.from(signed).toString("hex");
+    }),
+  );
+}
+
+/** In constant time. `signature` is hex, as repository hosts send it. */
+export async function isSignedWith(
+  secret: string,
+  text: string,
+  signature: string,
+): Promise<boolean> {
+  if (!/^[0-9a-f]{64}$/.test(signature)) return false;
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", toBytes(secret), algorithm, false, ["verify"]);
+  return crypto.subtle.verify("HMAC", key, Buffer.from(signature, "hex"), toBytes(text));
+}
+
+/** In constant time, whatever their lengths. */
+export function isSameSecret(one: string, other: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(one), digest(other));
+}
+
+/** The key that encrypts never signs: another one follows from it for each purpose. */
+async function deriveKey(bytes: Bytes, purpose: string): Promise<CryptoKey> {
+  const root = await crypto.subtle.importKey("raw", bytes, "HKDF", false, ["deriveKey"]);
+  const derivation = { name: "HKDF", hash: "SHA-256", salt: toBytes(""), info: toBytes(purpose) };
+  const algorithm = { name: "HMAC", hash: "SHA-256", length: 256 };
+  return crypto.subtle.deriveKey(derivation, root, algorithm, false, ["sign", "verify"]);
+}
+
+function toBytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}

@@ -1,0 +1,49 @@
+const ISO = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d+))?\s*(Z|[+-]\d\d:?\d\d)?$/i;
+
+/** Between the two a number is seconds, milliseconds or microseconds since 1970; SDKs send milliseconds. */
+const FIRST_MS = 100_000_000_000;
+const FIRST_US = 100_000_000_000_000;
+/** Years 0 to 9999, what ISO text of four digits can say. */
+const MAX_US = 253_402_300_800_000_000;
+
+/** Epoch microseconds of what clients send as a time; null when it is none. */
+export function toMicros(value: string | number): number | null {
+  const micros = typeof value === "number" ? fromNumber(value) : fromText(value);
+  return micros !== null && Math.abs(micros) < MAX_US ? micros : null;
+}
+
+function fromNumber(value: number): number | null {
+  if (!Number.isFinite(value)) return null;
+  if (value < FIRST_MS) return Math.round(value * 1_000_000);
+  return Math.round(value < FIRST_US ? value * 1000 : value);
+}
+
+/** Text without a zone is UTC. */
+function fromText(value: string): number | null {
+  const match = ISO.exec(value.trim());
+  if (!match) return null;
+  const [, date, time, fraction = "", zone = "Z"] = match;
+  const whole = Date.parse(`${date}T${time}${zone}`);
+  return Number.isNaN(whole) ? null : whole * 1000 + Number(fraction.slice(0, 6).padEnd(6, "0"));
+}
+
+export function toIso(micros: number): string {
+  const ms = Math.floor(micros / 1000);
+  const rest = String(micros - ms * 1000).padStart(3, "0");
+  return `${new Date(ms).toISOString().slice(0, -1)}${rest}Z`;
+}
+
+export function nowMicros(): number {
+  return Date.now() * 1000;
+}
+
+/** The UTC day, `2026-11-20`. */
+export function dayOf(micros: number): string {
+  return new Date(Math.floor(micros / 1000)).toISOString().slice(0, 10);
+}
+
+/** When a UUID of version 7 was made; null for one that does not say. */
+export function timeOfId(id: string): number | null {
+  if (id[14] !== "7") return null;
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) * 1000;
+}
