@@ -1,0 +1,1 @@
+ALTER TABLE `deployments` ADD `tracing_project_id` text;
