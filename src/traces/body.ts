@@ -1,20 +1,21 @@
-import { zstdDecompressSync } from "node:zlib";
 import { AppError } from "../shared/errors.ts";
+import { type ExactJson, parseExact } from "./exact-json.ts";
 import { MAX_BODY_BYTES } from "./limits.ts";
+import { unpackZstd } from "./zstd.ts";
 
 /** The body's bytes, unpacked as Content-Encoding says, as they come; more than may be is a 413. */
 export async function* readBytes(request: Request): AsyncGenerator<Uint8Array> {
   const encoding = request.headers.get("Content-Encoding")?.trim().toLowerCase() ?? "identity";
-  const bytes = counted(request.body);
+  const body = request.body ?? new Blob([]).stream();
   switch (encoding) {
     case "":
     case "identity":
-      return yield* bytes;
+      return yield* counted(body);
     case "gzip":
     case "deflate":
-      return yield* inflated(request.body, encoding);
+      return yield* unpacked(body.pipeThrough(new DecompressionStream(encoding)), encoding);
     case "zstd":
-      return yield zstd(await joined(bytes));
+      return yield* unpacked(unpackZstd(counted(body)), encoding);
     default:
       throw new AppError(
         "unsupported_media_type",
@@ -23,49 +24,38 @@ export async function* readBytes(request: Request): AsyncGenerator<Uint8Array> {
   }
 }
 
-export async function readJson(request: Request): Promise<unknown> {
+export async function readJson(request: Request): Promise<ExactJson> {
   const text = new TextDecoder().decode(await joined(readBytes(request)));
   return parseJson(text, "Malformed JSON in request body");
 }
 
-export function parseJson(text: string, what: string): unknown {
+export function parseJson(text: string, what: string): ExactJson {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch (error) {
     throw malformed(what, error);
   }
 }
 
-async function* counted(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
-  if (body === null) return;
+async function* counted(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let total = 0;
-  for await (const chunk of body) {
+  for await (const chunk of chunks) {
     total += chunk.byteLength;
     if (total > MAX_BODY_BYTES) throw tooLarge();
     yield chunk;
   }
 }
 
-async function* inflated(
-  body: ReadableStream<Uint8Array> | null,
-  format: "gzip" | "deflate",
+async function* unpacked(
+  chunks: AsyncIterable<Uint8Array>,
+  encoding: string,
 ): AsyncGenerator<Uint8Array> {
-  if (body === null) return;
-  const unpacked = body.pipeThrough(new DecompressionStream(format));
   try {
-    yield* counted(unpacked);
+    yield* counted(chunks);
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw malformed(`The body is not whole ${format}.`, error);
-  }
-}
-
-function zstd(packed: Uint8Array): Uint8Array {
-  try {
-    return zstdDecompressSync(packed, { maxOutputLength: MAX_BODY_BYTES });
-  } catch (error) {
-    if (error instanceof RangeError) throw tooLarge(error);
-    throw malformed("The body is not whole zstd.", error);
+    const text = `The body is not whole ${encoding}: it is cut off, or something in it is not ${encoding}.`;
+    throw malformed(text, error);
   }
 }
 
@@ -79,7 +69,7 @@ function malformed(text: string, cause: unknown): AppError {
   return new AppError("bad_request", text, { cause });
 }
 
-function tooLarge(cause?: unknown): AppError {
+function tooLarge(): AppError {
   const text = `The body is larger than the ${MAX_BODY_BYTES} bytes allowed, unpacked; send fewer runs at once.`;
-  return new AppError("too_large", text, { cause });
+  return new AppError("too_large", text);
 }

@@ -1,9 +1,10 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Context } from "../shared/context.ts";
+import { among } from "../shared/sql.ts";
+import { dayOf, timeOfId } from "../shared/times.ts";
 import { MAX_PARTITION_BYTES } from "./limits.ts";
 import type { Place } from "./object.ts";
 import { partitions, projects, run_locations } from "./table.ts";
-import { dayOf, timeOfId } from "./times.ts";
 
 export type Home = { project_id: string; day: string };
 export type Location = Home & { run_id: string };
@@ -43,6 +44,7 @@ async function insertPartition(ctx: Context, place: Place): Promise<void> {
       seq: 0,
       min_start_us: null,
       max_start_us: null,
+      roots: 0,
       updated_at: new Date().toISOString(),
     })
     .onConflictDoNothing();
@@ -57,7 +59,7 @@ export async function findLocations(ctx: Context, ids: string[]): Promise<Map<st
     .where(
       and(
         eq(run_locations.workspace_id, ctx.caller.workspace_id),
-        sql`${run_locations.run_id} in (select value from json_each(${JSON.stringify(ids)}))`,
+        among(run_locations.run_id, ids),
       ),
     );
   return new Map(rows.map(({ run_id, project_id, day }) => [run_id, { project_id, day }]));
@@ -112,7 +114,7 @@ export async function placesOn(ctx: Context, days: string[]): Promise<Place[]> {
       and(
         eq(partitions.workspace_id, ctx.caller.workspace_id),
         isNull(projects.deleted_at),
-        sql`${partitions.day} in (select value from json_each(${JSON.stringify(days)}))`,
+        among(partitions.day, days),
       ),
     );
 }

@@ -1,4 +1,4 @@
-import type { Pair, Usage } from "./digest.ts";
+import type { Usage } from "./digest.ts";
 
 /** Of a payload the text, or where in R2 it is. */
 export type Payload = { text: string } | { key: string; bytes: number };
@@ -39,8 +39,13 @@ export type Digest = {
   extra?: ExtraDigest;
   first_token_us?: number;
 };
-export type PayloadDigest = { pairs: Pair[]; search: string };
-export type ExtraDigest = { pairs: Pair[]; thread_id: string | null; usage: Usage | null };
+
+/** Metadata, inputs and outputs: what has keys and values that runs are found by. */
+export type PairKind = "m" | "i" | "o";
+/** `pairs` as `storage/pairs.ts` keeps them, and the terms of each. */
+export type PairDigest = { pairs: string; terms: number[] };
+export type PayloadDigest = PairDigest & { search: string };
+export type ExtraDigest = PairDigest & { thread_id: string | null; usage: Usage | null };
 
 /** A change with what its request knows of where it belongs. */
 export type IncomingRun = RunChange & { session_id: string | null; session_name: string | null };

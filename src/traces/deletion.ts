@@ -1,6 +1,6 @@
 import { and, eq, isNotNull, lte, sql } from "drizzle-orm";
 import { database } from "../shared/context.ts";
-import { log } from "../shared/log.ts";
+import { carries, sendOrLeave } from "../shared/queue.ts";
 import { tracePartition } from "./stub.ts";
 import { partitions, projects } from "./table.ts";
 
@@ -15,17 +15,7 @@ const OBJECTS = 1000; // of one R2 call
 const BATCH = 50;
 
 export function isProjectDeletionMessage(body: unknown): body is ProjectDeletionMessage {
-  if (typeof body !== "object" || body === null || !("project_id" in body)) return false;
-  return typeof body.project_id === "string";
-}
-
-/** The row says that there is work; a message only hurries. When it is lost, the sweep sends it again. */
-export async function sendOrLeave(env: Env, message: ProjectDeletionMessage): Promise<void> {
-  try {
-    await env.DELETIONS.send(message);
-  } catch (error) {
-    log.error("message_not_sent", error, { ...message });
-  }
+  return carries(body, "project_id");
 }
 
 /** One message does one bounded step; when more is left it sends the next message. The row goes last. */
@@ -39,7 +29,7 @@ export async function consumeProjectDeletion(
     .where(and(eq(projects.id, project_id), isNotNull(projects.deleted_at)));
   if (!row?.deleted_at) return;
   for (const clean of [deletePartitions, deleteObjects, deleteLocations]) {
-    if (!(await clean(env, project_id))) return sendOrLeave(env, { project_id });
+    if (!(await clean(env, project_id))) return sendOrLeave(env.DELETIONS, { project_id });
   }
   // Until then the sweep comes back for what was still written after the deletion.
   if (Date.parse(row.deleted_at) > Date.now() - LAST_WRITES_MS) return;

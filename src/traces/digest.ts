@@ -1,7 +1,8 @@
-import type { Digest, ExtraDigest, PayloadDigest } from "./changes.ts";
+import { toMicros } from "../shared/times.ts";
+import type { Digest, ExtraDigest, PairDigest, PairKind, PayloadDigest } from "./changes.ts";
 import { isObject } from "./json.ts";
-import { MAX_KEYS_PER_RUN, MAX_SEARCH_CHARS, MAX_VALUE_CHARS } from "./limits.ts";
-import { toMicros } from "./times.ts";
+import { MAX_KEYS_PER_RUN, MAX_PAIRS_CHARS, MAX_SEARCH_CHARS, MAX_VALUE_CHARS } from "./limits.ts";
+import { termOf } from "./terms.ts";
 import { findUsage, usageOfMetadata } from "./usage.ts";
 
 export type { Usage } from "./usage.ts";
@@ -12,22 +13,33 @@ export type Pair = [key: string, value: string, number: number | null];
 const MAX_PAIRS = 500;
 const THREAD_KEYS = ["session_id", "thread_id", "conversation_id"];
 
-export function digestInputs(value: unknown): PayloadDigest {
-  const pairs = flatten(value);
-  return { pairs, search: searchText(pairs) };
+/** How many keys a run may still have: its metadata, inputs and outputs share them. */
+export type Room = { keys: number };
+
+export function digestInputs(value: unknown, room: Room = fullRoom()): PayloadDigest {
+  const pairs = toPairs(value);
+  return { ...digestPairs("i", pairs, room), search: searchOf(pairs) };
 }
 
-export function digestOutputs(value: unknown): NonNullable<Digest["outputs"]> {
-  return { ...digestInputs(value), usage: findUsage(value) };
+export function digestOutputs(
+  value: unknown,
+  room: Room = fullRoom(),
+): NonNullable<Digest["outputs"]> {
+  const pairs = toPairs(value);
+  return { ...digestPairs("o", pairs, room), search: searchOf(pairs), usage: findUsage(value) };
 }
 
-export function digestExtra(value: unknown): ExtraDigest {
+export function digestExtra(value: unknown, room: Room = fullRoom()): ExtraDigest {
   const metadata = isObject(value) && isObject(value.metadata) ? value.metadata : {};
   return {
-    pairs: flatten(metadata),
+    ...digestPairs("m", toPairs(metadata), room),
     thread_id: threadOf(metadata),
     usage: usageOfMetadata(metadata),
   };
+}
+
+export function fullRoom(): Room {
+  return { keys: MAX_KEYS_PER_RUN };
 }
 
 /** The moment of the first `new_token` event. */
@@ -51,7 +63,7 @@ function threadOf(metadata: Record<string, unknown>): string | null {
 }
 
 /** Arrays add one pair for each element under the array's own path. */
-function flatten(value: unknown): Pair[] {
+export function toPairs(value: unknown): Pair[] {
   const pairs: Pair[] = [];
   const keys = new Set<string>();
   const stack: { path: string; value: unknown }[] = [{ path: "", value }];
@@ -88,7 +100,28 @@ function toPair(path: string, value: unknown): Pair {
   return [key, value.slice(0, MAX_VALUE_CHARS), null];
 }
 
-function searchText(pairs: Pair[]): string {
+/** An object of values; a number is there as text and as itself. A key of a list is there more than once. */
+export function digestPairs(kind: PairKind, pairs: Pair[], room: Room = fullRoom()): PairDigest {
+  const keys = new Set<string>();
+  const members: string[] = [];
+  const terms: number[] = [];
+  let chars = 0;
+  for (const [key, value, number] of pairs) {
+    if (!keys.has(key) && keys.size >= room.keys) continue;
+    const text = number === null ? JSON.stringify(value) : JSON.stringify([value, number]);
+    const member = `${JSON.stringify(key)}:${text}`;
+    chars += member.length;
+    if (chars > MAX_PAIRS_CHARS) break;
+    keys.add(key);
+    members.push(member);
+    terms.push(termOf(kind, key, value));
+  }
+  room.keys -= keys.size;
+  return { pairs: `{${members.join()}}`, terms };
+}
+
+/** What a search of the whole run sees of a payload. */
+function searchOf(pairs: Pair[]): string {
   let text = "";
   for (const [, value] of pairs) {
     if (text.length > MAX_SEARCH_CHARS) break;

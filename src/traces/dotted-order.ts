@@ -1,4 +1,4 @@
-import { dayOf } from "./times.ts";
+import { dayOf } from "../shared/times.ts";
 
 const SEGMENT =
   /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;

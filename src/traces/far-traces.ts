@@ -1,11 +1,11 @@
 import type { Context } from "../shared/context.ts";
+import { dayOf, toMicros } from "../shared/times.ts";
 import { placesOn } from "./catalogue.ts";
 import { compileFilter } from "./filter/compile.ts";
 import type { Filter } from "./filter/tree.ts";
 import type { Place } from "./object.ts";
 import type { RangedPlace } from "./scope.ts";
 import { tracePartition } from "./stub.ts";
-import { dayOf, toMicros } from "./times.ts";
 
 export type Filters = Record<"filter" | "trace_filter" | "tree_filter", Filter | null>;
 export type FarMatches = { trace: string[]; tree: string[] };

@@ -1,8 +1,19 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { body, ErrorDetail, HTTPValidationError, json } from "../shared/schema.ts";
-import { Feedback, FeedbackCreateRequest, FeedbackQuery } from "./feedback-schema.ts";
-import { createFeedback, listFeedback } from "./feedback-service.ts";
+import {
+  Feedback,
+  FeedbackCreateRequest,
+  FeedbackQuery,
+  FeedbackUpdateRequest,
+} from "./feedback-schema.ts";
+import {
+  createFeedback,
+  deleteFeedback,
+  getFeedback,
+  listFeedback,
+  updateFeedback,
+} from "./feedback-service.ts";
 
 export const feedbackRoutes = router();
 
@@ -35,9 +46,62 @@ const list = createRoute({
   request: { query: FeedbackQuery },
   responses: {
     200: json(z.array(Feedback), "One page"),
+    404: json(ErrorDetail, "There is no such project"),
     422: json(HTTPValidationError, "A field is wrong"),
   },
 });
 feedbackRoutes.openapi(list, async (c) =>
   c.json(await listFeedback(c.var.ctx, c.req.valid("query")), 200),
+);
+
+const FeedbackId = z.object({ feedback_id: z.guid("must be a UUID").toLowerCase() });
+const missing = { 404: json(ErrorDetail, "There is no such feedback") };
+const forbidden = { 403: json(ErrorDetail, "The caller's role does not allow this") };
+const wrong = { 422: json(HTTPValidationError, "A field is wrong") };
+
+const get = createRoute({
+  method: "get",
+  path: "/api/v1/feedback/{feedback_id}",
+  operationId: "getFeedback",
+  tags,
+  summary: "Get feedback",
+  request: { params: FeedbackId },
+  responses: { 200: json(Feedback, "The feedback"), ...missing, ...wrong },
+});
+feedbackRoutes.openapi(get, async (c) =>
+  c.json(await getFeedback(c.var.ctx, c.req.valid("param").feedback_id), 200),
+);
+
+const update = createRoute({
+  method: "patch",
+  path: "/api/v1/feedback/{feedback_id}",
+  operationId: "updateFeedback",
+  tags,
+  summary: "Change feedback",
+  request: { params: FeedbackId, body: body(FeedbackUpdateRequest) },
+  responses: { 200: json(Feedback, "Changed"), ...forbidden, ...missing, ...wrong },
+});
+feedbackRoutes.openapi(update, async (c) =>
+  c.json(
+    await updateFeedback(c.var.ctx, c.req.valid("param").feedback_id, c.req.valid("json")),
+    200,
+  ),
+);
+
+const remove = createRoute({
+  method: "delete",
+  path: "/api/v1/feedback/{feedback_id}",
+  operationId: "deleteFeedback",
+  tags,
+  summary: "Take feedback back",
+  request: { params: FeedbackId },
+  responses: {
+    200: json(z.object({ message: z.string() }), "It is gone"),
+    ...forbidden,
+    ...missing,
+    ...wrong,
+  },
+});
+feedbackRoutes.openapi(remove, async (c) =>
+  c.json(await deleteFeedback(c.var.ctx, c.req.valid("param").feedback_id), 200),
 );

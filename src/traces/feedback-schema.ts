@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { Timestamp } from "../shared/schema.ts";
+import { QueryBoolean, Timestamp } from "../shared/schema.ts";
 import { MAX_FEEDBACK_KEY_CHARS } from "./limits.ts";
 
 const Id = z.guid("must be a UUID").toLowerCase();
@@ -27,6 +27,15 @@ export const FeedbackCreateRequest = z
   .openapi("FeedbackCreate");
 export type FeedbackCreateRequest = z.infer<typeof FeedbackCreateRequest>;
 
+export const FeedbackUpdateRequest = FeedbackCreateRequest.pick({
+  score: true,
+  value: true,
+  comment: true,
+  correction: true,
+  feedback_config: true,
+}).openapi("FeedbackUpdate");
+export type FeedbackUpdateRequest = z.infer<typeof FeedbackUpdateRequest>;
+
 export const Feedback = z
   .object({
     id: z.string(),
@@ -48,11 +57,22 @@ export type Feedback = z.infer<typeof Feedback>;
 const Ids = z.union([Id.transform((id) => [id]), z.array(Id).max(100)]);
 const Words = z.union([z.string().transform((word) => [word]), z.array(z.string()).max(100)]);
 
+/** As rows have it, so that text compares. */
+const Moment = z.iso
+  .datetime({ offset: true, local: true })
+  .transform((text) =>
+    new Date(`${text}${/Z|[+-]\d\d:?\d\d$/.test(text) ? "" : "Z"}`).toISOString(),
+  );
+
 export const FeedbackQuery = z.object({
   run: Ids.optional(),
   session: Ids.optional(),
   key: Words.default([]),
   source: Words.default([]),
+  has_comment: QueryBoolean.optional(),
+  has_score: QueryBoolean.optional(),
+  min_created_at: Moment.optional(),
+  max_created_at: Moment.optional(),
   limit: z.coerce.number().int().min(1).max(100).default(100),
   offset: z.coerce.number().int().min(0).max(10_000).default(0),
 });

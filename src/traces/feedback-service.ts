@@ -1,15 +1,21 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError, invalid, notFound } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
-import { candidates, dayOfId, openSlot } from "./catalogue.ts";
-import { Feedback, FeedbackCreateRequest, type FeedbackQuery } from "./feedback-schema.ts";
-import { isObject, type JsonObject } from "./json.ts";
+import { assertRate } from "../shared/rate-limit.ts";
+import { among } from "../shared/sql.ts";
+import { candidates, dayOfId, openSlot, saveLocations } from "./catalogue.ts";
+import {
+  Feedback,
+  FeedbackCreateRequest,
+  type FeedbackQuery,
+  type FeedbackUpdateRequest,
+} from "./feedback-schema.ts";
+import { isObject, type JsonObject, parseObject } from "./json.ts";
 import { MAX_FEEDBACK_BYTES } from "./limits.ts";
 import type { Place } from "./object.ts";
 import { knownProject } from "./projects.ts";
-import { assertRate } from "./rate-limit.ts";
 import type { FeedbackRow } from "./storage/rows.ts";
 import { tracePartition } from "./stub.ts";
 import { partitions } from "./table.ts";
@@ -22,8 +28,72 @@ export async function createFeedback(
   assertRate(ctx, "feedback");
   const row = toRow(input, ["body"]);
   const place = await placeOf(ctx, row.run_id, input.session_id ?? null);
-  await tracePartition(ctx.env, place).putFeedback([row]);
+  await keep(ctx, [{ row, place }]);
   return toFeedback(row, place);
+}
+
+export async function getFeedback(ctx: Context, feedback_id: string): Promise<Feedback> {
+  assertMay(ctx, "read");
+  assertRate(ctx, "read");
+  const { row, place } = await findFeedback(ctx, feedback_id);
+  return toFeedback(row, place);
+}
+
+/** What a client does not name stays as it is. */
+export async function updateFeedback(
+  ctx: Context,
+  feedback_id: string,
+  change: FeedbackUpdateRequest,
+): Promise<Feedback> {
+  assertMay(ctx, "write");
+  assertRate(ctx, "feedback");
+  const { row, place } = await findFeedback(ctx, feedback_id);
+  const said = FeedbackCreateRequest.parse({ ...parseObject(row.body), ...change });
+  const { created_at, run_id, id, source } = row;
+  const changed = {
+    ...toRow({ ...said, run_id, id }, ["body"]),
+    ...{ created_at, source, modified_at: new Date().toISOString() },
+  };
+  await tracePartition(ctx.env, place).putFeedback(place, [changed]);
+  return toFeedback(changed, place);
+}
+
+export async function deleteFeedback(
+  ctx: Context,
+  feedback_id: string,
+): Promise<{ message: string }> {
+  assertMay(ctx, "write");
+  assertRate(ctx, "feedback");
+  const { place } = await findFeedback(ctx, feedback_id);
+  await tracePartition(ctx.env, place).deleteFeedback(place, feedback_id);
+  return { message: "Feedback deleted." };
+}
+
+async function findFeedback(ctx: Context, feedback_id: string) {
+  const asked = await candidates(ctx, [feedback_id]);
+  const rows = await Promise.all(
+    asked.map(async ({ place }) => {
+      const row = await tracePartition(ctx.env, place).getFeedback(feedback_id);
+      return row ? [{ row, place }] : [];
+    }),
+  );
+  const [found] = rows.flat();
+  if (!found) throw notFound("Feedback", feedback_id);
+  return found;
+}
+
+/** Ids of feedback do not tell the day of its run: each leaves a location row behind, first. */
+async function keep(ctx: Context, items: { row: FeedbackRow; place: Place }[]): Promise<void> {
+  await saveLocations(
+    ctx,
+    items.map(({ row, place: { project_id, day } }) => ({ run_id: row.id, project_id, day })),
+  );
+  const groups = Map.groupBy(items, ({ place }) => Object.values(place).join("/"));
+  for (const [first, ...rest] of groups.values()) {
+    if (!first) continue;
+    const rows = [first, ...rest].map(({ row }) => row);
+    await tracePartition(ctx.env, first.place).putFeedback(first.place, rows);
+  }
 }
 
 /** Of a multipart body, whose runs are kept by now. */
@@ -31,24 +101,33 @@ export async function keepFeedback(
   ctx: Context,
   items: { id: string; body: JsonObject }[],
 ): Promise<void> {
+  const kept: { row: FeedbackRow; place: Place }[] = [];
   for (const { id, body } of items) {
     const parsed = FeedbackCreateRequest.safeParse({ ...body, id });
     if (!parsed.success) {
       const text = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
       throw invalid(["body", `feedback.${id}`], text.join("; "));
     }
-    await createFeedback(ctx, parsed.data);
+    const row = toRow(parsed.data, ["body", `feedback.${id}`]);
+    kept.push({ row, place: await placeOf(ctx, row.run_id, parsed.data.session_id ?? null) });
   }
+  await keep(ctx, kept);
 }
 
 export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<Feedback[]> {
   assertMay(ctx, "read");
   assertRate(ctx, "read");
   const { key: keys, source: sources, limit, offset } = query;
+  const tests = {
+    has_comment: query.has_comment ?? null,
+    has_score: query.has_score ?? null,
+    min_created_at: query.min_created_at ?? null,
+    max_created_at: query.max_created_at ?? null,
+  };
   const asked = await placesOf(ctx, query);
   const lists = await Promise.all(
     asked.map(async ({ place, ids: run_ids }) => {
-      const all = { run_ids, keys, sources, limit: limit + offset };
+      const all = { ...tests, run_ids, keys, sources, limit: limit + offset };
       const rows = await tracePartition(ctx.env, place).listFeedback(all);
       return rows.map((row) => toFeedback(row, place));
     }),
@@ -72,7 +151,7 @@ async function placesOf(
     .where(
       and(
         eq(partitions.workspace_id, ctx.caller.workspace_id),
-        sql`${partitions.project_id} in (select value from json_each(${JSON.stringify(session)}))`,
+        among(partitions.project_id, session),
       ),
     );
   return rows.map((place) => ({ place, ids: null }));
@@ -108,6 +187,7 @@ function toRow(input: FeedbackCreateRequest, loc: string[]): FeedbackRow {
     comment: comment ?? null,
     body,
     created_at: new Date().toISOString(),
+    modified_at: null,
   };
 }
 
@@ -127,6 +207,6 @@ function toFeedback(row: FeedbackRow, { project_id }: Place): Feedback {
     value: said.value ?? null,
     correction: said.correction ?? null,
     feedback_source: said.feedback_source ?? { type: row.source },
-    modified_at: row.created_at,
+    modified_at: row.modified_at ?? row.created_at,
   });
 }

@@ -7,7 +7,7 @@ export function validateFilters(input: FilterValidationRequest): FilterValidatio
   const errors: FilterValidation["errors"] = [];
   for (const field of FILTERS) {
     const text = input[field];
-    const read = text == null ? null : readFilter(text);
+    const read = text == null || text.trim() === "" ? null : readFilter(text);
     if (read?.ok === false) errors.push({ field, message: read.message });
   }
   return { valid: errors.length === 0, errors };

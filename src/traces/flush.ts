@@ -1,6 +1,7 @@
-import { and, eq, lt } from "drizzle-orm";
+import { and, eq, lte } from "drizzle-orm";
 import { database } from "../shared/context.ts";
 import type { Counts } from "./storage/counts.ts";
+import type { TraceTotals } from "./storage/stats.ts";
 import { partitions } from "./table.ts";
 
 type Place = { project_id: string; day: string; slot: number };
@@ -9,18 +10,19 @@ type Place = { project_id: string; day: string; slot: number };
 export async function writeCounts(
   env: Env,
   { project_id, day, slot }: Place,
-  counts: Counts,
-  bytes: number,
+  counts: Counts & { bytes: number; roots: number },
+  stats: TraceTotals | null,
 ): Promise<void> {
+  const summary = stats === null ? {} : { stats, stats_seq: counts.seq };
   await database(env)
     .update(partitions)
-    .set({ ...counts, bytes, updated_at: new Date().toISOString() })
+    .set({ ...counts, ...summary, updated_at: new Date().toISOString() })
     .where(
       and(
         eq(partitions.project_id, project_id),
         eq(partitions.day, day),
         eq(partitions.slot, slot),
-        lt(partitions.seq, counts.seq),
+        lte(partitions.seq, counts.seq),
       ),
     );
 }

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { AppError, invalid } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import { type Digest, type IncomingRun, PAYLOADS, type RunColumns } from "./changes.ts";
-import { digestExtra, digestInputs, digestOutputs, firstToken } from "./digest.ts";
+import { digestExtra, digestInputs, digestOutputs, firstToken, fullRoom } from "./digest.ts";
 import { type Lineage, parseDottedOrder } from "./dotted-order.ts";
 import { IngestRun } from "./ingest-schema.ts";
 import { MAX_ERROR_CHARS } from "./limits.ts";
@@ -86,9 +86,10 @@ function toPayloads(run: IngestRun, texts: Partial<Record<string, string>>) {
 
 function toDigest(run: IngestRun): Digest {
   const digest: Digest = {};
-  if (run.inputs != null) digest.inputs = digestInputs(run.inputs);
-  if (run.outputs != null) digest.outputs = digestOutputs(run.outputs);
-  if (run.extra != null) digest.extra = digestExtra(run.extra);
+  const room = fullRoom();
+  if (run.extra != null) digest.extra = digestExtra(run.extra, room);
+  if (run.inputs != null) digest.inputs = digestInputs(run.inputs, room);
+  if (run.outputs != null) digest.outputs = digestOutputs(run.outputs, room);
   const first_token_us = firstToken(run.events);
   if (first_token_us !== undefined) digest.first_token_us = first_token_us;
   return digest;

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { toMicros } from "../shared/times.ts";
 import { parseDottedOrder } from "./dotted-order.ts";
 import { MAX_NAME_CHARS, MAX_TAG_CHARS, MAX_TAGS } from "./limits.ts";
-import { toMicros } from "./times.ts";
 
 export const RUN_TYPES = [
   "tool",

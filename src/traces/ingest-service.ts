@@ -1,11 +1,14 @@
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError, invalid, notFound } from "../shared/errors.ts";
+import { log } from "../shared/log.ts";
+import { assertRate } from "../shared/rate-limit.ts";
 import { readBytes, readJson } from "./body.ts";
 import { openSlot, saveLocations } from "./catalogue.ts";
-import type { IncomingRun } from "./changes.ts";
+import { type IncomingRun, PAYLOADS } from "./changes.ts";
+import { exactTexts } from "./exact-json.ts";
 import { keepFeedback } from "./feedback-service.ts";
-import { toIncoming } from "./incoming.ts";
+import { type Kind, toIncoming } from "./incoming.ts";
 import { isObject } from "./json.ts";
 import { MAX_RUNS_PER_BATCH } from "./limits.ts";
 import { completeLineage } from "./lineage.ts";
@@ -13,7 +16,6 @@ import { boundaryOf, readParts } from "./multipart.ts";
 import { type AttachedFile, readBundle, tooMany } from "./multipart-runs.ts";
 import { storePayloads } from "./payloads.ts";
 import { findHomes, type PlacedRun, placeRuns } from "./placement.ts";
-import { assertRate } from "./rate-limit.ts";
 import { tracePartition } from "./stub.ts";
 
 type Message = { message: string };
@@ -25,7 +27,8 @@ const CALL_CHARS = 8_000_000;
 export async function createTraceRun(ctx: Context, request: Request): Promise<Message> {
   assertMay(ctx, "write");
   assertRate(ctx, "ingest");
-  const run = toIncoming(await readJson(request), "post", ["body"]);
+  const json = await readJson(request);
+  const run = toIncoming(json.value, "post", ["body"], exactTexts(json, PAYLOADS));
   await ingest(ctx, [await completeLineage(ctx, run)]);
   return { message: "Run accepted." };
 }
@@ -37,9 +40,10 @@ export async function patchTraceRun(
 ): Promise<Message> {
   assertMay(ctx, "write");
   assertRate(ctx, "ingest");
-  const value = await readJson(request);
+  const { value, exact } = await readJson(request);
   if (!isObject(value)) throw invalid(["body"], "must be a JSON object");
-  const run = toIncoming({ ...value, id: run_id }, "patch", ["body"]);
+  const texts = exactTexts({ value, exact }, PAYLOADS);
+  const run = toIncoming({ ...value, id: run_id }, "patch", ["body"], texts);
   const isNamed = run.session_id !== null || run.session_name !== null;
   if (!isNamed && !(await findHomes(ctx, [run])).has(run.id)) throw notFound("Run", run.id);
   await ingest(ctx, [run]);
@@ -49,14 +53,20 @@ export async function patchTraceRun(
 export async function ingestBatch(ctx: Context, request: Request): Promise<Message> {
   assertMay(ctx, "write");
   assertRate(ctx, "ingest");
-  const value = await readJson(request);
-  if (!isObject(value)) throw invalid(["body"], "must be an object with the lists post and patch");
+  const { value, exact } = await readJson(request);
+  if (!isObject(value) || !isObject(exact)) {
+    throw invalid(["body"], "must be an object with the lists post and patch");
+  }
   const [posts, patches] = [listOf(value, "post"), listOf(value, "patch")];
   if (posts.length + patches.length > MAX_RUNS_PER_BATCH) throw tooMany();
-  await ingest(ctx, [
-    ...posts.map((run, n) => toIncoming(run, "post", ["body", "post", n])),
-    ...patches.map((run, n) => toIncoming(run, "patch", ["body", "patch", n])),
-  ]);
+  const toRuns = (runs: unknown[], kind: Kind) => {
+    const originals = listOf(exact, kind);
+    return runs.map((run, n) => {
+      const texts = exactTexts({ value: run, exact: originals[n] }, PAYLOADS);
+      return toIncoming(run, kind, ["body", kind, n], texts);
+    });
+  };
+  await ingest(ctx, [...toRuns(posts, "post"), ...toRuns(patches, "patch")]);
   return { message: "Runs batch ingested" };
 }
 
@@ -72,6 +82,27 @@ export async function ingestMultipart(ctx: Context, request: Request): Promise<M
   await ingest(ctx, [...runs, ...attachedOnly(runs, files)], files);
   await keepFeedback(ctx, feedback);
   return { message: "Runs batch ingested" };
+}
+
+/**
+ * What Heddle's own runs tell, each a JSON text; a project that a run names goes before the given one.
+ * What ingestion refuses is left out: asking again would not make it better.
+ */
+export async function ingestOwn(
+  ctx: Context,
+  project_id: string,
+  told: { kind: Kind; data: string }[],
+): Promise<void> {
+  const runs = told.flatMap(({ kind, data }) => {
+    try {
+      const run = toIncoming(JSON.parse(data), kind, ["body"]);
+      return [run.session_name === null ? { ...run, session_id: project_id } : run];
+    } catch (error) {
+      log.error("own_trace_refused", error);
+      return [];
+    }
+  });
+  await ingest(ctx, runs);
 }
 
 /** Durable when this returns. Doing it twice leaves what doing it once leaves. */

@@ -4,13 +4,19 @@ export const BATCH_SIZE_LIMIT_BYTES = 20_971_520;
 export const MAX_BODY_BYTES = 40 * 1024 * 1024;
 export const MAX_RUNS_PER_BATCH = 5000;
 
-/** A row of SQLite holds 2 MB at most; a run that is posted and patched may bring this much twice. */
-export const MAX_INLINE_BYTES = 900_000;
+/**
+ * A row of SQLite holds 2 MB at most, and requests bring a run's fields one after the other: four payloads of
+ * this size, extra that grows by merging, error, tags and the text for search fit it together.
+ */
+export const MAX_INLINE_BYTES = 250_000;
+export const MAX_EXTRA_BYTES = 400_000;
 
 /** Search by key and value sees this much of a run. */
 export const MAX_KEYS_PER_RUN = 100;
 export const MAX_VALUE_CHARS = 250;
 export const MAX_SEARCH_CHARS = 16_000;
+/** Of metadata, inputs and outputs each, as JSON: the three fit a row, with three bytes a character. */
+export const MAX_PAIRS_CHARS = 200_000;
 
 export const MAX_NAME_CHARS = 1000;
 export const MAX_TAGS = 100;

@@ -1,9 +1,9 @@
 import type { Context } from "../shared/context.ts";
+import { nowMicros } from "../shared/times.ts";
 import { candidates } from "./catalogue.ts";
 import type { IncomingRun } from "./changes.ts";
 import { toDottedOrder } from "./dotted-order.ts";
 import { tracePartition } from "./stub.ts";
-import { nowMicros } from "./times.ts";
 
 /** A run posted alone may leave out its place in the trace; its parent knows it. */
 export async function completeLineage(ctx: Context, run: IncomingRun): Promise<IncomingRun> {

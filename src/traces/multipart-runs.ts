@@ -1,6 +1,7 @@
 import { AppError, invalid } from "../shared/errors.ts";
 import { parseJson } from "./body.ts";
-import type { IncomingRun } from "./changes.ts";
+import { type IncomingRun, PAYLOADS } from "./changes.ts";
+import { type ExactJson, exactTexts } from "./exact-json.ts";
 import { type Kind, toIncoming } from "./incoming.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import { MAX_RUNS_PER_BATCH } from "./limits.ts";
@@ -67,10 +68,11 @@ function collect(
   const key = `${kind}.${id}`;
   const draft = drafts.get(key) ?? { kind, id: idOf(id, part.name), main: null, texts: {} };
   drafts.set(key, draft);
-  const { value, text } = jsonOf(part);
+  const { value, exact, text } = jsonOf(part);
   if (field === undefined) {
     if (!isObject(value)) throw invalid(["body", part.name], "must be a JSON object");
     draft.main = { ...value, ...draft.main };
+    draft.texts = { ...exactTexts({ value, exact }, PAYLOADS), ...draft.texts };
   } else if (value !== null) {
     draft.main = { ...draft.main, [field]: value };
     draft.texts[field] = text;
@@ -81,9 +83,9 @@ function toRun({ kind, id, main, texts }: Draft): IncomingRun {
   return toIncoming({ ...main, id }, kind, ["body", `${kind}.${id}`], texts);
 }
 
-function jsonOf({ name, data }: Part): { value: unknown; text: string } {
+function jsonOf({ name, data }: Part): ExactJson & { text: string } {
   const text = new TextDecoder().decode(data);
-  return { value: parseJson(text, `The part ${name} is not JSON.`), text };
+  return { ...parseJson(text, `The part ${name} is not JSON.`), text };
 }
 
 function idOf(text: string, name: string): string {

@@ -2,11 +2,28 @@ import { DurableObject } from "cloudflare:workers";
 import type { RunChange } from "./changes.ts";
 import type { Compiled } from "./filter/compile.ts";
 import { writeCounts } from "./flush.ts";
+import { removeLeftovers } from "./leftovers.ts";
 import type { FeedbackQuery } from "./storage/feedback.ts";
 import { PartitionStore } from "./storage/partition.ts";
 import type { RunsQuery } from "./storage/query.ts";
-import type { Columns, FarTrace, FeedbackStat, FeedbackValue } from "./storage/reads.ts";
+import type {
+  Columns,
+  FarTrace,
+  FeedbackStat,
+  FeedbackValue,
+  MetadataPair,
+  RunBelow,
+} from "./storage/reads.ts";
 import type { FeedbackRow, RunRow } from "./storage/rows.ts";
+import type { Plan, PlanQuery, Read, ReadQuery } from "./storage/scan.ts";
+import {
+  type GroupBy,
+  noStats,
+  noTraceTotals,
+  type PartitionStats,
+  type TraceTotals,
+} from "./storage/stats.ts";
+import type { ThreadTotals } from "./storage/threads.ts";
 
 /** Which partition an object is; D1 knows it by the same three. */
 export type Place = { project_id: string; day: string; slot: number };
@@ -18,7 +35,12 @@ export type ReadRuns = {
   values: (FeedbackValue & { run_id: string })[];
 };
 
+/** A page of a scan with what is kept beside its rows. */
+export type ScannedRows = Read & Pick<ReadRuns, "feedback" | "values">;
+
 const FLUSH_MS = 1000;
+/** Sums are written down when nothing has come for so long: until then who asks has them made. */
+const QUIET_MS = 60_000;
 const PLACE = "place";
 const NOTHING: ReadRuns = { runs: [], feedback: [], values: [] };
 
@@ -59,18 +81,71 @@ export class TracePartition extends DurableObject<Env> {
     return { ...this.#withFeedback(this.#store.find(query)), seq };
   }
 
-  /** Each run below the one, and its parent. */
-  async getRunsBelow(
-    trace_id: string,
-    run_id: string,
-  ): Promise<{ id: string; parent_run_id: string | null }[]> {
+  /** Without `max_seq` the plan is of all that is here now, and the answer says up to where that is. */
+  async planScan(
+    query: Omit<PlanQuery, "max_seq"> & { max_seq: number | null },
+  ): Promise<Plan & { max_seq: number }> {
+    const max_seq = query.max_seq ?? this.#store.counts.current.seq;
+    if (!this.#store.exists) return { pieces: [], next: null, max_seq };
+    return { ...this.#store.scan.plan({ ...query, max_seq }), max_seq };
+  }
+
+  async scan({
+    with_feedback,
+    ...query
+  }: ReadQuery & { with_feedback: boolean }): Promise<ScannedRows> {
+    const { exists, scan, reads } = this.#store;
+    if (!exists) return { ids: [], columns: {}, far: [], next: null, feedback: [], values: [] };
+    const read = scan.read(query);
+    if (!with_feedback) return { ...read, feedback: [], values: [] };
+    const [feedback, values] = [reads.feedbackOf(read.ids), reads.feedbackValuesOf(read.ids)];
+    return { ...read, feedback, values };
+  }
+
+  async getStats(query: RunsQuery, group_by: GroupBy | null): Promise<PartitionStats> {
+    return this.#store.exists ? this.#store.stats(query, group_by) : noStats();
+  }
+
+  async getThreads(query: RunsQuery): Promise<ThreadTotals[]> {
+    return this.#store.exists ? this.#store.threads(query) : [];
+  }
+
+  async getTraceTotals(): Promise<TraceTotals> {
+    return this.#store.exists ? this.#store.traceTotals() : noTraceTotals();
+  }
+
+  /** Each run below the one. */
+  async getRunsBelow(trace_id: string, run_id: string): Promise<RunBelow[]> {
     return this.#store.exists ? this.#store.reads.below(trace_id, run_id) : [];
   }
 
-  async putFeedback(rows: FeedbackRow[]): Promise<void> {
-    this.#store.transaction(() => {
+  async putFeedback(place: Place, rows: FeedbackRow[]): Promise<void> {
+    this.#store.change(() => {
       for (const row of rows) this.#store.feedback.put(row);
     });
+    await this.#willFlush(place);
+  }
+
+  async getFeedback(id: string): Promise<FeedbackRow | null> {
+    return this.#store.exists ? this.#store.feedback.get(id) : null;
+  }
+
+  async deleteFeedback(place: Place, id: string): Promise<void> {
+    this.#store.change(() => {
+      if (this.#store.feedback.delete(id)) this.#store.leftovers.add("location", [id]);
+    });
+    await this.#willFlush(place);
+  }
+
+  async findTraces(pairs: MetadataPair[]): Promise<string[]> {
+    return this.#store.exists ? this.#store.reads.tracesWith(pairs) : [];
+  }
+
+  /** How many runs went; what they leave elsewhere the alarm takes away. Called until nothing goes. */
+  async deleteTraces(place: Place, trace_ids: string[]): Promise<number> {
+    const gone = this.#store.exists ? this.#store.deleteTraces(place.day, trace_ids) : 0;
+    if (gone > 0) await this.#willFlush(place);
+    return gone;
   }
 
   async listFeedback(query: FeedbackQuery): Promise<FeedbackRow[]> {
@@ -87,8 +162,14 @@ export class TracePartition extends DurableObject<Env> {
     this.#flushes = false;
     const place = this.ctx.storage.kv.get<Place>(PLACE);
     if (!place || !this.#store.exists) return;
-    const counts = { ...this.#store.counts.current };
-    await writeCounts(this.env, place, counts, this.#store.bytes);
+    const { bytes, roots, counts } = this.#store;
+    const { seq } = counts.current;
+    const isQuiet = Date.now() - seq / 1000 >= QUIET_MS;
+    const stats = isQuiet ? this.#store.traceTotals() : null;
+    await writeCounts(this.env, place, { ...counts.current, seq, bytes, roots }, stats);
+    const isClean = await removeLeftovers(this.env, place, this.#store.leftovers);
+    if (this.#flushes || (isQuiet && isClean)) return;
+    await this.ctx.storage.setAlarm(Date.now() + (isClean ? QUIET_MS : FLUSH_MS));
   }
 
   #withFeedback(runs: RunRow[]): ReadRuns {

@@ -40,21 +40,11 @@ export async function storePayloads(
   };
 }
 
-/** The longest first, until the rest fits. */
 function tooLong({ payloads }: RunChange): PayloadName[] {
-  const lengths = PAYLOADS.flatMap((name) => {
+  return PAYLOADS.filter((name) => {
     const payload = payloads[name];
-    return payload && "text" in payload ? [{ name, bytes: byteLength(payload.text) }] : [];
+    return payload && "text" in payload && byteLength(payload.text) > MAX_INLINE_BYTES;
   });
-  let total = lengths.reduce((sum, { bytes }) => sum + bytes, 0);
-  if (total <= MAX_INLINE_BYTES) return [];
-  const names: PayloadName[] = [];
-  for (const { name, bytes } of lengths.sort((a, b) => b.bytes - a.bytes)) {
-    if (total <= MAX_INLINE_BYTES) break;
-    names.push(name);
-    total -= bytes;
-  }
-  return names;
 }
 
 function byteLength(text: string): number {

@@ -93,7 +93,7 @@ export async function idOfName(
 export const COUNTS = {
   last_start_us: sql<number | null>`(select max(max_start_us) from partitions
     where partitions.project_id = ${projects.id})`,
-  run_count: sql<number>`(select coalesce(sum(rows), 0) from partitions
+  run_count: sql<number>`(select coalesce(sum(coalesce(roots, rows)), 0) from partitions
     where partitions.project_id = ${projects.id})`,
 };
 

@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, ErrorDetail, HTTPValidationError, json } from "../shared/schema.ts";
+import { body, ErrorDetail, HTTPValidationError, json, problem } from "../shared/schema.ts";
 import { RunsPage, RunsPageV2, RunsQueryRequest, RunsQueryV2Request } from "./query-schema.ts";
 import { queryRuns } from "./query-service.ts";
 import { getRunV2, queryRunsV2 } from "./query-v2.ts";
@@ -11,6 +11,10 @@ const tags = ["Trace runs"];
 const failures = {
   404: json(ErrorDetail, "There is no such project"),
   422: json(HTTPValidationError, "A field or a filter is wrong"),
+};
+const problems = {
+  404: problem("There is no such project, or run"),
+  422: problem("A field or a filter is wrong"),
 };
 
 const query = createRoute({
@@ -33,7 +37,7 @@ const queryV2 = createRoute({
   tags,
   summary: "Find runs, in the words of version 2",
   request: { body: body(RunsQueryV2Request) },
-  responses: { 200: json(RunsPageV2, "One page"), ...failures },
+  responses: { 200: json(RunsPageV2, "One page"), ...problems },
 });
 queryRoutes.openapi(queryV2, async (c) =>
   c.json(await queryRunsV2(c.var.ctx, c.req.valid("json")), 200),
@@ -51,7 +55,7 @@ const getV2 = createRoute({
     params: z.object({ run_id: z.guid("must be a UUID").toLowerCase() }),
     query: z.object({ selects: Selects.optional() }),
   },
-  responses: { 200: json(z.record(z.string(), z.unknown()), "The run"), ...failures },
+  responses: { 200: json(z.record(z.string(), z.unknown()), "The run"), ...problems },
 });
 queryRoutes.openapi(getV2, async (c) =>
   c.json(await getRunV2(c.var.ctx, c.req.valid("param").run_id, c.req.valid("query").selects), 200),

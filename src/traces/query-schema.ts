@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
+import { toMicros } from "../shared/times.ts";
 import { RUN_TYPES } from "./ingest-schema.ts";
 import { TraceRun } from "./run-schema.ts";
-import { toMicros } from "./times.ts";
 
 const Id = z.guid("must be a UUID").toLowerCase();
 const Ids = z.array(Id).max(100);

@@ -1,35 +1,22 @@
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
-import { invalid } from "../shared/errors.ts";
+import { assertRate } from "../shared/rate-limit.ts";
 import { candidates } from "./catalogue.ts";
-import { readCursor, writeCursor } from "./cursor.ts";
-import { type FarMatches, type Filters, matchFarTraces } from "./far-traces.ts";
-import { findCandidates } from "./filter/candidates.ts";
-import { compileFilter } from "./filter/compile.ts";
-import { parseFilter } from "./filter/parse.ts";
-import type { Filter } from "./filter/tree.ts";
+import { writeCursor } from "./cursor.ts";
+import { matchFarTraces } from "./far-traces.ts";
 import type { JsonObject } from "./json.ts";
 import type { Place, ReadRuns } from "./object.ts";
+import { columnsOf, type Plan, scopeOf, toPlan, toQuery } from "./query-plan.ts";
 import { RunsPage, type RunsQueryRequest } from "./query-schema.ts";
-import { assertRate } from "./rate-limit.ts";
 import { placesInScope, type RangedPlace } from "./scope.ts";
-import type { RunsQuery } from "./storage/query.ts";
 import type { Columns } from "./storage/reads.ts";
 import type { RunRow } from "./storage/rows.ts";
 import { tracePartition } from "./stub.ts";
-import { RUN_COLUMNS, toRun } from "./to-run.ts";
+import { toRun } from "./to-run.ts";
 
 type Found = { place: Place; row: RunRow; read: ReadRuns };
-/** All but what differs from partition to partition. */
-type Plan = Omit<RunsQuery, keyof Filters | "trace_matches" | "tree_matches" | "candidates"> & {
-  filters: Filters;
-};
 
 export type Page = { runs: JsonObject[]; next: string | null };
-
-/** SQLite binds 100 values to a statement; the rest of a query needs some of them. */
-const MAX_VALUES = 90;
-const PAYLOADS = new Set<string>(["inputs", "outputs", "extra", "events", "serialized"]);
 
 export async function queryRuns(ctx: Context, input: RunsQueryRequest): Promise<RunsPage> {
   const { runs, next } = await findPage(ctx, input);
@@ -50,18 +37,7 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<P
     return { runs: await toRuns(ctx, found, select), next: null };
   }
   const plan = toPlan(input);
-  const groups = await placesInScope(
-    ctx,
-    {
-      session: input.session ?? null,
-      trace: plan.trace_id,
-      parent_run: plan.parent_run_id,
-      reference_example: plan.reference_example_ids,
-      min_start_us: plan.min_start_us,
-      max_start_us: plan.max_start_us,
-    },
-    plan.order,
-  );
+  const groups = await placesInScope(ctx, scopeOf(plan, input.session ?? null), plan.order);
   const { found, seq } = await collect(ctx, groups, { ...plan, limit: input.limit + 1 });
   const page = found.slice(0, input.limit);
   const last = page.at(-1);
@@ -109,66 +85,6 @@ function compare(a: RunRow, b: RunRow): number {
   return a.id < b.id ? -1 : 1;
 }
 
-function toPlan(input: RunsQueryRequest): Plan {
-  const cursor = input.cursor ? readCursor(input.cursor) : null;
-  return {
-    columns: columnsOf(input.select ?? null),
-    order: input.order ?? "desc",
-    limit: input.limit,
-    after: cursor,
-    max_seq: cursor?.max_seq ?? null,
-    filters: readFilters(input),
-    ...toTests(input),
-  };
-}
-
-function toTests(input: RunsQueryRequest) {
-  const { start_time, end_time, is_root, error, reference_example } = input;
-  return {
-    min_start_us: start_time ?? null,
-    max_start_us: end_time ?? null,
-    is_root: is_root ?? null,
-    has_error: error ?? null,
-    run_type: input.run_type ?? null,
-    trace_id: input.trace ?? null,
-    parent_run_id: input.parent_run ?? null,
-    execution_order: input.execution_order ?? null,
-    reference_example_ids: reference_example ?? null,
-  };
-}
-
-function readFilters(input: RunsQueryRequest): Filters {
-  const read = (name: keyof Filters) => {
-    const text = input[name];
-    return text == null || text.trim() === "" ? null : parseFilter(text, name);
-  };
-  const filters = {
-    filter: read("filter"),
-    trace_filter: read("trace_filter"),
-    tree_filter: read("tree_filter"),
-  };
-  const values = Object.values(filters).reduce((sum, filter) => {
-    return sum + (filter ? compileFilter(filter, { session_id: "" }).params.length : 0);
-  }, 0);
-  if (values <= MAX_VALUES) return filters;
-  const text = `the filters together compare with ${values} values and ${MAX_VALUES} are allowed; in(field, [...]) counts as one`;
-  throw invalid(["body", "filter"], text);
-}
-
-function toQuery({ filters, ...plan }: Plan, { project_id }: Place, far: FarMatches): RunsQuery {
-  const compiled = (filter: Filter | null) =>
-    filter && compileFilter(filter, { session_id: project_id });
-  return {
-    ...plan,
-    trace_matches: far.trace,
-    tree_matches: far.tree,
-    filter: compiled(filters.filter),
-    trace_filter: compiled(filters.trace_filter),
-    tree_filter: compiled(filters.tree_filter),
-    candidates: filters.filter ? findCandidates(filters.filter) : [],
-  };
-}
-
 async function findByIds(ctx: Context, ids: string[], columns: Columns): Promise<Found[]> {
   const asked = await candidates(ctx, ids);
   const answers = await Promise.all(
@@ -178,11 +94,6 @@ async function findByIds(ctx: Context, ids: string[], columns: Columns): Promise
     }),
   );
   return answers.flat();
-}
-
-function columnsOf(select: string[] | null): Columns {
-  if (select === null) return RUN_COLUMNS;
-  return RUN_COLUMNS.filter((column) => !PAYLOADS.has(column) || select.includes(column));
 }
 
 async function toRuns(ctx: Context, found: Found[], select: string[] | null) {

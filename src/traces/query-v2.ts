@@ -1,10 +1,10 @@
 import type { Context } from "../shared/context.ts";
 import { invalid } from "../shared/errors.ts";
+import { nowMicros } from "../shared/times.ts";
 import type { JsonObject } from "./json.ts";
 import { RunsPageV2, type RunsQueryV2Request } from "./query-schema.ts";
 import { findPage } from "./query-service.ts";
 import { getTraceRun } from "./run-service.ts";
-import { nowMicros } from "./times.ts";
 
 const DAY_US = 86_400_000_000;
 const PAGE_SIZE = 100;

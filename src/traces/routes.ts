@@ -8,7 +8,13 @@ import {
   QueryBoolean,
   Uuid,
 } from "../shared/schema.ts";
-import { Project, ProjectCreateRequest, ProjectsQuery, ProjectUpdateRequest } from "./schema.ts";
+import {
+  Project,
+  ProjectCreateRequest,
+  ProjectQuery,
+  ProjectsQuery,
+  ProjectUpdateRequest,
+} from "./schema.ts";
 import {
   createProject,
   deleteProject,
@@ -62,11 +68,11 @@ const get = createRoute({
   operationId: "getProject",
   tags,
   summary: "Get a project",
-  request: { params: ProjectId },
+  request: { params: ProjectId, query: ProjectQuery },
   responses: { 200: json(Project, "The project"), ...missing, ...wrong },
 });
 projectRoutes.openapi(get, async (c) =>
-  c.json(await getProject(c.var.ctx, c.req.valid("param").session_id), 200),
+  c.json(await getProject(c.var.ctx, c.req.valid("param").session_id, c.req.valid("query")), 200),
 );
 
 const update = createRoute({

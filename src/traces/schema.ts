@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { QueryBoolean, Timestamp, Uuid } from "../shared/schema.ts";
+import { TraceStats } from "./stats-schema.ts";
 
 const MAX_LIMIT = 100;
 
@@ -38,11 +39,27 @@ export const ProjectsQuery = z.object({
   id: z.union([Uuid.transform((id) => [id]), z.array(Uuid).max(100)]).optional(),
   name: z.string().optional(),
   name_contains: z.string().max(255).optional(),
-  include_stats: QueryBoolean.optional(),
+  include_stats: QueryBoolean.default(false).openapi({
+    description:
+      "Of one project all its traces; of several those of seven days, or since stats_start_time",
+  }),
+  stats_start_time: z.iso.datetime({ offset: true, local: true }).optional(),
   limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(MAX_LIMIT),
   offset: z.coerce.number().int().min(0).default(0),
 });
 export type ProjectsQuery = z.infer<typeof ProjectsQuery>;
+
+export const ProjectQuery = ProjectsQuery.pick({ include_stats: true, stats_start_time: true });
+export type ProjectQuery = z.infer<typeof ProjectQuery>;
+
+/** Null unless asked for. */
+function nullable<S extends z.ZodRawShape>(shape: S) {
+  const fields = Object.entries(shape).map(([name, type]) => [
+    name,
+    z.nullable(type).default(null),
+  ]);
+  return Object.fromEntries(fields) as { [K in keyof S]: z.ZodDefault<z.ZodNullable<S[K]>> };
+}
 
 export const Project = z
   .object({
@@ -57,7 +74,11 @@ export const Project = z
     reference_dataset_id: Uuid.nullable(),
     trace_tier: TraceTier.nullable(),
     last_run_start_time: Timestamp.nullable(),
-    run_count: z.number().int().openapi({ description: "Follows the runs by about a second" }),
+    run_count: z
+      .number()
+      .int()
+      .openapi({ description: "How many traces; follows them by about a second" }),
   })
+  .extend(nullable(TraceStats.omit({ run_count: true, last_run_start_time: true }).shape))
   .openapi("TracerSession");
 export type Project = z.infer<typeof Project>;

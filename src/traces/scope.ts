@@ -1,12 +1,13 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Context } from "../shared/context.ts";
 import { invalid } from "../shared/errors.ts";
+import { among } from "../shared/sql.ts";
+import { dayOf, toMicros } from "../shared/times.ts";
 import { dayOfId } from "./catalogue.ts";
 import type { Place } from "./object.ts";
 import { findHomes } from "./placement.ts";
 import { knownProject } from "./projects.ts";
 import { partitions, projects } from "./table.ts";
-import { dayOf, toMicros } from "./times.ts";
 
 export type Scope = {
   session: string[] | null;
@@ -97,8 +98,4 @@ function grouped(places: RangedPlace[], order: "asc" | "desc"): RangedPlace[][] 
   }
   const lists = groups.map((group) => group.places);
   return order === "asc" ? lists : lists.reverse();
-}
-
-function among(column: typeof partitions.project_id, ids: string[]) {
-  return sql`${column} in (select value from json_each(${JSON.stringify(ids)}))`;
 }

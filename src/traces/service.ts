@@ -2,7 +2,11 @@ import { and, asc, desc, eq, sql } from "drizzle-orm";
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError, notFound } from "../shared/errors.ts";
-import { sendOrLeave } from "./deletion.ts";
+import { sendOrLeave } from "../shared/queue.ts";
+import { assertRate } from "../shared/rate-limit.ts";
+import { among } from "../shared/sql.ts";
+import { toIso, toMicros } from "../shared/times.ts";
+import { statsFor } from "./project-stats.ts";
 import {
   COUNTS,
   findProject,
@@ -12,15 +16,15 @@ import {
   newProject,
   type ProjectRow,
 } from "./projects.ts";
-import { assertRate } from "./rate-limit.ts";
 import {
   Project,
   type ProjectCreateRequest,
+  type ProjectQuery,
   type ProjectsQuery,
   type ProjectUpdateRequest,
 } from "./schema.ts";
+import type { TraceStats } from "./stats-schema.ts";
 import { projects } from "./table.ts";
-import { toIso, toMicros } from "./times.ts";
 
 export async function createProject(
   ctx: Context,
@@ -47,11 +51,22 @@ export async function createProject(
   return updateProject(ctx, existing, given(fields));
 }
 
-export async function getProject(ctx: Context, project_id: string): Promise<Project> {
+export async function getProject(
+  ctx: Context,
+  project_id: string,
+  query: Partial<ProjectQuery> = {},
+): Promise<Project> {
   assertMay(ctx, "read");
   const [found] = await selectProjects(ctx).where(and(eq(projects.id, project_id), isOurs(ctx)));
   if (!found) throw notFound("Project", project_id);
-  return toProject(found.project, found);
+  const stats = await statsFor(ctx, [project_id], query);
+  return toProject(found.project, found, stats.get(project_id));
+}
+
+/** Refuses what is not a project of the workspace. */
+export async function assertProject(ctx: Context, project_id: string): Promise<void> {
+  assertMay(ctx, "read");
+  await findProject(ctx, project_id);
 }
 
 export async function listProjects(ctx: Context, query: ProjectsQuery): Promise<Project[]> {
@@ -61,7 +76,7 @@ export async function listProjects(ctx: Context, query: ProjectsQuery): Promise<
     .where(
       and(
         isOurs(ctx),
-        id && sql`${projects.id} in (select value from json_each(${JSON.stringify(id)}))`,
+        id && among(projects.id, id),
         name === undefined ? undefined : eq(projects.name, name),
         name_contains === undefined
           ? undefined
@@ -71,7 +86,12 @@ export async function listProjects(ctx: Context, query: ProjectsQuery): Promise<
     .orderBy(desc(projects.start_time), asc(projects.id))
     .limit(limit)
     .offset(offset);
-  return rows.map(({ project, ...counts }) => toProject(project, counts));
+  const stats = await statsFor(
+    ctx,
+    rows.map(({ project }) => project.id),
+    query,
+  );
+  return rows.map(({ project, ...counts }) => toProject(project, counts, stats.get(project.id)));
 }
 
 export async function updateProject(
@@ -114,7 +134,7 @@ export async function deleteProject(
     .set({ deleted_at: now, sent_at: now, updated_at: now })
     .where(and(eq(projects.id, project_id), isOurs(ctx)));
   forgetProjects();
-  await sendOrLeave(ctx.env, { project_id });
+  await sendOrLeave(ctx.env.DELETIONS, { project_id });
   return { message: "Project deleted." };
 }
 
@@ -130,12 +150,14 @@ type Counts = { last_start_us: number | null; run_count: number };
 function toProject(
   row: ProjectRow,
   { last_start_us, run_count }: Counts = { last_start_us: null, run_count: 0 },
+  stats?: TraceStats,
 ): Project {
   return Project.parse({
     ...row,
     tenant_id: row.workspace_id,
     last_run_start_time: last_start_us === null ? null : toIso(last_start_us),
     run_count,
+    ...stats,
   });
 }
 

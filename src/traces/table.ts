@@ -7,6 +7,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/sqlite-core";
+import type { TraceTotals } from "./storage/stats.ts";
 
 /** What holds trace runs; `session_id` on the wire. A deleted one keeps its row until nothing else is left. */
 export const projects = sqliteTable(
@@ -48,6 +49,11 @@ export const partitions = sqliteTable(
     seq: integer().notNull(),
     min_start_us: integer(),
     max_start_us: integer(),
+    /** How many traces began here; null in rows that were written before they were counted. */
+    roots: integer(),
+    /** Sums of its traces as of `stats_seq`, written when nothing has come for a while. */
+    stats: text({ mode: "json" }).$type<TraceTotals>(),
+    stats_seq: integer(),
     updated_at: text().notNull(),
   },
   (table) => [

@@ -1,10 +1,11 @@
+import { toIso } from "../shared/times.ts";
 import type { PayloadName } from "./changes.ts";
 import { parseDottedOrder } from "./dotted-order.ts";
+import { parseToWrite } from "./exact-json.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import type { Place, ReadRuns } from "./object.ts";
 import { loadText } from "./payloads.ts";
 import type { Pointers, RunRow } from "./storage/rows.ts";
-import { toIso } from "./times.ts";
 
 /** Every column that an answer is made of. */
 export const RUN_COLUMNS = [
@@ -57,6 +58,7 @@ export async function toRun(
   );
   return {
     ...scalars(row),
+    ...pointers.exact,
     session_id: place.project_id,
     parent_run_ids: lineage?.parent_run_ids ?? parents,
     child_run_ids: null,
@@ -89,11 +91,13 @@ function scalars(row: RunRow): JsonObject {
 async function payloadOf(env: Env, row: RunRow, pointers: Pointers, name: PayloadName) {
   const pointer = pointers[name];
   const text = pointer === undefined ? row[name] : await loadText(env, pointer.key);
-  const value: unknown = text == null ? null : JSON.parse(text);
-  return value;
+  return text == null ? null : parseToWrite(text);
 }
 
-function statsOf(run_id: string, { feedback, values }: Pick<ReadRuns, "feedback" | "values">) {
+export function statsOf(
+  run_id: string,
+  { feedback, values }: Pick<ReadRuns, "feedback" | "values">,
+) {
   const ours = feedback.filter((stat) => stat.run_id === run_id);
   return Object.fromEntries(
     ours.map(({ key, n, avg }) => {

@@ -1,3 +1,4 @@
+import { addDecimals } from "./decimals.ts";
 import { isObject, type JsonObject } from "./json.ts";
 
 export type Usage = {
@@ -122,28 +123,7 @@ function withoutExponent(mantissa: string, exponent: number): string | null {
   return `${sign}${digits.slice(0, -places).padStart(1, "0")}.${digits.slice(-places).padStart(places, "0")}`;
 }
 
+/** Null also where the sum is more than a double counts exactly. */
 function add(a: number | null | undefined, b: number | null | undefined): number | null {
-  return a == null && b == null ? null : (a ?? 0) + (b ?? 0);
-}
-
-export function addDecimals(
-  a: string | null | undefined,
-  b: string | null | undefined,
-): string | null {
-  if (a == null || b == null) return a ?? b ?? null;
-  const places = Math.max(placesOf(a), placesOf(b));
-  const total = scaled(a, places) + scaled(b, places);
-  if (places === 0) return String(total);
-  const digits = String(total < 0n ? -total : total).padStart(places + 1, "0");
-  const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, "");
-  return total < 0n ? `-${text}` : text;
-}
-
-function placesOf(text: string): number {
-  return text.split(".")[1]?.length ?? 0;
-}
-
-function scaled(text: string, places: number): bigint {
-  const [whole = "", fraction = ""] = text.split(".");
-  return BigInt(whole + fraction.padEnd(places, "0"));
+  return a == null && b == null ? null : toCount((a ?? 0) + (b ?? 0));
 }

@@ -39,6 +39,17 @@ test("feedback is kept once, listed, and counted with its run", async () => {
   expect(await ids(`session=${project}`)).toEqual([first, second].sort());
 });
 
+test("texts are counted one by one, numbers and objects are not texts", async () => {
+  const run = wireRun("said");
+  await batch(ours.editor, [run]);
+  for (const value of ["yes", "5", "yes", 5, { a: 1 }, true, null]) {
+    expect((await give({ run_id: run.id, key: "k", score: 1, value })).status).toBe(200);
+  }
+  expect((await read(ours.viewer, run.id)).feedback_stats).toEqual({
+    k: { n: 7, avg: 1, values: { yes: 2, "5": 1 } },
+  });
+});
+
 test("feedback may come before its run", async () => {
   await batch(ours.editor, [wireRun("soon")]);
   const run = wireRun("soon");
@@ -63,4 +74,57 @@ test("feedback on what is not there, or not ours, is refused", async () => {
   expect(await list(`run=${run.id}`, theirs.viewer)).toEqual([]);
   const project = await projectId(ours.viewer, "private");
   expect((await api(`/feedback?session=${project}`, { key: theirs.viewer })).status).toBe(404);
+});
+
+async function given(json: Record<string, unknown>): Promise<Feedback> {
+  const answer = await give(json);
+  expect(answer.status).toBe(200);
+  return answer.json<Feedback>();
+}
+
+test("one feedback is read, changed and taken back by its id, however old its run", async () => {
+  const run = wireRun("judged", {}, { at: Date.parse("2025-01-01T12:00:00Z") });
+  await batch(ours.editor, [run]);
+  const first = await given({ run_id: run.id, key: "good", score: 1, comment: "yes" });
+  const path = `/feedback/${first.id}`;
+  const call = (method: string, key: string, json?: unknown) => api(path, { key, method, json });
+  expect(await (await call("GET", ours.viewer)).json()).toEqual(first);
+  for (const method of ["GET", "PATCH", "DELETE"]) {
+    const json = method === "PATCH" ? { score: 0 } : undefined;
+    expect((await call(method, theirs.admin, json)).status).toBe(404);
+  }
+  expect((await call("PATCH", ours.viewer, { score: 0 })).status).toBe(403);
+  expect((await call("PATCH", ours.editor, { score: "0" })).status).toBe(422);
+  const changed = await call("PATCH", ours.editor, { score: 0.25, correction: { a: "b" } });
+  expect(await changed.json()).toEqual({
+    ...first,
+    score: 0.25,
+    correction: { a: "b" },
+    modified_at: expect.any(String),
+  });
+  expect(await read(ours.viewer, run.id)).toMatchObject({
+    feedback_stats: { good: { n: 1, avg: 0.25 } },
+  });
+  expect((await call("DELETE", ours.viewer)).status).toBe(403);
+  expect((await call("DELETE", ours.editor)).status).toBe(200);
+  expect((await call("GET", ours.viewer)).status).toBe(404);
+  expect((await call("DELETE", ours.editor)).status).toBe(404);
+  expect(await read(ours.viewer, run.id)).toMatchObject({ feedback_stats: {} });
+});
+
+test("lists are narrowed by what feedback has and when it came", async () => {
+  const run = wireRun("narrow");
+  await batch(ours.editor, [run]);
+  const scored = await given({ run_id: run.id, key: "a", score: 1 });
+  const said = await given({ run_id: run.id, key: "b", comment: "hm" });
+  const keys = async (query: string) =>
+    (await list(`run=${run.id}&${query}`)).map(({ key }) => key).sort();
+  expect(await keys("has_score=true")).toEqual(["a"]);
+  expect(await keys("has_score=false")).toEqual(["b"]);
+  expect(await keys("has_comment=true")).toEqual(["b"]);
+  expect(await keys("has_comment=false")).toEqual(["a"]);
+  expect(await keys(`key=a&key=b`)).toEqual(["a", "b"]);
+  expect(await keys("min_created_at=2024-01-01T00:00:00Z")).toEqual(["a", "b"]);
+  expect(await keys("max_created_at=2024-01-01T00:00:00")).toEqual([]);
+  expect([scored.key, said.key]).toEqual(["a", "b"]);
 });

@@ -1,3 +1,6 @@
+import { digestExtra, digestInputs, digestOutputs } from "../../src/traces/digest.ts";
+import { PAIR_TABLES } from "../../src/traces/storage/pairs.ts";
+import { termOf } from "../../src/traces/terms.ts";
 /** A trace run as far as filters see it, and its rows as ingestion leaves them. */
 export type TestFeedback = {
   key: string;
@@ -80,20 +83,16 @@ export function searchTextOf(run: TestRun): string {
 }
 
 const TABLES = [
-  ...["runs", "run_tags", "run_pairs", "feedback"].map((name) => `DROP TABLE IF EXISTS ${name}`),
+  ...["metadata", "input", "output"].map((name) => `DROP VIEW IF EXISTS ${name}_pairs`),
+  ...["runs", "run_digests", "run_terms", "feedback"].map((name) => `DROP TABLE IF EXISTS ${name}`),
   `CREATE TABLE runs (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, trace_id TEXT,
     parent_run_id TEXT, name TEXT, run_type TEXT, start_us INTEGER NOT NULL, end_us INTEGER,
     status TEXT NOT NULL, error TEXT, is_root INTEGER NOT NULL, dotted_order TEXT, thread_id TEXT,
     reference_example_id TEXT, trace_tier TEXT, execution_order INTEGER, total_tokens INTEGER,
     prompt_tokens INTEGER, completion_tokens INTEGER, total_cost TEXT, prompt_cost TEXT,
-    completion_cost TEXT, first_token_us INTEGER, search_text TEXT)`,
+    completion_cost TEXT, first_token_us INTEGER, tags TEXT, search_text TEXT)`,
   "CREATE INDEX runs_by_start ON runs (start_us, id)",
-  "CREATE TABLE run_tags (row INTEGER NOT NULL, tag TEXT NOT NULL)",
-  "CREATE INDEX run_tags_by_tag ON run_tags (tag, row)",
-  `CREATE TABLE run_pairs (row INTEGER NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL,
-    value TEXT NOT NULL, number REAL)`,
-  "CREATE INDEX run_pairs_by_value ON run_pairs (kind, key, value, row)",
-  "CREATE INDEX run_pairs_by_row ON run_pairs (row)",
+  ...PAIR_TABLES,
   `CREATE TABLE feedback (id TEXT PRIMARY KEY, run_id TEXT NOT NULL, key TEXT NOT NULL, score REAL,
     value TEXT, source TEXT)`,
   "CREATE INDEX feedback_by_run ON feedback (run_id)",
@@ -124,6 +123,7 @@ function rowsOf(db: D1Database, run: TestRun, row: number): D1PreparedStatement[
     execution_order: run.execution_order,
     total_tokens: run.total_tokens,
     total_cost: run.total_cost,
+    tags: JSON.stringify(run.tags),
     search_text: searchTextOf(run),
   };
   const insert = (table: string, values: Record<string, string | number | null>) =>
@@ -133,14 +133,18 @@ function rowsOf(db: D1Database, run: TestRun, row: number): D1PreparedStatement[
          VALUES (${Object.keys(values).fill("?").join()})`,
       )
       .bind(...Object.values(values));
-  const pairs = (kind: string, value: unknown) =>
-    pairsOf(value).map((pair) => insert("run_pairs", { row, kind, ...pair }));
+  const [metadata, inputs, outputs] = [
+    digestExtra({ metadata: run.metadata }),
+    digestInputs(run.inputs),
+    digestOutputs(run.outputs),
+  ];
+  const digests = { metadata: metadata.pairs, inputs: inputs.pairs, outputs: outputs.pairs };
+  const tags = run.tags.map((tag) => termOf("tag", "", tag));
+  const terms = new Set([...metadata.terms, ...inputs.terms, ...outputs.terms, ...tags]);
   return [
     insert("runs", columns),
-    ...run.tags.map((tag) => insert("run_tags", { row, tag })),
-    ...pairs("m", run.metadata),
-    ...pairs("i", run.inputs),
-    ...pairs("o", run.outputs),
+    insert("run_digests", { row, ...digests }),
+    ...[...terms].map((term) => insert("run_terms", { term, row })),
     ...run.feedback.map((given, index) =>
       insert("feedback", {
         id: `${run.id}-${index}`,

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { digestExtra, digestInputs, digestOutputs, firstToken } from "../../src/traces/digest.ts";
+import { dayOf, timeOfId, toIso, toMicros } from "../../src/shared/times.ts";
+import { addDecimals } from "../../src/traces/decimals.ts";
+import { digestExtra, firstToken, toPairs } from "../../src/traces/digest.ts";
 import { parseDottedOrder, toDottedOrder } from "../../src/traces/dotted-order.ts";
 import { boundaryOf, readParts } from "../../src/traces/multipart.ts";
-import { dayOf, timeOfId, toIso, toMicros } from "../../src/traces/times.ts";
-import { addDecimals, findUsage } from "../../src/traces/usage.ts";
+import { findUsage } from "../../src/traces/usage.ts";
 
 const ROOT = "01a1c0de-0000-7000-8000-000000000001";
 const CHILD = "01a1c0de-0000-7000-8000-000000000002";
@@ -63,6 +64,11 @@ const SEVEN = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 };
 
 test.each([
   ["usage_metadata", { usage_metadata: { input_tokens: 5, output_tokens: 2 } }, SEVEN],
+  [
+    "counts that together are more than a double counts",
+    { usage_metadata: { input_tokens: 2, output_tokens: Number.MAX_SAFE_INTEGER } },
+    { prompt_tokens: 2, completion_tokens: Number.MAX_SAFE_INTEGER, total_tokens: null },
+  ],
   ["a message of LangChain", { generations: [[{ message }]] }, SEVEN],
   ["a message as output", { output: message }, SEVEN],
   [
@@ -121,7 +127,7 @@ test("decimals add up exactly", () => {
 
 describe("a digest", () => {
   test("has dotted paths, and one pair for each element of a list", () => {
-    expect(digestInputs({ a: { b: [1, "Two", { c: null }] }, d: true }).pairs).toEqual([
+    expect(toPairs({ a: { b: [1, "Two", { c: null }] }, d: true })).toEqual([
       ["a.b", "1", 1],
       ["a.b", "Two", null],
       ["a.b.c", "null", null],
@@ -133,14 +139,14 @@ describe("a digest", () => {
     const wide = Object.fromEntries(
       Array.from({ length: 150 }, (_, n) => [`k${n}`, "x".repeat(300)]),
     );
-    const { pairs } = digestOutputs(wide);
+    const pairs = toPairs(wide);
     expect([pairs.length, pairs[0]?.[1].length]).toEqual([100, 250]);
   });
 
   test("of deep data ends", () => {
     let deep: unknown = "bottom";
     for (let n = 0; n < 10_000; n++) deep = { a: deep };
-    expect(digestInputs(deep).pairs).toHaveLength(1);
+    expect(toPairs(deep)).toHaveLength(1);
   });
 
   test.each([

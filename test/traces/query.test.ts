@@ -203,3 +203,35 @@ test("a filter as deep and wide as may be is answered", async () => {
     expect.stringContaining("100 values"),
   ]);
 });
+
+test("of a run that one request posts and patches, the index knows what it is in the end", async () => {
+  const run = wireRun("twice", { tags: ["before"], outputs: { answer: "before" } }, { at: NOON });
+  const change = { id: run.id, trace_id: run.trace_id, dotted_order: run.dotted_order };
+  const said = { ...change, tags: ["after"], outputs: { answer: "after" } };
+  expect((await batch(ours.editor, [run], [said])).status).toBe(202);
+  const project = (await projectId(ours.viewer, "twice")) ?? "";
+  for (const filter of ['has(tags, "X")', 'eq(output_value, "X")']) {
+    const found = async (word: string) =>
+      (await query({ session: [project], filter: filter.replace("X", word) })).runs.length;
+    expect([filter, await found("after"), await found("before")]).toEqual([filter, 1, 0]);
+  }
+});
+
+test("runs that came in one batch are all found when a later batch changes some of them", async () => {
+  const extra = { metadata: { color: "red" } };
+  const [one, two, three] = ["one", "two", "three"].map((name) =>
+    wireRun("shared", { name, extra, tags: ["t"] }),
+  ) as [WireRun, WireRun, WireRun];
+  await batch(ours.editor, [one, two]);
+  const { dotted_order, trace_id } = one;
+  const change = { id: one.id, dotted_order, trace_id, session_name: "shared", extra, tags: ["t"] };
+  await batch(ours.editor, [three], [change]);
+  await batch(ours.editor, [], [{ ...change, tags: ["u"] }]);
+  const session = [(await projectId(ours.viewer, "shared")) ?? ""];
+  const found = async (filter: string) => (await names({ session, filter })).sort();
+  const red = 'and(eq(metadata_key, "color"), eq(metadata_value, "red"))';
+  expect(await found(red)).toEqual(["one", "three", "two"]);
+  expect(await found('eq(metadata_key, "color")')).toEqual(["one", "three", "two"]);
+  expect(await found('has(tags, "t")')).toEqual(["three", "two"]);
+  expect(await found('has(tags, "u")')).toEqual(["one"]);
+});

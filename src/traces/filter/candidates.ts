@@ -1,5 +1,7 @@
+import type { PairKind as StoredKind } from "../changes.ts";
+import { termOf, termsOfKey } from "../terms.ts";
 import type { Compiled } from "./compile.ts";
-import type { Condition, Filter, Leaf, PairKind, PairTest } from "./tree.ts";
+import type { Condition, Filter, PairKind, PairTest } from "./tree.ts";
 
 /**
  * Queries of the index tables, each giving the `row` of every run that the filter can match, and of
@@ -15,7 +17,7 @@ export function findCandidates(filter: Filter): Compiled[] {
     case "pair":
       return ofPairs([filter]);
     case "contains":
-      return filter.leaves.map((leaf) => ofLeaf(filter.of, leaf));
+      return ofLeaves(filter);
     default:
       return [];
   }
@@ -35,7 +37,7 @@ function ofAnd(filters: Filter[]): Compiled[] {
 function ofTag(condition: Condition): Compiled[] {
   const tag = wantedText(condition);
   if (tag === undefined) return [];
-  return [{ sql: "SELECT t.row FROM run_tags t WHERE t.tag = ?", params: [tag] }];
+  return [select(`t.term = ${termOf("tag", "", tag)}`)];
 }
 
 /** Beside a key that is asked for, a value is that of the same pair. */
@@ -45,12 +47,18 @@ function ofPairs(tests: PairTest[]): Compiled[] {
   if (first === undefined || key === undefined) return [];
   if (first.of === "feedback") return [ofFeedback(key)];
   const value = findText(tests, "value");
-  if (value === undefined) return [select(first.of, "p.key = ?", [key])];
-  return [select(first.of, "p.key = ? AND p.value = ?", [key, value])];
+  if (value !== undefined) return [ofPair(first.of, key, value)];
+  const { first: from, last } = termsOfKey(first.of, key);
+  return [select(`t.term BETWEEN ${from} AND ${last}`)];
 }
 
-function ofLeaf(of: PairKind, { key, value }: Leaf): Compiled {
-  return select(of, "p.key = ? AND p.value = ?", [key, value]);
+function ofLeaves({ of, leaves }: Extract<Filter, { kind: "contains" }>): Compiled[] {
+  if (of === "feedback") return [];
+  return leaves.map(({ key, value }) => ofPair(of, key, value));
+}
+
+function ofPair(of: StoredKind, key: string, value: string): Compiled {
+  return select(`t.term = ${termOf(of, key, value)}`);
 }
 
 function ofFeedback(key: string): Compiled {
@@ -58,8 +66,9 @@ function ofFeedback(key: string): Compiled {
   return { sql, params: [key] };
 }
 
-function select(of: PairKind, test: string, params: string[]): Compiled {
-  return { sql: `SELECT p.row FROM run_pairs p WHERE p.kind = '${of}' AND ${test}`, params };
+function select(test: string): Compiled {
+  const rows = "json_each(coalesce(t.rows, t.row))";
+  return { sql: `SELECT l.value AS row FROM run_terms t, ${rows} l WHERE ${test}`, params: [] };
 }
 
 function findText(tests: PairTest[], part: PairTest["part"]): string | undefined {

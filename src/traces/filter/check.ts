@@ -1,7 +1,7 @@
+import { MAX_VALUE_CHARS } from "../limits.ts";
 import { readCondition } from "./condition.ts";
 import { readLeaves } from "./containment.ts";
 import { FIELD_NAMES, type Field, FUNCTIONS, type FunctionName, findField } from "./fields.ts";
-import { INDEXED_CHARS } from "./limits.ts";
 import { describe, readString, toLiteral } from "./literal.ts";
 import { FilterProblem } from "./problem.ts";
 import type { Call, Node } from "./syntax.ts";
@@ -107,7 +107,7 @@ function checkObject(asked: Asked, of: PairKind): Filter {
   const { name, field_name, value } = asked;
   if (name === "search") return { kind: "pair", of, part: "value", condition: conditionOf(asked) };
   const text = readString(value, field_name);
-  if (name === "exists") return { kind: "key", of, key: text.slice(0, INDEXED_CHARS) };
+  if (name === "exists") return { kind: "key", of, key: text.slice(0, MAX_VALUE_CHARS) };
   const leaves = readLeaves(text);
   if (leaves !== null) return { kind: "contains", of, leaves };
   throw new FilterProblem(

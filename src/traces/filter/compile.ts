@@ -26,7 +26,11 @@ function compile(filter: Filter, place: Place): Fragment {
     case "column":
       return predicate(filter.sql, filter.condition);
     case "tag":
-      return exists("run_tags t", "t.row = r.row", predicate("t.tag", filter.condition));
+      return exists(
+        "json_each(r.tags) t",
+        "r.tags IS NOT NULL",
+        predicate("t.value", filter.condition),
+      );
     case "pair":
       return compilePairs(filter.of, [filter]);
     case "contains":

@@ -1,4 +1,4 @@
-import { INDEXED_CHARS } from "./limits.ts";
+import { MAX_VALUE_CHARS } from "../limits.ts";
 import type { Leaf } from "./tree.ts";
 
 /** The pairs that an object must bring to contain this one; null when the text is no JSON object. */
@@ -22,8 +22,8 @@ function entries(path: string, value: object): [string, unknown][] {
 
 function toLeaf(path: string, value: unknown): Leaf {
   return {
-    key: path.slice(0, INDEXED_CHARS),
-    value: String(value).slice(0, INDEXED_CHARS),
+    key: path.slice(0, MAX_VALUE_CHARS),
+    value: String(value).slice(0, MAX_VALUE_CHARS),
     number: typeof value === "number" ? value : null,
   };
 }

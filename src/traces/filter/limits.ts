@@ -4,5 +4,3 @@ export const MAX_FILTER_CHARS = 65_536;
 export const MAX_FILTER_LEVELS = 64;
 /** A statement binds 100 values at most; the query around the filter has some of its own. */
 export const MAX_FILTER_VALUES = 90;
-/** The index holds this much of a key or value. */
-export const INDEXED_CHARS = 250;

@@ -2,6 +2,8 @@ import { exists, type Fragment, fragment, join, negate } from "./fragment.ts";
 import { predicate } from "./predicate.ts";
 import type { Condition, Filter, Leaf, PairKind, PairTest } from "./tree.ts";
 
+const VIEWS = { m: "metadata_pairs", i: "input_pairs", o: "output_pairs" } as const;
+
 /** Alternatives about one part of a pair: `or(eq(metadata_value, "a"), eq(metadata_value, "b"))`. */
 type Alternatives = { kind: "alternatives"; of: PairKind; isKey: boolean; tests: PairTest[] };
 export type PairMember = PairTest | Alternatives;
@@ -49,7 +51,7 @@ export function compileKey(of: PairKind, key: string): Fragment {
 
 function existsPair(of: PairKind, test: Fragment): Fragment {
   if (of === "feedback") return exists("feedback p", "p.run_id = r.id", test);
-  return exists("run_pairs p", `p.row = r.row AND p.kind = '${of}'`, test);
+  return exists(`${VIEWS[of]} p`, "p.row = r.row", test);
 }
 
 function compileAlone(member: PairMember): Fragment {

@@ -1,3 +1,5 @@
+import type { PairKind as StoredKind } from "../changes.ts";
+
 export type Comparator = "eq" | "neq" | "gt" | "gte" | "lt" | "lte";
 export type Operand = string | number;
 
@@ -16,7 +18,7 @@ export type Condition =
   | { op: "search"; text: string };
 
 /** Pairs of metadata, inputs and outputs, or rows of feedback. */
-export type PairKind = "m" | "i" | "o" | "feedback";
+export type PairKind = StoredKind | "feedback";
 export type PairPart = "key" | "value" | "score" | "source";
 
 export type PairTest = { kind: "pair"; of: PairKind; part: PairPart; condition: Condition };

@@ -1,5 +1,5 @@
+import { MAX_VALUE_CHARS } from "../limits.ts";
 import type { FieldType } from "./fields.ts";
-import { INDEXED_CHARS } from "./limits.ts";
 import type { Operand } from "./tree.ts";
 
 export type Literal = string | number | boolean | null;
@@ -43,12 +43,12 @@ export const READERS: Record<FieldType, Reader> = {
   },
   key: {
     expected: "a text in quotes",
-    read: (literal) => (typeof literal === "string" ? literal.slice(0, INDEXED_CHARS) : null),
+    read: (literal) => (typeof literal === "string" ? literal.slice(0, MAX_VALUE_CHARS) : null),
   },
   indexed: {
     expected: "a text in quotes, a number, true, false or null",
     read: (literal) =>
-      typeof literal === "number" ? literal : String(literal).slice(0, INDEXED_CHARS),
+      typeof literal === "number" ? literal : String(literal).slice(0, MAX_VALUE_CHARS),
   },
   scalar: {
     expected: "a text in quotes, a number, true, false or null",

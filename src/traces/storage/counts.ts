@@ -8,9 +8,12 @@ export type Counts = {
 
 const COUNTS = "counts";
 
+/** Beside them the number of the newest row: rows that go leave no number to be used again. */
+type StoredCounts = Counts & { last_row?: number };
+
 export class PartitionCounts {
   readonly #kv: DurableObjectStorage["kv"];
-  #counts: Counts;
+  #counts: StoredCounts;
 
   constructor(storage: DurableObjectStorage) {
     this.#kv = storage.kv;
@@ -18,7 +21,8 @@ export class PartitionCounts {
   }
 
   get current(): Readonly<Counts> {
-    return this.#counts;
+    const { rows, seq, min_start_us, max_start_us } = this.#counts;
+    return { rows, seq, min_start_us, max_start_us };
   }
 
   /** Greater than any before, in this partition, and the time in microseconds: a moment is a watermark. */
@@ -28,9 +32,16 @@ export class PartitionCounts {
   }
 
   addRow(start_us: number): number {
+    const { rows, last_row = rows } = this.#counts;
     this.#counts.rows += 1;
+    this.#counts.last_row = last_row + 1;
     this.see(start_us);
-    return this.#counts.rows;
+    return this.#counts.last_row;
+  }
+
+  removeRows(n: number, range: Pick<Counts, "min_start_us" | "max_start_us">): void {
+    const { rows, last_row = rows } = this.#counts;
+    this.#counts = { ...this.#counts, ...range, rows: rows - n, last_row };
   }
 
   see(start_us: number): void {
@@ -49,8 +60,8 @@ export class PartitionCounts {
     this.#counts = this.#read();
   }
 
-  #read(): Counts {
-    const stored = this.#kv.get<Counts>(COUNTS);
+  #read(): StoredCounts {
+    const stored = this.#kv.get<StoredCounts>(COUNTS);
     return stored ? { ...stored } : { rows: 0, seq: 0, min_start_us: null, max_start_us: null };
   }
 }

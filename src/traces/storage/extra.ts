@@ -1,11 +1,17 @@
+import { Buffer } from "node:buffer";
 import type { ExtraDigest, RunChange } from "../changes.ts";
 import { digestExtra } from "../digest.ts";
-import { isObject, type JsonObject, parseObject } from "../json.ts";
+import { parseToWrite } from "../exact-json.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import { MAX_EXTRA_BYTES } from "../limits.ts";
 import type { StoredOutline } from "./rows.ts";
 
 export type MergedExtra = { text: string; digest: ExtraDigest };
 
-/** Key by key, and so its metadata; null when either lies in R2 and one must take the other's place. */
+/**
+ * Key by key, and so its metadata. Null when either lies in R2, or both together are too much for a row:
+ * then one must take the other's place.
+ */
 export function mergeExtra(
   stored: StoredOutline,
   change: RunChange,
@@ -13,10 +19,16 @@ export function mergeExtra(
 ): MergedExtra | null {
   const payload = change.payloads.extra;
   if (payload === undefined || !("text" in payload) || stored.pointers.extra) return null;
-  const before = parseObject(stored.extra) ?? {};
-  const said = parseObject(payload.text) ?? {};
-  const merged = adds ? over(said, before) : over(before, said);
-  return { text: JSON.stringify(merged), digest: digestExtra(merged) };
+  const before = objectOf(stored.extra ?? "{}");
+  const said = objectOf(payload.text);
+  const text = JSON.stringify(adds ? over(said, before) : over(before, said));
+  if (Buffer.byteLength(text) > MAX_EXTRA_BYTES) return null;
+  return { text, digest: digestExtra(JSON.parse(text)) };
+}
+
+function objectOf(text: string): JsonObject {
+  const value = parseToWrite(text);
+  return isObject(value) ? value : {};
 }
 
 function over(below: JsonObject, above: JsonObject): JsonObject {

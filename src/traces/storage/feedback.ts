@@ -4,6 +4,10 @@ export type FeedbackQuery = {
   run_ids: string[] | null;
   keys: string[];
   sources: string[];
+  has_comment: boolean | null;
+  has_score: boolean | null;
+  min_created_at: string | null;
+  max_created_at: string | null;
   limit: number;
 };
 
@@ -17,11 +21,12 @@ export class Feedback {
 
   put(row: FeedbackRow): void {
     this.#sql.exec(
-      `INSERT INTO feedback (id, run_id, key, score, value, source, comment, body, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO feedback
+         (id, run_id, key, score, value, source, comment, body, created_at, modified_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (id) DO UPDATE SET key = excluded.key, score = excluded.score,
          value = excluded.value, source = excluded.source, comment = excluded.comment,
-         body = excluded.body`,
+         body = excluded.body, modified_at = excluded.modified_at`,
       row.id,
       row.run_id,
       row.key,
@@ -31,20 +36,40 @@ export class Feedback {
       row.comment,
       row.body,
       row.created_at,
+      row.modified_at,
     );
   }
 
-  list({ run_ids, keys, sources, limit }: FeedbackQuery): FeedbackRow[] {
+  get(id: string): FeedbackRow | null {
+    const [row] = this.#sql.exec<FeedbackRow>("SELECT * FROM feedback WHERE id = ?", id).toArray();
+    return row ?? null;
+  }
+
+  /** Whether it was there. */
+  delete(id: string): boolean {
+    return this.#sql.exec("DELETE FROM feedback WHERE id = ?", id).rowsWritten > 0;
+  }
+
+  list(query: FeedbackQuery): FeedbackRow[] {
+    const { run_ids, keys, sources, has_comment, has_score, limit } = query;
     return this.#sql
       .exec<FeedbackRow>(
         `SELECT * FROM feedback
          WHERE (?1 IS NULL OR run_id IN (SELECT value FROM json_each(?1)))
            AND (?2 = '[]' OR key IN (SELECT value FROM json_each(?2)))
            AND (?3 = '[]' OR source IN (SELECT value FROM json_each(?3)))
-         ORDER BY created_at DESC, id LIMIT ?4`,
+           AND (?4 IS NULL OR (ifnull(comment, '') <> '') = ?4)
+           AND (?5 IS NULL OR (score IS NOT NULL) = ?5)
+           AND (?6 IS NULL OR created_at >= ?6)
+           AND (?7 IS NULL OR created_at <= ?7)
+         ORDER BY created_at DESC, id LIMIT ?8`,
         run_ids === null ? null : JSON.stringify(run_ids),
         JSON.stringify(keys),
         JSON.stringify(sources),
+        has_comment === null ? null : Number(has_comment),
+        has_score === null ? null : Number(has_score),
+        query.min_created_at,
+        query.max_created_at,
         limit,
       )
       .toArray();

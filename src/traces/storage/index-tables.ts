@@ -1,75 +1,94 @@
-import type { Pair } from "../digest.ts";
-import { MAX_KEYS_PER_RUN } from "../limits.ts";
+import type { PairDigest, PairKind } from "../changes.ts";
+import { termOf } from "../terms.ts";
 
-export type PairKind = "m" | "i" | "o";
-type PairRow = [row: number, kind: PairKind, ...Pair];
-type TagRow = [row: number, tag: string];
+type Texts = Partial<Record<PairKind, string>>;
+type Bound = string | number | null;
 
-/** A string of SQLite holds 2 MB at most. */
-const MAX_CHARS = 500_000;
+/** A statement takes 100 values. */
+const MAX_BOUND = 100;
+/** Rows of one entry: a longer list would not lie in the page of its term. */
+const MAX_ROWS = 100;
+
+const DIGESTS = {
+  into: "run_digests (row, metadata, inputs, outputs)",
+  on_conflict: `(row) DO UPDATE SET metadata = coalesce(excluded.metadata, metadata),
+    inputs = coalesce(excluded.inputs, inputs), outputs = coalesce(excluded.outputs, outputs)`,
+};
+
+const TERMS = {
+  into: "run_terms (term, row, rows)",
+  on_conflict: `(term, row) DO UPDATE SET rows = CASE
+    WHEN excluded.rows IS NULL OR excluded.rows = run_terms.rows THEN run_terms.rows
+    WHEN run_terms.rows IS NULL THEN excluded.rows
+    ELSE rtrim(run_terms.rows, ']') || ',' || ltrim(excluded.rows, '[') END`,
+};
 
 /** The tables that find runs by what is inside them. Collected over a batch, written in few statements. */
 export class IndexTables {
   readonly #sql: SqlStorage;
-  readonly #pairs: PairRow[] = [];
-  readonly #tags: TagRow[] = [];
+  readonly #texts = new Map<number, Texts>();
+  /** The rows of each term, ascending where the rows came so. */
+  readonly #terms = new Map<number, number[]>();
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
   }
 
-  addPairs(row: number, kinds: Partial<Record<PairKind, Pair[] | undefined>>): void {
-    const keys = new Set<string>();
+  /** A kind that is not given stays as it is. */
+  addPairs(row: number, digests: Partial<Record<PairKind, PairDigest | undefined>>): void {
+    const texts = this.#texts.get(row) ?? {};
     for (const kind of ["m", "i", "o"] as const) {
-      for (const pair of kinds[kind] ?? []) {
-        const key = `${kind}${pair[0]}`;
-        if (keys.size >= MAX_KEYS_PER_RUN && !keys.has(key)) continue;
-        keys.add(key);
-        this.#pairs.push([row, kind, ...pair]);
-      }
+      const digest = digests[kind];
+      if (digest === undefined) continue;
+      texts[kind] = digest.pairs;
+      for (const term of digest.terms) this.#addTerm(term, row);
     }
+    this.#texts.set(row, texts);
   }
 
   addTags(row: number, tags: string[]): void {
-    for (const tag of tags) this.#tags.push([row, tag]);
-  }
-
-  dropPairs(row: number, kind: PairKind): void {
-    this.#sql.exec("DELETE FROM run_pairs WHERE row = ? AND kind = ?", row, kind);
-  }
-
-  dropTags(row: number): void {
-    this.#sql.exec("DELETE FROM run_tags WHERE row = ?", row);
+    for (const tag of tags) this.#addTerm(termOf("tag", "", tag), row);
   }
 
   write(): void {
-    for (const chunk of chunks(this.#pairs)) {
+    const texts = [...this.#texts].map(([row, { m, i, o }]) => [
+      row,
+      m ?? null,
+      i ?? null,
+      o ?? null,
+    ]);
+    this.#insert(DIGESTS, texts);
+    // In the order of the tree: each of its pages is changed once.
+    const entries = [...this.#terms].sort(([a], [b]) => a - b).flatMap(toEntries);
+    this.#insert(TERMS, entries);
+  }
+
+  #addTerm(term: number, row: number): void {
+    const rows = this.#terms.get(term);
+    if (rows === undefined) this.#terms.set(term, [row]);
+    else if (rows.at(-1) !== row) rows.push(row);
+  }
+
+  #insert({ into, on_conflict }: typeof TERMS, rows: Bound[][]): void {
+    const [first = []] = rows;
+    const tuple = `(${first.map(() => "?").join()})`;
+    const step = Math.floor(MAX_BOUND / Math.max(1, first.length));
+    for (let at = 0; at < rows.length; at += step) {
+      const chunk = rows.slice(at, at + step);
+      const tuples = chunk.map(() => tuple).join();
       this.#sql.exec(
-        `INSERT OR IGNORE INTO run_pairs (row, kind, key, value, number)
-         SELECT value->>0, value->>1, value->>2, value->>3, value->>4 FROM json_each(?)`,
-        chunk,
-      );
-    }
-    for (const chunk of chunks(this.#tags)) {
-      this.#sql.exec(
-        `INSERT OR IGNORE INTO run_tags (row, tag)
-         SELECT value->>0, value->>1 FROM json_each(?)`,
-        chunk,
+        `INSERT INTO ${into} VALUES ${tuples} ON CONFLICT ${on_conflict}`,
+        ...chunk.flat(),
       );
     }
   }
 }
 
-function* chunks(rows: unknown[]): Generator<string> {
-  let texts: string[] = [];
-  let chars = 0;
-  for (const row of rows) {
-    const text = JSON.stringify(row);
-    texts.push(text);
-    chars += text.length + 1;
-    if (chars < MAX_CHARS) continue;
-    yield `[${texts.join()}]`;
-    [texts, chars] = [[], 0];
+function toEntries([term, rows]: [number, number[]]): Bound[][] {
+  const entries: Bound[][] = [];
+  for (let at = 0; at < rows.length; at += MAX_ROWS) {
+    const some = rows.slice(at, at + MAX_ROWS);
+    entries.push([term, some[0] ?? 0, some.length === 1 ? null : JSON.stringify(some)]);
   }
-  if (texts.length > 0) yield `[${texts.join()}]`;
+  return entries;
 }

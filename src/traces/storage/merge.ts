@@ -1,6 +1,6 @@
 import type { PayloadName, RunChange, RunColumns } from "../changes.ts";
 import { PAYLOADS } from "../changes.ts";
-import { farRootDay } from "../dotted-order.ts";
+import { farRootDay, toDottedOrder } from "../dotted-order.ts";
 import type { Usage } from "../usage.ts";
 import type { Pointers, StoredOutline } from "./rows.ts";
 
@@ -32,7 +32,8 @@ export function onlyAdds(stored: StoredOutline, change: RunChange): boolean {
 
 /** Columns that change. Extra, which is merged key by key, is the caller's. */
 export function mergedColumns(stored: StoredOutline, change: RunChange): Values {
-  const { columns, tags, kind } = change;
+  const { tags, kind } = change;
+  const columns = storedColumns(change.columns);
   const adds = onlyAdds(stored, change);
   const values: Values = {};
   for (const name of IDENTITY) put(values, name, columns[name]);
@@ -41,12 +42,18 @@ export function mergedColumns(stored: StoredOutline, change: RunChange): Values 
   }
   if (tags && (!adds || stored.tags === null)) values.tags = JSON.stringify(tags);
   if (kind === "patch") values.patched = 1;
-  return { ...values, ...rootDay(stored, change), ...stateOf({ ...stored, ...values }) };
+  return { ...values, ...placeInTrace(stored, change, adds), ...stateOf({ ...stored, ...values }) };
 }
 
-function rootDay({ start_us }: StoredOutline, { columns }: RunChange): Values {
-  if (columns.dotted_order === undefined) return {};
-  return { root_day: farRootDay(columns.dotted_order, columns.start_us ?? start_us) };
+/** A patch that came first, alone, was taken for a root that began when its id says; the post knows. */
+function placeInTrace(stored: StoredOutline, { id, columns }: RunChange, adds: boolean): Values {
+  const start_us = columns.start_us ?? stored.start_us;
+  if (columns.dotted_order !== undefined) {
+    return { root_day: farRootDay(columns.dotted_order, start_us) };
+  }
+  if (!adds || stored.dotted_order !== toDottedOrder(stored.start_us, id)) return {};
+  const isRoot = (columns.parent_run_id ?? stored.parent_run_id) === null;
+  return { dotted_order: isRoot ? toDottedOrder(start_us, id) : null, root_day: null };
 }
 
 function put(values: Values, name: string, value: string | number | undefined): void {
@@ -70,20 +77,44 @@ export function stateOf(row: { error?: unknown; end_us?: unknown; parent_run_id?
   return { status, is_root: row.parent_run_id == null ? 1 : 0 };
 }
 
+/** A text that is no Unicode is stored as the nearest that is; `exact` has it as it came. */
+export function storedColumns(columns: RunColumns): RunColumns {
+  const { name, error } = columns;
+  return {
+    ...columns,
+    ...(name === undefined ? {} : { name: name.toWellFormed() }),
+    ...(error === undefined ? {} : { error: error.toWellFormed() }),
+  };
+}
+
 export function usageColumns(usage: Usage | null | undefined): Values {
   return usage ? { ...usage } : {};
 }
 
 export function toPointers(stored: Pointers, change: RunChange, names: PayloadName[]): Pointers {
-  const pointers = { ...stored };
+  const { exact: before, ...pointers }: Pointers = stored;
   for (const name of names) {
     const payload = change.payloads[name];
     if (payload === undefined) continue;
+    if (pointers[name]) pointers.replaced = true;
     if ("key" in payload) pointers[name] = payload;
     else delete pointers[name];
   }
   if (change.attachments) {
     pointers.attachments = { ...pointers.attachments, ...change.attachments };
   }
-  return pointers;
+  return { ...pointers, ...exactTexts(before, change.columns) };
+}
+
+function exactTexts(
+  before: Pointers["exact"],
+  { name, error }: RunColumns,
+): Pick<Pointers, "exact"> {
+  const exact = { ...before };
+  for (const [field, text] of Object.entries({ name, error })) {
+    if (text === undefined) continue;
+    if (text.isWellFormed()) delete exact[field as keyof typeof exact];
+    else exact[field as keyof typeof exact] = text;
+  }
+  return Object.keys(exact).length === 0 ? {} : { exact };
 }

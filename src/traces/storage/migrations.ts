@@ -1,5 +1,7 @@
+import { digestOldPairs } from "./pair-migration.ts";
+
 /** The tables of one partition. Append only: the version is the number of steps that ran. */
-const MIGRATIONS = [
+const MIGRATIONS: (string | ((sql: SqlStorage) => void))[] = [
   `CREATE TABLE runs (
      row INTEGER PRIMARY KEY,
      id TEXT NOT NULL UNIQUE,
@@ -73,6 +75,28 @@ const MIGRATIONS = [
        substr(dotted_order, 1, 4) || '-' || substr(dotted_order, 5, 2) || '-' || substr(dotted_order, 7, 2)
      WHERE substr(dotted_order, 1, 8) <> strftime('%Y%m%d', start_us / 1000000, 'unixepoch');
    CREATE INDEX runs_far ON runs (root_day, trace_id) WHERE root_day IS NOT NULL;`,
+  `ALTER TABLE feedback ADD COLUMN modified_at TEXT;
+   CREATE TABLE leftovers (
+     kind TEXT NOT NULL,
+     id TEXT NOT NULL,
+     PRIMARY KEY (kind, id)
+   ) WITHOUT ROWID;`,
+  `CREATE TABLE numbered_pairs (
+     row INTEGER NOT NULL,
+     n INTEGER NOT NULL,
+     kind TEXT NOT NULL,
+     key TEXT NOT NULL,
+     value TEXT NOT NULL,
+     number REAL,
+     PRIMARY KEY (row, n)
+   ) WITHOUT ROWID;
+   INSERT INTO numbered_pairs
+     SELECT row, 1000 * (instr('mio', kind) - 1) + row_number() OVER (PARTITION BY row, kind) - 1,
+       kind, key, value, number FROM run_pairs;
+   DROP TABLE run_pairs;
+   ALTER TABLE numbered_pairs RENAME TO run_pairs;
+   CREATE INDEX run_pairs_by_value ON run_pairs (kind, key, substr(value, 1, 40));`,
+  digestOldPairs,
 ];
 
 const VERSION = "schema_version";
@@ -86,7 +110,10 @@ export function migrate(storage: DurableObjectStorage): void {
   const version = storage.kv.get<number>(VERSION) ?? 0;
   if (version === MIGRATIONS.length) return;
   storage.transactionSync(() => {
-    for (const step of MIGRATIONS.slice(version)) storage.sql.exec(step);
+    for (const step of MIGRATIONS.slice(version)) {
+      if (typeof step === "string") storage.sql.exec(step);
+      else step(storage.sql);
+    }
     storage.kv.put(VERSION, MIGRATIONS.length);
   });
 }

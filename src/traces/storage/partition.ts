@@ -1,23 +1,37 @@
 import type { RunChange } from "../changes.ts";
 import { PartitionCounts } from "./counts.ts";
 import { Feedback } from "./feedback.ts";
+import { deleteTraces, Leftovers } from "./leftovers.ts";
 import { isMigrated, migrate } from "./migrations.ts";
 import { findRuns, type RunsQuery } from "./query.ts";
 import { Reads } from "./reads.ts";
 import type { RunRow } from "./rows.ts";
 import { RunWriter } from "./runs.ts";
+import { Scan } from "./scan.ts";
+import {
+  collectStats,
+  collectTraceTotals,
+  type GroupBy,
+  type PartitionStats,
+  type TraceTotals,
+} from "./stats.ts";
+import { collectThreads, type ThreadTotals } from "./threads.ts";
 
 /** All that one partition keeps. */
 export class PartitionStore {
   readonly feedback: Feedback;
+  readonly leftovers: Leftovers;
   readonly reads: Reads;
+  readonly scan: Scan;
   readonly #storage: DurableObjectStorage;
   #counts: PartitionCounts;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     this.feedback = new Feedback(storage.sql);
+    this.leftovers = new Leftovers(storage.sql);
     this.reads = new Reads(storage.sql);
+    this.scan = new Scan(storage.sql);
     this.#counts = new PartitionCounts(storage);
     if (this.exists) migrate(storage);
   }
@@ -60,9 +74,42 @@ export class PartitionStore {
     return findRuns(this.#storage.sql, query);
   }
 
-  transaction(work: () => void): void {
+  stats(query: RunsQuery, group_by: GroupBy | null): PartitionStats {
+    return collectStats(this.#storage.sql, query, group_by);
+  }
+
+  threads(query: RunsQuery): ThreadTotals[] {
+    return collectThreads(this.#storage.sql, query);
+  }
+
+  traceTotals(): TraceTotals {
+    return collectTraceTotals(this.#storage.sql);
+  }
+
+  get roots(): number {
+    const rows = this.#storage.sql
+      .exec<{ n: number }>("SELECT count(*) AS n FROM runs WHERE is_root = 1")
+      .one();
+    return rows.n;
+  }
+
+  deleteTraces(day: string, trace_ids: string[]): number {
+    let gone = 0;
+    this.change(() => {
+      gone = deleteTraces(this.#storage.sql, { day, trace_ids }, this.leftovers);
+      this.#counts.removeRows(gone, this.reads.range());
+    });
+    return gone;
+  }
+
+  /** What is not ingestion: the sequence moves, so that sums made before it are known to be old. */
+  change(work: () => void): void {
     migrate(this.#storage);
-    this.#transaction(work);
+    this.#transaction(() => {
+      this.#counts.nextSeq();
+      work();
+      this.#counts.save();
+    });
   }
 
   /** What is left after everything was deleted is a partition that was never there. */

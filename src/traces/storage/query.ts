@@ -7,6 +7,7 @@ export type Position = { start_us: number; id: string };
 /** What is asked of one partition. Absent or null asks for nothing. */
 export type RunsQuery = {
   columns: Columns;
+  ids: string[] | null;
   order: "asc" | "desc";
   limit: number;
   after: Position | null;
@@ -34,19 +35,27 @@ export type RunsQuery = {
 const MAX_CANDIDATES = 5000;
 
 export function findRuns(sql: SqlStorage, query: RunsQuery): RunRow[] {
-  const { text, params } = toCondition(query);
-  const rows = narrow(sql, query.candidates);
+  const { text, params } = matchRuns(sql, query);
   const direction = query.order === "asc" ? "ASC" : "DESC";
   const columns = query.columns.map((column) => `r.${column}`).join();
-  const among = rows === null ? "" : "r.row IN (SELECT value FROM json_each(?)) AND ";
-  const statement = `SELECT ${columns} FROM runs r WHERE ${among}(${text})
+  const statement = `SELECT ${columns} FROM runs r WHERE ${text}
     ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ${query.limit}`;
-  const bound = rows === null ? params : [JSON.stringify(rows), ...params];
-  return sql.exec(statement, ...bound).toArray() as unknown as RunRow[];
+  return sql.exec(statement, ...params).toArray() as unknown as RunRow[];
+}
+
+/** What holds of the rows that a query asks for; where an index names few of them, only those are looked at. */
+export function matchRuns(sql: SqlStorage, query: RunsQuery): Condition {
+  const { text, params } = toCondition(query);
+  const rows = narrow(sql, query.candidates);
+  if (rows === null) return { text: `(${text})`, params };
+  return {
+    text: `r.row IN (SELECT value FROM json_each(?)) AND (${text})`,
+    params: [JSON.stringify(rows), ...params],
+  };
 }
 
 /** The rows of the shortest list that the index gives; null when every list is long. */
-function narrow(sql: SqlStorage, candidates: Compiled[]): number[] | null {
+export function narrow(sql: SqlStorage, candidates: Compiled[]): number[] | null {
   let shortest: number[] | null = null;
   for (const { sql: text, params } of candidates) {
     const limit: number = shortest?.length ?? MAX_CANDIDATES;
@@ -91,8 +100,8 @@ function filterTest(filter: Compiled | null, wrap: (text: string) => string): Co
 }
 
 function plainTests(query: RunsQuery): Condition[] {
-  const tests: Condition[] = [];
-  const { is_root, has_error, reference_example_ids } = query;
+  const tests = idTests(query);
+  const { is_root, has_error } = query;
   if (is_root !== null) tests.push({ text: `r.is_root = ${is_root ? 1 : 0}`, params: [] });
   if (has_error !== null) {
     tests.push({ text: `r.status ${has_error ? "=" : "<>"} 'error'`, params: [] });
@@ -100,11 +109,16 @@ function plainTests(query: RunsQuery): Condition[] {
   for (const name of ["run_type", "trace_id", "parent_run_id", "execution_order"] as const) {
     if (query[name] !== null) tests.push({ text: `r.${name} = ?`, params: [query[name]] });
   }
-  if (reference_example_ids !== null) {
-    const text = "r.reference_example_id IN (SELECT value FROM json_each(?))";
-    tests.push({ text, params: [JSON.stringify(reference_example_ids)] });
-  }
   return tests;
+}
+
+function idTests({ ids, reference_example_ids }: RunsQuery): Condition[] {
+  const lists = { id: ids, reference_example_id: reference_example_ids };
+  return Object.entries(lists).flatMap(([name, list]) => {
+    if (list === null) return [];
+    const text = `r.${name} IN (SELECT value FROM json_each(?))`;
+    return [{ text, params: [JSON.stringify(list)] }];
+  });
 }
 
 /** Numbers of our own are written out: values are for what clients ask. */

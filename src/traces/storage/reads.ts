@@ -1,8 +1,11 @@
 import type { Compiled } from "../filter/compile.ts";
+import { termOf } from "../terms.ts";
 import type { RunRow } from "./rows.ts";
 
 export type Columns = readonly (keyof RunRow)[];
 
+export type RunBelow = { id: string; parent_run_id: string | null; dotted_order: string };
+export type MetadataPair = [key: string, value: string];
 export type FarTrace = { root_day: string; trace_id: string };
 
 const MAX_FAR = 10_000;
@@ -28,6 +31,16 @@ export class Reads {
       .map(({ id }) => id);
   }
 
+  /** Of the times at which runs began. */
+  range(): { min_start_us: number | null; max_start_us: number | null } {
+    return this.#sql
+      .exec<{ min_start_us: number | null; max_start_us: number | null }>(
+        `SELECT (SELECT min(start_us) FROM runs) AS min_start_us,
+                (SELECT max(start_us) FROM runs) AS max_start_us`,
+      )
+      .one();
+  }
+
   /** Traces with runs here whose roots began on another day. */
   far(): FarTrace[] {
     return this.#sql
@@ -35,6 +48,22 @@ export class Reads {
         `SELECT DISTINCT root_day, trace_id FROM runs WHERE root_day IS NOT NULL LIMIT ${MAX_FAR}`,
       )
       .toArray();
+  }
+
+  /** Traces with a run that has one of the pairs in its metadata. */
+  tracesWith(pairs: MetadataPair[]): string[] {
+    return this.#sql
+      .exec<{ trace_id: string }>(
+        `SELECT DISTINCT r.trace_id FROM json_each(?) AS asked
+         CROSS JOIN run_terms t ON t.term = asked.value->>2
+         CROSS JOIN json_each(coalesce(t.rows, t.row)) l
+         CROSS JOIN runs r ON r.row = l.value
+         CROSS JOIN metadata_pairs p ON p.row = r.row
+           AND p.key = asked.value->>0 AND p.value = asked.value->>1 LIMIT ${MAX_FAR}`,
+        JSON.stringify(pairs.map(([key, value]) => [key, value, termOf("m", key, value)])),
+      )
+      .toArray()
+      .map(({ trace_id }) => trace_id);
   }
 
   /** Of the traces those with a run here that the filter matches. */
@@ -61,12 +90,11 @@ export class Reads {
   }
 
   /** The runs below one, by their place in the trace. */
-  below(trace_id: string, run_id: string): { id: string; parent_run_id: string | null }[] {
+  below(trace_id: string, run_id: string): RunBelow[] {
     return this.#sql
-      .exec<{ id: string; parent_run_id: string | null }>(
-        `SELECT id, parent_run_id FROM runs
-         WHERE trace_id = ? AND id <> ? AND instr(dotted_order, ? || '.') > 0
-         ORDER BY dotted_order`,
+      .exec<RunBelow>(
+        `SELECT id, parent_run_id, dotted_order FROM runs
+         WHERE trace_id = ? AND id <> ? AND instr(dotted_order, ? || '.') > 0`,
         trace_id,
         run_id,
         run_id,
@@ -84,11 +112,12 @@ export class Reads {
       .toArray();
   }
 
+  /** How often each text was said; numbers and objects are no such values. */
   feedbackValuesOf(run_ids: string[]): (FeedbackValue & { run_id: string })[] {
     return this.#sql
       .exec<FeedbackValue & { run_id: string }>(
         `SELECT run_id, key, value, count(*) AS n FROM feedback
-         WHERE value IS NOT NULL AND run_id IN (SELECT value FROM json_each(?))
+         WHERE json_type(body, '$.value') = 'text' AND run_id IN (SELECT value FROM json_each(?))
          GROUP BY run_id, key, value`,
         JSON.stringify(run_ids),
       )

@@ -2,6 +2,10 @@ import type { Attachment, PayloadName } from "../changes.ts";
 
 export type Pointers = Partial<Record<PayloadName, { key: string; bytes: number }>> & {
   attachments?: Record<string, Attachment>;
+  /** As they came, where they are no Unicode that a column can hold. */
+  exact?: { name?: string; error?: string };
+  /** There is an object that no pointer names any more. */
+  replaced?: true;
 };
 
 /** A run without its payloads: what a merge looks at. */
@@ -10,6 +14,7 @@ export type StoredOutline = {
   start_us: number;
   trace_id: string | null;
   parent_run_id: string | null;
+  dotted_order: string | null;
   end_us: number | null;
   error: string | null;
   reference_example_id: string | null;
@@ -72,4 +77,6 @@ export type FeedbackRow = {
   comment: string | null;
   body: string;
   created_at: string;
+  /** Null until it is changed. */
+  modified_at: string | null;
 };

@@ -1,7 +1,7 @@
+import { timeOfId } from "../../shared/times.ts";
 import type { PayloadName, RunChange } from "../changes.ts";
 import { PAYLOADS } from "../changes.ts";
 import { farRootDay, parseDottedOrder, toDottedOrder } from "../dotted-order.ts";
-import { timeOfId } from "../times.ts";
 import type { PartitionCounts } from "./counts.ts";
 import { type MergedExtra, mergeExtra } from "./extra.ts";
 import { IndexTables } from "./index-tables.ts";
@@ -9,6 +9,7 @@ import {
   mergedColumns,
   onlyAdds,
   stateOf,
+  storedColumns,
   toPointers,
   usageColumns,
   type Values,
@@ -17,7 +18,7 @@ import {
 import type { Pointers, StoredOutline } from "./rows.ts";
 import { searchText } from "./search-text.ts";
 
-const OUTLINE = `SELECT row, start_us, trace_id, parent_run_id, end_us, error, reference_example_id, trace_tier,
+const OUTLINE = `SELECT row, start_us, trace_id, parent_run_id, dotted_order, end_us, error, reference_example_id, trace_tier,
   execution_order, total_tokens, thread_id, tags, extra, search_text, pointers, patched,
   inputs IS NOT NULL AS has_inputs, outputs IS NOT NULL AS has_outputs,
   events IS NOT NULL AS has_events, serialized IS NOT NULL AS has_serialized
@@ -63,7 +64,6 @@ export class RunWriter {
     const values: Values = {
       row,
       id: change.id,
-      ...change.columns,
       ...columns,
       ...stateOf(columns),
       thread_id: digest.extra?.thread_id ?? null,
@@ -81,7 +81,7 @@ export class RunWriter {
     this.#write("INSERT", values);
     this.#index.addTags(row, tags ?? []);
     const { extra, inputs, outputs } = digest;
-    this.#index.addPairs(row, { m: extra?.pairs, i: inputs?.pairs, o: outputs?.pairs });
+    this.#index.addPairs(row, { m: extra, i: inputs, o: outputs });
   }
 
   #merge(change: RunChange, stored: StoredOutline): void {
@@ -99,27 +99,12 @@ export class RunWriter {
     };
     if (typeof values.start_us === "number") this.#counts.see(values.start_us);
     this.#write("UPDATE", { ...values, row: stored.row });
-    this.#reindex(stored.row, change, won, extra);
-    if (values.tags === undefined) return;
-    this.#index.dropTags(stored.row);
-    this.#index.addTags(stored.row, change.tags ?? []);
-  }
-
-  #reindex(
-    row: number,
-    { digest }: RunChange,
-    won: PayloadName[],
-    extra: Pick<MergedExtra, "digest"> | null,
-  ): void {
-    const kinds = {
-      m: extra?.digest.pairs,
-      i: won.includes("inputs") ? (digest.inputs?.pairs ?? []) : undefined,
-      o: won.includes("outputs") ? (digest.outputs?.pairs ?? []) : undefined,
-    };
-    for (const kind of ["m", "i", "o"] as const) {
-      if (kinds[kind]) this.#index.dropPairs(row, kind);
-    }
-    this.#index.addPairs(row, kinds);
+    this.#index.addPairs(stored.row, {
+      m: extra?.digest,
+      i: won.includes("inputs") ? change.digest.inputs : undefined,
+      o: won.includes("outputs") ? change.digest.outputs : undefined,
+    });
+    if (values.tags !== undefined) this.#index.addTags(stored.row, change.tags ?? []);
   }
 
   #write(verb: "INSERT" | "UPDATE", values: Values): void {
@@ -174,7 +159,7 @@ function toText(pointers: Pointers): string | null {
   return Object.keys(pointers).length === 0 ? null : JSON.stringify(pointers);
 }
 
-/** One of the two lies in R2: the newer takes its place, or, of a late post, none does. */
+/** The two cannot be one: the newer takes its place, or, of a late post, none does. */
 function replacedExtra(
   stored: StoredOutline,
   { digest, payloads }: RunChange,
@@ -186,7 +171,8 @@ function replacedExtra(
 }
 
 /** What a run cannot be without, from what is known of it. */
-function identityOf({ id, columns }: RunChange) {
+function identityOf({ id, columns: said }: RunChange) {
+  const columns = storedColumns(said);
   const lineage =
     columns.dotted_order === undefined ? null : parseDottedOrder(columns.dotted_order);
   const start_us = columns.start_us ?? lineage?.start_us ?? timeOfId(id) ?? Date.now() * 1000;

@@ -10,8 +10,8 @@ export function searchText(stored: string | null, change: RunChange, won: Payloa
   const { columns, digest } = change;
   if (columns.name !== undefined) sections.name = clean(columns.name);
   if (columns.error !== undefined) sections.error = clean(columns.error.slice(0, 2000));
-  if (won.includes("inputs")) sections.inputs = clean(digest.inputs?.search ?? "");
-  if (won.includes("outputs")) sections.outputs = clean(digest.outputs?.search ?? "");
+  if (won.includes("inputs")) sections.inputs = unmarked(digest.inputs?.search ?? "");
+  if (won.includes("outputs")) sections.outputs = unmarked(digest.outputs?.search ?? "");
   return [sections.name, sections.error, sections.inputs, sections.outputs].join(MARK);
 }
 
@@ -21,5 +21,9 @@ function split(stored: string | null): Sections {
 }
 
 function clean(text: string): string {
-  return text.toLowerCase().replaceAll(MARK, " ");
+  return unmarked(text.toLowerCase());
+}
+
+function unmarked(text: string): string {
+  return text.replaceAll(MARK, " ");
 }

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
+import { toIso } from "../../../src/shared/times.ts";
 import { toDottedOrder } from "../../../src/traces/dotted-order.ts";
-import { toIso } from "../../../src/traces/times.ts";
 import { api } from "../../support/workspace.ts";
 
 export type WireRun = Record<string, unknown> & {

@@ -1,0 +1,62 @@
+import { isObject, type JsonObject } from "./json.ts";
+
+/** What the text says, and the same with every number as it was written: that one is only to be written again. */
+export type ExactJson = { value: unknown; exact: unknown };
+
+/** Of V8, and not of the compiler's library yet. */
+type ExactNumbers = {
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+  ): unknown;
+  rawJSON(text: string): unknown;
+};
+const exactly = JSON as unknown as ExactNumbers;
+
+/** A double holds fifteen digits; one more and the point are looked at for nothing. */
+const LONG_NUMBER_CHARS = 17;
+const [POINT, ZERO, NINE] = [46, 48, 57];
+
+export function parseExact(text: string): ExactJson {
+  const value: unknown = JSON.parse(text);
+  return { value, exact: hasLongNumber(text) ? parseNumbers(text) : value };
+}
+
+/** For what is written again and not looked at. */
+export function parseToWrite(text: string): unknown {
+  return hasLongNumber(text) ? parseNumbers(text) : JSON.parse(text);
+}
+
+/** Looks at one character in seventeen: a run of so many has one of them. */
+function hasLongNumber(text: string): boolean {
+  for (let at = LONG_NUMBER_CHARS - 1; at < text.length; at += LONG_NUMBER_CHARS) {
+    if (!isOfNumber(text.charCodeAt(at))) continue;
+    let [from, to] = [at, at];
+    while (isOfNumber(text.charCodeAt(from - 1))) from -= 1;
+    while (isOfNumber(text.charCodeAt(to + 1))) to += 1;
+    if (to - from + 1 >= LONG_NUMBER_CHARS) return true;
+  }
+  return false;
+}
+
+function isOfNumber(code: number): boolean {
+  return (code >= ZERO && code <= NINE) || code === POINT;
+}
+
+function parseNumbers(text: string): unknown {
+  return exactly.parse(text, (_, value, { source }) => {
+    if (typeof value !== "number" || source === undefined || String(value) === source) return value;
+    return exactly.rawJSON(source);
+  });
+}
+
+/** The texts of an object's fields where numbers would lose something, else none. */
+export function exactTexts(
+  { value, exact }: ExactJson,
+  fields: readonly string[],
+): Record<string, string> {
+  if (exact === value || !isObject(exact)) return {};
+  const object: JsonObject = exact;
+  const named = fields.filter((field) => object[field] !== undefined && object[field] !== null);
+  return Object.fromEntries(named.map((field) => [field, JSON.stringify(object[field])]));
+}

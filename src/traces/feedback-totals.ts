@@ -1,0 +1,36 @@
+/** Of one key: how often it was said, the numbers it was given, and the words. */
+export type FeedbackTotals = {
+  key: string;
+  n: number;
+  scores: number;
+  sum: number;
+  values: Record<string, number>;
+};
+
+export function mergeFeedback(lists: FeedbackTotals[]): FeedbackTotals[] {
+  const merged = new Map<string, FeedbackTotals>();
+  for (const one of lists) {
+    const known = merged.get(one.key);
+    if (known === undefined) {
+      merged.set(one.key, { ...one, values: { ...one.values } });
+      continue;
+    }
+    known.n += one.n;
+    known.scores += one.scores;
+    known.sum += one.sum;
+    for (const [value, n] of Object.entries(one.values)) {
+      known.values[value] = (known.values[value] ?? 0) + n;
+    }
+  }
+  return [...merged.values()];
+}
+
+/** As each run has it too. */
+export function toFeedbackStats(lists: FeedbackTotals[]) {
+  return Object.fromEntries(
+    mergeFeedback(lists).map(({ key, n, scores, sum, values }) => [
+      key,
+      { n, avg: scores === 0 ? null : sum / scores, values },
+    ]),
+  );
+}

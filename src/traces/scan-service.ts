@@ -1,0 +1,151 @@
+import { and, asc, eq, sql } from "drizzle-orm";
+import { assertMay } from "../shared/auth.ts";
+import type { Context } from "../shared/context.ts";
+import { dayOf } from "../shared/times.ts";
+import { findCandidates } from "./filter/candidates.ts";
+import { compileFilter } from "./filter/compile.ts";
+import { parseFilter } from "./filter/parse.ts";
+import type { Place, ScannedRows } from "./object.ts";
+import { loadText } from "./payloads.ts";
+import { findProject, knownProject } from "./projects.ts";
+import type { PageRequest, ScanChunk, ScanPage, ScanPlan, ScanRequest } from "./scan.ts";
+import type { PlanQuery, ScanFilter } from "./storage/scan.ts";
+import { tracePartition } from "./stub.ts";
+import { partitions } from "./table.ts";
+import { statsOf } from "./to-run.ts";
+
+export type {
+  PageRequest,
+  Position,
+  ScanChunk,
+  ScanColumn,
+  ScanPage,
+  ScanPlace,
+  ScanPlan,
+  ScanRange,
+  ScanRequest,
+  ScanValue,
+} from "./scan.ts";
+
+const DAY_US = 86_400_000_000;
+/** A message of RPC has 32 MiB, and a text with one wide character takes two bytes for each. */
+const MAX_PAGE_BYTES = 12 * 1024 * 1024;
+/** Partitions that plan at once. */
+const WIDTH = 8;
+
+/**
+ * Freezes what is there: chunks in order of time, none of them empty and none across a UTC midnight
+ * of start_us, and of each partition that was asked the newest sequence.
+ */
+export async function planScan(ctx: Context, request: ScanRequest): Promise<ScanPlan> {
+  assertMay(ctx, "read");
+  await findProject(ctx, request.project_id);
+  const filter = toFilter(request.project_id, request.filter);
+  const places = await placesOf(ctx, request);
+  const chunks: ScanChunk[] = [];
+  const watermarks: Record<string, number> = {};
+  for (let at = 0; at < places.length; at += WIDTH) {
+    const plans = places
+      .slice(at, at + WIDTH)
+      .map((place) => planPlace(ctx, place, { ...request, ...filter }));
+    for (const { key, max_seq, chunks: planned } of await Promise.all(plans)) {
+      watermarks[key] = max_seq;
+      chunks.push(...planned);
+    }
+  }
+  return { chunks: chunks.sort((a, b) => a.from_us - b.from_us), watermarks };
+}
+
+/** One page of a chunk, as columns. `next` is null at the chunk's end. */
+export async function scanChunk(
+  ctx: Context,
+  chunk: ScanChunk,
+  { columns, filter, after, max_bytes }: PageRequest,
+): Promise<ScanPage> {
+  assertMay(ctx, "read");
+  const { place } = chunk;
+  await knownProject(ctx, place.project_id);
+  const read = await tracePartition(ctx.env, place).scan({
+    ...toFilter(place.project_id, filter),
+    ...rangeOf(chunk),
+    after: after ?? chunk.after,
+    columns: columns.filter((name) => name !== "feedback_stats"),
+    with_feedback: columns.includes("feedback_stats"),
+    max_bytes: Math.min(max_bytes, MAX_PAGE_BYTES),
+  });
+  await loadFar(ctx, place, read);
+  if (columns.includes("feedback_stats")) read.columns.feedback_stats = feedbackStats(read);
+  return { rows: read.ids.length, columns: read.columns, next: read.next };
+}
+
+type PlaceRequest = ScanFilter & Omit<ScanRequest, "filter">;
+
+async function planPlace(ctx: Context, place: Place, request: PlaceRequest) {
+  const { from_us, to_us, max_rows, max_bytes, filter, candidates, min_seqs, max_seqs } = request;
+  const key = `${place.day}/${place.slot}`;
+  const query: Omit<PlanQuery, "after" | "max_seq"> = {
+    ...{ from_us, to_us, max_rows, max_bytes, filter, candidates },
+    min_seq: min_seqs?.[key] ?? null,
+  };
+  const object = tracePartition(ctx.env, place);
+  let plan = await object.planScan({ ...query, after: null, max_seq: max_seqs?.[key] ?? null });
+  const { max_seq } = plan;
+  const pieces = [...plan.pieces];
+  while (plan.next !== null) {
+    plan = await object.planScan({ ...query, after: plan.next, max_seq });
+    pieces.push(...plan.pieces);
+  }
+  return { key, max_seq, chunks: pieces.map((piece) => ({ place, ...piece })) };
+}
+
+/**
+ * A partition's day is that of where a run is kept; its start may be patched, or lie just beside
+ * midnight. The catalogue's range follows by a second, so the days beside are asked without it.
+ */
+async function placesOf(ctx: Context, { project_id, from_us, to_us }: ScanRequest) {
+  const { day, slot, min_start_us, max_start_us } = partitions;
+  const isNear = sql`${day} between ${dayOf(from_us - DAY_US)} and ${dayOf(to_us + DAY_US)}`;
+  const isKnown = sql`${min_start_us} < ${to_us} and ${max_start_us} >= ${from_us}`;
+  return ctx.db
+    .select({ project_id: partitions.project_id, day, slot })
+    .from(partitions)
+    .where(
+      and(
+        eq(partitions.project_id, project_id),
+        eq(partitions.workspace_id, ctx.caller.workspace_id),
+        sql`(${isNear} or (${isKnown}))`,
+      ),
+    )
+    .orderBy(asc(day), asc(slot));
+}
+
+function toFilter(session_id: string, text: string | null): ScanFilter {
+  if (text === null || text.trim() === "") return { filter: null, candidates: [] };
+  const filter = parseFilter(text, "filter");
+  return { filter: compileFilter(filter, { session_id }), candidates: findCandidates(filter) };
+}
+
+function rangeOf({ from_us, to_us, until, min_seq, max_seq }: ScanChunk) {
+  return { from_us, to_us, until, min_seq, max_seq };
+}
+
+/** One after the other: a page is as large as it was asked to be, and never larger on the way. */
+async function loadFar(ctx: Context, { project_id }: Place, read: ScannedRows): Promise<void> {
+  for (const { column, index, key } of read.far) {
+    const text = await loadText(ctx.env, key);
+    // Nothing but a deletion takes payloads away, and what is being deleted is not found.
+    if (text === null) await findProject(ctx, project_id);
+    const values = read.columns[column];
+    if (values) values[index] = text;
+  }
+}
+
+function feedbackStats({ ids, feedback, values }: ScannedRows): (string | null)[] {
+  const stats = Map.groupBy(feedback, ({ run_id }) => run_id);
+  const said = Map.groupBy(values, ({ run_id }) => run_id);
+  return ids.map((id) => {
+    const ours = stats.get(id);
+    if (ours === undefined) return null;
+    return JSON.stringify(statsOf(id, { feedback: ours, values: said.get(id) ?? [] }));
+  });
+}

@@ -1,0 +1,77 @@
+import { dayOf, timeOfId } from "../../shared/times.ts";
+
+/** `payloads` is a run that left objects in R2, `location` a run or feedback with a row in the catalogue. */
+export type LeftoverKind = "payloads" | "location";
+
+/** What deleted rows left elsewhere. It stays here until it is gone there. */
+export class Leftovers {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  add(kind: LeftoverKind, ids: string[]): void {
+    this.#sql.exec(
+      "INSERT OR IGNORE INTO leftovers (kind, id) SELECT ?, value FROM json_each(?)",
+      kind,
+      JSON.stringify(ids),
+    );
+  }
+
+  /** Without those of runs that came again. */
+  list(kind: LeftoverKind, limit: number): string[] {
+    this.#sql.exec("DELETE FROM leftovers WHERE id IN (SELECT id FROM runs)");
+    return this.#sql
+      .exec<{ id: string }>("SELECT id FROM leftovers WHERE kind = ? LIMIT ?", kind, limit)
+      .toArray()
+      .map(({ id }) => id);
+  }
+
+  remove(kind: LeftoverKind, ids: string[]): void {
+    this.#sql.exec(
+      "DELETE FROM leftovers WHERE kind = ? AND id IN (SELECT value FROM json_each(?))",
+      kind,
+      JSON.stringify(ids),
+    );
+  }
+}
+
+/** One transaction deletes this many runs at most. */
+const MAX_RUNS = 10_000;
+
+type Doomed = { row: number; id: string; has_payloads: number };
+
+/** Inside the caller's transaction. How many runs went. */
+export function deleteTraces(
+  sql: SqlStorage,
+  { day, trace_ids }: { day: string; trace_ids: string[] },
+  leftovers: Leftovers,
+): number {
+  const doomed = sql
+    .exec<Doomed>(
+      `SELECT row, id, pointers IS NOT NULL AS has_payloads FROM runs
+       WHERE trace_id IN (SELECT value FROM json_each(?)) LIMIT ${MAX_RUNS}`,
+      JSON.stringify(trace_ids),
+    )
+    .toArray();
+  if (doomed.length === 0) return 0;
+  const rows = JSON.stringify(doomed.map(({ row }) => row));
+  const ids = doomed.map(({ id }) => id);
+  const feedback = sql
+    .exec<{ id: string }>(
+      "DELETE FROM feedback WHERE run_id IN (SELECT value FROM json_each(?)) RETURNING id",
+      JSON.stringify(ids),
+    )
+    .toArray();
+  for (const table of ["run_digests", "runs"]) {
+    sql.exec(`DELETE FROM ${table} WHERE row IN (SELECT value FROM json_each(?))`, rows);
+  }
+  leftovers.add(
+    "payloads",
+    doomed.filter(({ has_payloads }) => has_payloads === 1).map(({ id }) => id),
+  );
+  const located = ids.filter((id) => dayOf(timeOfId(id) ?? 0) !== day);
+  leftovers.add("location", [...located, ...feedback.map(({ id }) => id)]);
+  return doomed.length;
+}

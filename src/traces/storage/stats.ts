@@ -1,0 +1,174 @@
+import type { FeedbackTotals } from "../feedback-totals.ts";
+import {
+  COURSE_COLUMNS,
+  type CountedRun,
+  DISTRIBUTIONS,
+  RunTotals,
+  TIMES,
+  type TotalsData,
+  USAGE_COLUMNS,
+} from "../totals.ts";
+import type { Usage } from "../usage.ts";
+import { matchRuns, type RunsQuery } from "./query.ts";
+
+/** By what runs are counted apart. */
+export type GroupBy =
+  | { attribute: "name" | "run_type" | "tag" }
+  | { attribute: "metadata"; key: string };
+
+export type Facet = { key: "name" | "run_type" | "status"; value: string; n: number };
+export type GroupTotals = { group: string; totals: TotalsData };
+
+/** What one partition says of the runs that a query matches. */
+export type PartitionStats = {
+  totals: TotalsData;
+  groups: GroupTotals[];
+  feedback: FeedbackTotals[];
+  facets: Facet[];
+};
+
+const MAX_GROUPS = 1000;
+const MAX_FEEDBACK_KEYS = 200;
+const MAX_FEEDBACK_VALUES = 1000;
+const MAX_FACETS = 50;
+const MAX_FACET_VALUES = 1000;
+const FACETS = ["name", "run_type", "status"] as const;
+
+export function noStats(): PartitionStats {
+  return { totals: new RunTotals([]).toData(), groups: [], feedback: [], facets: [] };
+}
+
+/** One pass over the matching runs, whose payloads are not touched. */
+export function collectStats(
+  sql: SqlStorage,
+  query: RunsQuery,
+  group_by: GroupBy | null,
+): PartitionStats {
+  const match = matchRuns(sql, query);
+  const all = new RunTotals(DISTRIBUTIONS);
+  const groups = new Map<string, RunTotals>();
+  const grouping = groupColumn(group_by);
+  const facets = new FacetCounts();
+  const rows = sql.exec<CountedRun & Named & { groups: string | null }>(
+    `SELECT ${["name", "run_type", ...COURSE_COLUMNS, ...USAGE_COLUMNS].join()}, ${grouping.sql} AS groups FROM runs r WHERE ${match.text}`,
+    ...grouping.params,
+    ...match.params,
+  );
+  for (const row of rows) {
+    all.add(row);
+    if (group_by === null) facets.add(row);
+    for (const group of groupsOf(row.groups)) addTo(groups, group, row);
+  }
+  return {
+    totals: all.toData(),
+    groups: [...groups].map(([group, totals]) => ({ group, totals: totals.toData() })),
+    feedback: group_by === null ? feedbackTotals(sql, match) : [],
+    facets: facets.toFacets(),
+  };
+}
+
+/** What the catalogue keeps of a partition: its traces by their roots, and the feedback on any run. */
+export type TraceTotals = Pick<PartitionStats, "totals" | "feedback">;
+
+/** Of usage that a run repeats from a model's run beneath it, only the model's counts. */
+export const USAGE_ONCE = `r.total_tokens IS NOT NULL AND (r.run_type = 'llm' OR NOT EXISTS (
+  SELECT 1 FROM runs c WHERE c.trace_id = r.trace_id AND c.run_type = 'llm'
+    AND c.total_tokens IS NOT NULL AND instr(c.dotted_order, r.dotted_order || '.') = 1))`;
+
+export function collectTraceTotals(sql: SqlStorage): TraceTotals {
+  const totals = new RunTotals(TIMES);
+  const nothing = USAGE_COLUMNS.map((name) => `NULL AS ${name}`);
+  const roots = `SELECT ${[...COURSE_COLUMNS, ...nothing].join()} FROM runs WHERE is_root = 1`;
+  for (const run of sql.exec<CountedRun>(roots)) totals.add(run);
+  const used = `SELECT ${USAGE_COLUMNS.join()} FROM runs r WHERE ${USAGE_ONCE}`;
+  for (const run of sql.exec<Usage>(used)) totals.addUsage(run);
+  return { totals: totals.toData(), feedback: feedbackTotals(sql, { text: "1", params: [] }) };
+}
+
+export function noTraceTotals(): TraceTotals {
+  return { totals: new RunTotals([]).toData(), feedback: [] };
+}
+
+function addTo(groups: Map<string, RunTotals>, group: string, row: CountedRun): void {
+  let totals = groups.get(group);
+  if (totals === undefined) {
+    if (groups.size >= MAX_GROUPS) return;
+    totals = new RunTotals(TIMES);
+    groups.set(group, totals);
+  }
+  totals.add(row);
+}
+
+/** A JSON list of the groups that a run is in. */
+function groupColumn(group_by: GroupBy | null): { sql: string; params: string[] } {
+  switch (group_by?.attribute) {
+    case undefined:
+      return { sql: "NULL", params: [] };
+    case "tag":
+      return { sql: "tags", params: [] };
+    case "metadata":
+      return {
+        sql: `(SELECT json_group_array(p.value) FROM metadata_pairs p
+          WHERE p.row = r.row AND p.key = ?)`,
+        params: [group_by?.attribute === "metadata" ? group_by.key : ""],
+      };
+    default:
+      return { sql: `json_array(${group_by?.attribute})`, params: [] };
+  }
+}
+
+function groupsOf(text: string | null): string[] {
+  const groups: unknown = text === null ? [] : JSON.parse(text);
+  return Array.isArray(groups) ? [...new Set(groups.map(String))] : [];
+}
+
+type Match = ReturnType<typeof matchRuns>;
+
+function feedbackTotals(sql: SqlStorage, { text, params }: Match): FeedbackTotals[] {
+  if (sql.exec("SELECT 1 FROM feedback LIMIT 1").toArray().length === 0) return [];
+  const matching = `run_id IN (SELECT r.id FROM runs r WHERE ${text})`;
+  const values = sql
+    .exec<{ key: string; value: string; n: number }>(
+      `SELECT key, value, count(*) AS n FROM feedback WHERE value IS NOT NULL AND ${matching}
+       GROUP BY key, value ORDER BY n DESC LIMIT ${MAX_FEEDBACK_VALUES}`,
+      ...params,
+    )
+    .toArray();
+  return sql
+    .exec<{ key: string; n: number; scores: number; sum: number }>(
+      `SELECT key, count(*) AS n, count(score) AS scores, total(score) AS sum FROM feedback
+       WHERE ${matching} GROUP BY key LIMIT ${MAX_FEEDBACK_KEYS}`,
+      ...params,
+    )
+    .toArray()
+    .map((one) => {
+      const said = values.filter(({ key }) => key === one.key);
+      return { ...one, values: Object.fromEntries(said.map(({ value, n }) => [value, n])) };
+    });
+}
+
+type Named = { name: string; run_type: string; status: string };
+
+/** How often each value came, of the first that came. */
+class FacetCounts {
+  readonly #counts = { name: new Map(), run_type: new Map(), status: new Map() } satisfies Record<
+    Facet["key"],
+    Map<string, number>
+  >;
+
+  add(run: Named): void {
+    for (const key of FACETS) {
+      const counts: Map<string, number> = this.#counts[key];
+      const n = counts.get(run[key]);
+      if (n !== undefined || counts.size < MAX_FACET_VALUES) counts.set(run[key], (n ?? 0) + 1);
+    }
+  }
+
+  toFacets(): Facet[] {
+    return FACETS.flatMap((key) => {
+      const counts: [string, number][] = [...this.#counts[key]];
+      const often = counts.sort(([, a], [, b]) => b - a).slice(0, MAX_FACETS);
+      return often.map(([value, n]) => ({ key, value, n }));
+    });
+  }
+}

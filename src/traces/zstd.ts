@@ -1,0 +1,97 @@
+import { pipeline, Readable } from "node:stream";
+import { constants, createZstdDecompress } from "node:zlib";
+
+const MAGIC = 0xfd2fb528;
+const SKIPPABLE = 0x184d2a50;
+const CHECKSUM_BYTES = 4;
+/** The type of a block that is one byte, however often. */
+const REPEATED = 1;
+const MAX_SEEN_BYTES = 4;
+/** The window of a frame is memory: 64 MB is more than a body may unpack to, zstd's own limit is twice that. */
+const WINDOW = { [constants.ZSTD_d_windowLogMax]: 26 };
+
+/**
+ * Frame after frame, as the bytes come. Not zstdDecompressSync: workerd's refuses a frame that fills
+ * a buffer of its own to the last byte, and everywhere it stops after the first frame.
+ */
+export async function* unpackZstd(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const engine = createZstdDecompress({ params: WINDOW });
+  // An error of either side ends the loop below.
+  pipeline(Readable.from(cutAtFrames(packed)), engine, () => {});
+  yield* engine;
+}
+
+/** The same bytes; no piece has bytes of two frames, because an engine may stop where a frame ends. */
+async function* cutAtFrames(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const cut = frameCutter();
+  for await (const chunk of packed) yield* cut(chunk);
+}
+
+function frameCutter(): (chunk: Uint8Array) => Generator<Uint8Array> {
+  const steps = walk();
+  const header = new DataView(new ArrayBuffer(MAX_SEEN_BYTES));
+  const seen = new Uint8Array(header.buffer);
+  let step = steps.next(header).value;
+  let left = step.bytes;
+
+  /** Where the frame at hand ends, or the chunk, if that is before. */
+  function endOfPiece(chunk: Uint8Array, from: number): number {
+    let at = from;
+    do {
+      const bytes = chunk.subarray(at, at + left);
+      if (step.is === "seen") seen.set(bytes, step.bytes - left);
+      at += bytes.length;
+      left -= bytes.length;
+      if (left > 0) return at;
+      step = steps.next(header).value;
+      left = step.bytes;
+    } while (step.is !== "end");
+    return at;
+  }
+  return function* cut(chunk) {
+    for (let from = 0; from < chunk.length; ) {
+      const end = endOfPiece(chunk, from);
+      yield chunk.subarray(from, end);
+      from = end;
+    }
+  };
+}
+
+type Step = { is: "seen" | "passed" | "end"; bytes: number };
+
+const END: Step = { is: "end", bytes: 0 };
+const see = (bytes: number): Step => ({ is: "seen", bytes });
+const pass = (bytes: number): Step => ({ is: "passed", bytes });
+
+/** What a frame's length depends on is asked for with `see`; the rest is passed over. */
+function* walk(): Generator<Step, never, DataView> {
+  for (;;) {
+    const magic = (yield see(4)).getUint32(0, true);
+    if (magic === MAGIC) yield* walkFrame();
+    else if ((magic & 0xfffffff0) >>> 0 === SKIPPABLE) {
+      yield pass((yield see(4)).getUint32(0, true));
+    }
+    yield END;
+  }
+}
+
+function* walkFrame(): Generator<Step, void, DataView> {
+  const descriptor = (yield see(1)).getUint8(0);
+  yield pass(moreHeaderBytes(descriptor));
+  for (let isLast = false; !isLast; ) {
+    const view = yield see(3);
+    const header = view.getUint16(0, true) | (view.getUint8(2) << 16);
+    const isRepeated = ((header >> 1) & 3) === REPEATED;
+    yield pass(isRepeated ? 1 : header >> 3);
+    isLast = (header & 1) === 1;
+  }
+  if (descriptor & 4) yield pass(CHECKSUM_BYTES);
+}
+
+/** Window, dictionary and content size, behind the descriptor that says which of them there are. */
+function moreHeaderBytes(descriptor: number): number {
+  const isSingle = (descriptor & 0x20) !== 0;
+  const dictionary = [0, 1, 2, 4][descriptor & 3] ?? 0;
+  const size = [isSingle ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
+  return (isSingle ? 0 : 1) + dictionary + size;
+}

@@ -1,0 +1,327 @@
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Context } from "../../src/shared/context.ts";
+import { toIncoming } from "../../src/traces/incoming.ts";
+import {
+  planScan,
+  type ScanChunk,
+  type ScanColumn,
+  type ScanRequest,
+  scanChunk,
+} from "../../src/traces/scan-service.ts";
+import { tracePartition } from "../../src/traces/stub.ts";
+import { systemContext } from "../support/deployment.ts";
+import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
+import { batch, patch, projectId, read, type WireRun, wireRun } from "./support/runs.ts";
+
+const MIDNIGHT = Date.parse("2026-05-05T00:00:00Z");
+const NOON = MIDNIGHT + 43_200_000;
+const DAY = 86_400_000;
+const MEGABYTE = 1_000_000;
+
+let ours: TestWorkspace;
+let theirs: TestWorkspace;
+let ctx: Context;
+beforeAll(async () => {
+  [ours, theirs] = await Promise.all([workspace(), workspace()]);
+  ctx = systemContext(ours.workspace_id, "viewer");
+});
+
+/** A project of its own with these runs. */
+async function given(runs: (name: string) => WireRun[]): Promise<string> {
+  const name = crypto.randomUUID();
+  const response = await batch(ours.editor, runs(name));
+  expect([response.status, await response.text()]).toEqual([202, expect.any(String)]);
+  return (await projectId(ours.viewer, name)) ?? "";
+}
+
+async function add(project_id: string, runs: WireRun[]): Promise<void> {
+  const sent = runs.map(({ session_name: _, ...run }) => ({ ...run, session_id: project_id }));
+  expect((await batch(ours.editor, sent)).status).toBe(202);
+}
+
+function plan(project_id: string, request: Partial<ScanRequest> = {}) {
+  return planScan(ctx, {
+    project_id,
+    from_us: (MIDNIGHT - DAY) * 1000,
+    to_us: (MIDNIGHT + 2 * DAY) * 1000,
+    filter: null,
+    min_seqs: null,
+    max_rows: 1000,
+    max_bytes: 100 * MEGABYTE,
+    ...request,
+  });
+}
+
+type Scanned = { pages: number[]; columns: Record<string, (string | number | null)[]> };
+
+async function scan(
+  chunks: ScanChunk[],
+  columns: ScanColumn[] = ["name"],
+  { max_bytes = 10 * MEGABYTE, filter = null as string | null } = {},
+): Promise<Scanned> {
+  const all: Scanned = { pages: [], columns: {} };
+  for (const chunk of chunks) {
+    let after: ScanChunk["after"] = null;
+    do {
+      const page = await scanChunk(ctx, chunk, { columns, filter, after, max_bytes });
+      all.pages.push(page.rows);
+      for (const column of columns) {
+        const values = page.columns[column] ?? [];
+        expect(values).toHaveLength(page.rows);
+        all.columns[column] = [...(all.columns[column] ?? []), ...values];
+      }
+      after = page.next;
+    } while (after !== null);
+  }
+  return all;
+}
+
+async function names(chunks: ScanChunk[], options?: Parameters<typeof scan>[2]) {
+  return (await scan(chunks, ["name"], options)).columns.name ?? [];
+}
+
+const several = (count: number, fields: (i: number) => Record<string, unknown> = () => ({})) =>
+  given((name) =>
+    Array.from({ length: count }, (_, i) =>
+      wireRun(name, { name: `run ${i}`, ...fields(i) }, { at: NOON + i }),
+    ),
+  );
+
+describe("a plan", () => {
+  test("takes the start of its range and leaves its end, to the microsecond", async () => {
+    const project = await several(3);
+    const at = (i: number) => (NOON + i) * 1000 + 1;
+    const between = async (from_us: number, to_us: number) =>
+      names((await plan(project, { from_us, to_us })).chunks);
+    expect(await between(at(0), at(2))).toEqual(["run 0", "run 1"]);
+    expect(await between(at(0) + 1, at(2) + 1)).toEqual(["run 1", "run 2"]);
+    expect(await between(at(1), at(1))).toEqual([]);
+  });
+
+  test("has chunks of whole rows in order, the last with what is left", async () => {
+    const { chunks } = await plan(await several(7), { max_rows: 3 });
+    expect(chunks.map(({ rows }) => rows)).toEqual([3, 3, 1]);
+    expect(await names(chunks)).toEqual([0, 1, 2, 3, 4, 5, 6].map((i) => `run ${i}`));
+    expect((await scan(chunks)).pages).toEqual([3, 3, 1]);
+  });
+
+  test("has no empty chunk when rows fill the last one", async () => {
+    const { chunks } = await plan(await several(6), { max_rows: 3 });
+    expect(chunks.map(({ rows }) => rows)).toEqual([3, 3]);
+  });
+
+  test("never has a chunk across midnight, and keeps runs of the same microsecond apart", async () => {
+    const project = await given((name) => [
+      ...["a", "b", "c"].map((one) => wireRun(name, { name: one }, { at: MIDNIGHT - 1 })),
+      wireRun(name, { name: "new" }, { at: MIDNIGHT }),
+    ]);
+    const { chunks, watermarks } = await plan(project, { max_rows: 2 });
+    expect(chunks.map(({ rows, place }) => [place.day, rows])).toEqual([
+      ["2026-05-04", 2],
+      ["2026-05-04", 1],
+      ["2026-05-05", 1],
+    ]);
+    const found = await names(chunks);
+    expect([...found.slice(0, 3)].sort()).toEqual(["a", "b", "c"]);
+    expect(found.at(3)).toBe("new");
+    expect(Object.keys(watermarks)).toEqual(["2026-05-04/0", "2026-05-05/0"]);
+  });
+
+  test("finds a run whose start was moved to another day", async () => {
+    const run = wireRun("moved", { name: "moved" }, { at: NOON });
+    await batch(ours.editor, [run, wireRun("moved", { name: "stays" }, { at: NOON + 1 })]);
+    const start_time = new Date(MIDNIGHT - 1000).toISOString();
+    expect((await patch(ours.editor, run.id, { start_time })).status).toBe(202);
+    const project = (await projectId(ours.viewer, "moved")) ?? "";
+    const { chunks } = await plan(project, { to_us: MIDNIGHT * 1000 });
+    expect(chunks.map(({ place }) => place.day)).toEqual(["2026-05-05"]);
+    expect(await names(chunks)).toEqual(["moved"]);
+    const both = (await plan(project)).chunks;
+    expect(both.map(({ rows, from_us }) => [rows, from_us])).toEqual([
+      [1, (MIDNIGHT - DAY) * 1000],
+      [1, MIDNIGHT * 1000],
+    ]);
+  });
+
+  test("is of the rows that were there: what comes later is only in a later one", async () => {
+    const project = await several(4);
+    const first = await plan(project, { max_rows: 3 });
+    const late = wireRun("", { name: "late" }, { at: NOON + 1 });
+    await add(project, [late]);
+    expect(await names(first.chunks)).toEqual(["run 0", "run 1", "run 2", "run 3"]);
+    expect(await names((await plan(project)).chunks)).toHaveLength(5);
+    // Which partitions have news is what the catalogue says, and it is told by alarm.
+    await runDurableObjectAlarm(env.PARTITIONS.getByName(`${project}/2026-05-05/0`));
+    const rest = await plan(project, { min_seqs: first.watermarks });
+    expect(rest.chunks.map(({ rows }) => rows)).toEqual([1]);
+    expect(await names(rest.chunks)).toEqual(["late"]);
+    expect((await plan(project, { min_seqs: rest.watermarks })).chunks).toEqual([]);
+  });
+
+  test("counts a run that is patched as the one that came", async () => {
+    const run = wireRun("patched", { name: "old" }, { at: NOON });
+    await batch(ours.editor, [run]);
+    const project = (await projectId(ours.viewer, "patched")) ?? "";
+    const { chunks, watermarks } = await plan(project);
+    await patch(ours.editor, run.id, { name: "new" });
+    expect(await names(chunks)).toEqual(["new"]);
+    expect((await plan(project, { min_seqs: watermarks })).chunks).toEqual([]);
+  });
+
+  test("counts only what its filter matches, whether the index helps or not", async () => {
+    const project = await several(10, (i) => ({
+      tags: i % 2 === 0 ? ["even"] : [],
+      error: i === 4 ? "broke" : null,
+    }));
+    const expected = [0, 2, 4, 6, 8].map((i) => `run ${i}`);
+    const indexed = 'has(tags, "even")';
+    for (const filter of [indexed, `or(${indexed}, eq(name, "none"))`]) {
+      const { chunks } = await plan(project, { filter, max_rows: 2 });
+      expect(chunks.map(({ rows }) => rows)).toEqual([2, 2, 1]);
+      expect(await names(chunks, { filter })).toEqual(expected);
+    }
+    const filter = 'neq(status, "error")';
+    const { chunks } = await plan(project, { filter, max_rows: 5 });
+    expect(chunks.map(({ rows }) => rows)).toEqual([5, 4]);
+    expect(await names(chunks, { filter, max_bytes: 1 })).toHaveLength(9);
+    expect((await plan(project, { filter: 'has(tags, "odd")' })).chunks).toEqual([]);
+    await expect(plan(project, { filter: "nonsense(" })).rejects.toThrow(/filter/);
+  });
+
+  test("asks every slot of a day", async () => {
+    const project = await several(1);
+    const day = "2026-05-06";
+    const full = 7_000_000_000;
+    await env.DB.prepare(
+      `INSERT INTO partitions (project_id, day, slot, workspace_id, rows, bytes, seq, updated_at)
+       VALUES (?, ?, 0, ?, 0, ?, 0, '')`,
+    )
+      .bind(project, day, ours.workspace_id, full)
+      .run();
+    await add(project, [wireRun("", { name: "second" }, { at: NOON + DAY })]);
+    const { session_name: _, ...run } = wireRun("", { name: "first" }, { at: NOON + DAY + 1 });
+    const place = { project_id: project, day, slot: 0 };
+    await tracePartition(env, place).ingest(place, [toIncoming(run, "post", [])], false);
+    const { chunks, watermarks } = await plan(project);
+    expect(Object.keys(watermarks)).toEqual(["2026-05-05/0", `${day}/0`, `${day}/1`]);
+    expect((await names(chunks)).sort()).toEqual(["first", "run 0", "second"]);
+    const rest = await plan(project, { min_seqs: { [`${day}/0`]: watermarks[`${day}/0`] ?? 0 } });
+    expect((await names(rest.chunks)).sort()).toEqual(["run 0", "second"]);
+  });
+
+  test("goes on in a second answer when one cannot hold its chunks", async () => {
+    const project = await several(5);
+    const more = Array.from({ length: 1200 }, (_, i) => wireRun("", {}, { at: NOON + 10 + i }));
+    await add(project, more.slice(0, 600));
+    await add(project, more.slice(600));
+    const { chunks } = await plan(project, { max_rows: 1 });
+    expect(chunks.map(({ rows }) => rows)).toEqual(Array.from({ length: 1205 }, () => 1));
+  });
+});
+
+describe("a page", () => {
+  const COLUMNS: ScanColumn[] = ["id", "start_us", "inputs", "tags", "total_tokens", "error"];
+
+  test("by page a chunk is what it is in one", async () => {
+    const project = await several(9, (i) => ({
+      tags: ["t"],
+      inputs: { text: "ü".repeat(i * 100) },
+    }));
+    const { chunks } = await plan(project, { max_rows: 5 });
+    const whole = await scan(chunks, COLUMNS);
+    expect(whole.pages).toEqual([5, 4]);
+    for (const max_bytes of [1, 1000, 2500]) {
+      const paged = await scan(chunks, COLUMNS, { max_bytes });
+      expect(paged.columns).toEqual(whole.columns);
+      expect(paged.pages.length).toBeGreaterThan(2);
+    }
+    expect(whole.columns.tags?.[0]).toBe('["t"]');
+    expect(JSON.parse(String(whole.columns.inputs?.[2]))).toEqual({ text: "ü".repeat(200) });
+  });
+
+  test("has no more than fits, of long rows one each", async () => {
+    const project = await several(6, () => ({ inputs: { text: "x".repeat(850_000) } }));
+    const { chunks } = await plan(project, { max_bytes: 3 * MEGABYTE });
+    expect(chunks.map(({ rows }) => rows)).toEqual([3, 3]);
+    expect(chunks[0]?.bytes).toBeGreaterThan(2.5 * MEGABYTE);
+    expect((await scan(chunks, ["inputs"], { max_bytes: 2 * MEGABYTE })).pages).toEqual([
+      2, 1, 2, 1,
+    ]);
+    expect((await scan(chunks, ["inputs"], { max_bytes: 1 })).pages).toEqual([1, 1, 1, 1, 1, 1]);
+    expect((await scan(chunks, ["name"], { max_bytes: 2 * MEGABYTE })).pages).toEqual([3, 3]);
+  });
+
+  test("counts payloads in R2 as if they were in the row, and brings their text", async () => {
+    const long = "y".repeat(2 * MEGABYTE);
+    const project = await several(4, (i) => (i % 2 === 0 ? { outputs: { long } } : {}));
+    const { chunks } = await plan(project);
+    expect(chunks[0]?.bytes).toBeGreaterThan(3.9 * MEGABYTE);
+    const scanned = await scan(chunks, ["name", "outputs"], { max_bytes: 3 * MEGABYTE });
+    expect(scanned.pages).toEqual([2, 2]);
+    const text = JSON.stringify({ long });
+    expect(scanned.columns.outputs).toEqual([text, null, text, null]);
+    expect((await scan(chunks, ["name"], { max_bytes: 3 * MEGABYTE })).pages).toEqual([4]);
+  });
+
+  test("has one sign for half of a surrogate pair", async () => {
+    const fields = { name: "n\ud800", error: "\udfffe", inputs: { a: "\ud800" } };
+    const project = await several(1, () => fields);
+    const { chunks } = await plan(project);
+    const { columns } = await scan(chunks, ["id", "name", "error", "inputs"]);
+    expect(columns).toMatchObject({
+      ...{ name: ["n\ufffd"], error: ["\ufffde"] },
+      inputs: ['{"a":"\\ud800"}'],
+    });
+    const [id] = columns.id ?? [];
+    expect((await patch(ours.editor, String(id), { error: "x\udc00" })).status).toBe(202);
+    expect((await scan(chunks, ["error"])).columns.error).toEqual(["x\ufffd"]);
+    expect(await read(ours.viewer, String(id))).toMatchObject({ error: "x\udc00" });
+  });
+
+  test("says of feedback what a read of the run says", async () => {
+    const runs = [wireRun("rated", {}, { at: NOON }), wireRun("rated", {}, { at: NOON + 1 })];
+    await batch(ours.editor, runs);
+    for (const [key, score] of [
+      ["good", 1],
+      ["good", 0],
+      ["fast", 0.5],
+    ] as const) {
+      const json = { run_id: runs[0]?.id, key, score, ...(score === 1 ? { value: "yes" } : {}) };
+      expect((await api("/feedback", { key: ours.editor, json })).status).toBe(200);
+    }
+    const project = (await projectId(ours.viewer, "rated")) ?? "";
+    const scanned = await scan((await plan(project)).chunks, ["id", "feedback_stats"]);
+    const [stats, none] = scanned.columns.feedback_stats ?? [];
+    const { feedback_stats } = await read(ours.viewer, runs[0]?.id ?? "");
+    expect(JSON.parse(String(stats))).toEqual(feedback_stats);
+    expect(none).toBeNull();
+  });
+});
+
+test("a project without runs has no chunks, and one that is another's or deleted is not found", async () => {
+  const empty = await api("/sessions", { key: ours.editor, json: { name: crypto.randomUUID() } });
+  const { id } = await empty.json<{ id: string }>();
+  expect(await plan(id)).toEqual({ chunks: [], watermarks: {} });
+
+  const project = await several(1);
+  const request = { filter: null, after: null, columns: ["id"] as const, max_bytes: 1000 };
+  const { chunks } = await plan(project);
+  const [chunk] = chunks;
+  if (chunk === undefined) throw new Error("The plan has no chunk.");
+  const range = { project_id: project, from_us: 0, to_us: 1, filter: null, min_seqs: null };
+  const limits = { max_rows: 1, max_bytes: 1 };
+  const missing = { code: "not_found" };
+  await expect(
+    planScan(systemContext(theirs.workspace_id), { ...range, ...limits }),
+  ).rejects.toMatchObject(missing);
+  await expect(scanChunk(systemContext(theirs.workspace_id), chunk, request)).rejects.toMatchObject(
+    missing,
+  );
+  expect((await api(`/sessions/${project}`, { key: ours.admin, method: "DELETE" })).status).toBe(
+    202,
+  );
+  await expect(plan(project)).rejects.toMatchObject(missing);
+  await expect(scanChunk(ctx, chunk, request)).rejects.toMatchObject(missing);
+});

@@ -1,0 +1,241 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, test } from "vitest";
+import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
+import { batch, catalogue, projectId, type WireRun, wireRun } from "./support/runs.ts";
+
+type Stats = Record<string, unknown> & { run_count: number };
+
+const NOON = Date.parse("2026-04-05T12:00:00Z");
+const DAY = 86_400_000;
+
+let ours: TestWorkspace;
+let theirs: TestWorkspace;
+let session: string;
+let runs: WireRun[];
+
+/** A model's run of one of three days, with times, tokens and a cost of its own. */
+function modelRun(n: number, parent?: WireRun): WireRun {
+  const at = NOON + (n % 3) * DAY + n;
+  const usage_metadata = { input_tokens: n, output_tokens: 1, total_cost: "0.1" };
+  return wireRun(
+    "counted",
+    {
+      name: n % 2 ? "odd" : "even",
+      run_type: "llm",
+      end_time: at + 1000 * (n + 1),
+      outputs: { usage_metadata },
+      events: n < 4 ? [{ name: "new_token", time: at + 500 }] : [],
+      tags: n < 3 ? ["few", "all"] : ["all"],
+      extra: { metadata: { user_id: `u${n % 2}`, thread_id: `t${n % 2}` } },
+      ...(n === 9 ? { error: "broke" } : {}),
+    },
+    { at, ...(parent ? { parent } : {}) },
+  );
+}
+
+beforeAll(async () => {
+  [ours, theirs] = await Promise.all([workspace(), workspace()]);
+  runs = Array.from({ length: 10 }, (_, n) => modelRun(n));
+  expect((await batch(ours.editor, runs)).status).toBe(202);
+  session = (await projectId(ours.viewer, "counted")) ?? "";
+  for (const [n, score] of [1, 0, 0.5].entries()) {
+    const json = { run_id: runs[n]?.id, key: "good", score, value: "word" };
+    expect((await api("/feedback", { key: ours.editor, json })).status).toBe(200);
+  }
+});
+
+async function stats(json: Record<string, unknown>, path = "/runs/stats"): Promise<Stats> {
+  const response = await api(path, { key: ours.viewer, json: { session: [session], ...json } });
+  const text = await response.text();
+  expect([response.status, text]).toEqual([200, expect.any(String)]);
+  return JSON.parse(text) as Stats;
+}
+
+test("runs of several days are counted as one, under each path", async () => {
+  for (const path of ["/runs/stats", "/api/v1/runs/stats", "/api/runs/stats"]) {
+    const found = await stats({}, path);
+    expect(found).toMatchObject({
+      run_count: 10,
+      latency_p50: expect.closeTo(5.499999, 5),
+      latency_p99: expect.closeTo(9.909999, 5),
+      first_token_p50: expect.closeTo(0.499999, 5),
+      total_tokens: 55,
+      prompt_tokens: 45,
+      completion_tokens: 10,
+      median_tokens: 5.5,
+      total_cost: "1",
+      prompt_cost: null,
+      cost_p50: "0.1",
+      error_rate: 0.1,
+      streaming_rate: 0.4,
+      last_run_start_time: runs[8]?.start_time,
+      feedback_stats: { good: { n: 3, avg: 0.5, values: { word: 3 } } },
+    });
+    expect(found.run_facets).toContainEqual({
+      key: "name",
+      value: "odd",
+      query: 'eq(name, "odd")',
+      n: 5,
+    });
+  }
+});
+
+test.each([
+  [{ filter: 'eq(name, "odd")' }, 5],
+  [{ filter: 'has(tags, "few")' }, 3],
+  [{ filter: 'and(eq(metadata_key, "user_id"), eq(metadata_value, "u1"))' }, 5],
+  [{ filter: 'eq(feedback_key, "good")' }, 3],
+  [{ trace_filter: 'eq(name, "even")' }, 5],
+  [{ error: true }, 1],
+  [{ is_root: false }, 0],
+  [{ run_type: "tool" }, 0],
+  [{ start_time: "2026-04-06T00:00:00Z" }, 6],
+  [{ end_time: "2026-04-06T00:00:00Z" }, 4],
+])("what %j finds is counted: %i", async (json, count) => {
+  expect((await stats(json)).run_count).toBe(count);
+});
+
+test("runs are counted by id and by trace, whatever their project", async () => {
+  const ids = runs.slice(0, 4).map(({ id }) => id);
+  expect(await stats({ session: null, id: ids })).toMatchObject({ run_count: 4, total_tokens: 10 });
+  expect(await stats({ session: null, trace: ids[0] })).toMatchObject({ run_count: 1 });
+});
+
+test("nothing found is a zero, not an error", async () => {
+  expect(await stats({ filter: 'eq(name, "none")' })).toMatchObject({
+    run_count: 0,
+    latency_p50: null,
+    error_rate: null,
+    total_cost: null,
+    last_run_start_time: null,
+    feedback_stats: {},
+    run_facets: [],
+  });
+});
+
+test.each([
+  [{ attribute: "name" }, { odd: 5, even: 5 }],
+  [{ attribute: "run_type" }, { llm: 10 }],
+  [{ attribute: "tag" }, { all: 10, few: 3 }],
+  [{ attribute: "tag", max_groups: 1 }, { all: 10 }],
+  [
+    { attribute: "metadata", path: "user_id" },
+    { u0: 5, u1: 5 },
+  ],
+])("runs are counted by group: %j", async (group_by, groups) => {
+  const found = (await stats({ group_by })) as unknown as Record<string, Stats>;
+  const counts = Object.entries(found).map(([name, { run_count }]) => [name, run_count]);
+  expect(Object.fromEntries(counts)).toEqual(groups);
+});
+
+test("only the numbers that are selected come", async () => {
+  expect(await stats({ select: ["run_count", "latency_p50"] })).toEqual({
+    run_count: 10,
+    latency_p50: expect.any(Number),
+  });
+});
+
+describe("statistics are refused", () => {
+  test.each([
+    [{ session: null }, "session"],
+    [{ filter: "eq(" }, "filter"],
+    [{ group_by: { attribute: "metadata" } }, "path"],
+    [{ group_by: { attribute: "color" } }, "attribute"],
+  ])("for %j", async (wrong, field) => {
+    const json = { session: [session], ...wrong };
+    const response = await api("/runs/stats", { key: ours.viewer, json });
+    expect([response.status, await response.text()]).toEqual([422, expect.stringContaining(field)]);
+  });
+
+  test("to strangers and other workspaces", async () => {
+    const json = { session: [session] };
+    expect((await api("/runs/stats", { json })).status).toBe(401);
+    expect((await api("/runs/stats", { key: theirs.admin, json })).status).toBe(404);
+    const byId = { key: theirs.admin, json: { id: runs.map(({ id }) => id) } };
+    expect(await (await api("/runs/stats", byId)).json()).toMatchObject({ run_count: 0 });
+  });
+});
+
+test("percentiles of many runs on many days are half a per cent off at most", async () => {
+  const many = Array.from({ length: 900 }, (_, n) => {
+    const at = NOON + (n % 3) * DAY + n;
+    return wireRun("many", { end_time: at + 10 * (n + 1) }, { at });
+  });
+  expect((await batch(ours.editor, many)).status).toBe(202);
+  const id = await projectId(ours.viewer, "many");
+  const found = await stats({ session: [id] });
+  expect(found.run_count).toBe(900);
+  expect(Number(found.latency_p50) / 4.505).toBeCloseTo(1, 2);
+  expect(Number(found.latency_p99) / 8.91).toBeCloseTo(1, 2);
+});
+
+describe("a project's own numbers", () => {
+  type Project = Stats & { id: string };
+  const read = async (id: string, query = "?include_stats=true") =>
+    (await api(`/sessions/${id}${query}`, { key: ours.viewer })).json<Project>();
+  const list = async (query: string) =>
+    (await api(`/sessions?${query}`, { key: ours.viewer })).json<Project[]>();
+
+  test("are of its traces, and each token is counted once", async () => {
+    const usage_metadata = { input_tokens: 5, output_tokens: 2, total_cost: "0.02" };
+    const at = Date.now() - 1000;
+    const outputs = { output: { usage_metadata } };
+    const root = wireRun("agentic", { end_time: at + 3000, outputs }, { at });
+    const fields = { run_type: "llm", outputs: { usage_metadata }, error: "broke" };
+    const child = wireRun("agentic", fields, { at: at + 1, parent: root });
+    const other = wireRun("agentic", { outputs: { usage_metadata } }, { at: at + 2 });
+    await batch(ours.editor, [root, child, other]);
+    const id = (await projectId(ours.viewer, "agentic")) ?? "";
+    const json = { run_id: child.id, key: "good", score: 1 };
+    await api("/feedback", { key: ours.editor, json });
+    const expected = {
+      id,
+      run_count: 2,
+      latency_p50: expect.closeTo(2.999999, 5),
+      total_tokens: 14,
+      total_cost: "0.04",
+      error_rate: 0,
+      last_run_start_time: other.start_time,
+      feedback_stats: { good: { n: 1, avg: 1 } },
+    };
+    expect(await read(id)).toMatchObject(expected);
+    expect(await list("name=agentic&include_stats=true")).toMatchObject([expected]);
+    expect(await read(id, "")).toMatchObject({ latency_p50: null, total_tokens: null });
+    const several = await list("include_stats=true");
+    expect(several.find((project) => project.id === id)).toMatchObject(expected);
+  });
+
+  test("are of a week in a list of several, or since the time that is asked for", async () => {
+    const counts = async (query: string) => {
+      const projects = await list(`include_stats=true&${query}`);
+      return projects.find(({ id }) => id === session)?.run_count;
+    };
+    expect(await counts("")).toBe(0);
+    expect(await counts("stats_start_time=2026-04-06T00:00:00Z")).toBe(6);
+    expect(await read(session)).toMatchObject({ run_count: 10 });
+  });
+
+  test("come from the catalogue once the partition rests, until something changes", async () => {
+    const at = NOON;
+    const run = wireRun("resting", { end_time: at + 2000 }, { at });
+    await batch(ours.editor, [run]);
+    const id = (await projectId(ours.viewer, "resting")) ?? "";
+    const stub = env.PARTITIONS.getByName(`${id}/2026-04-05/0`);
+    await runInDurableObject(stub, (_, { storage }) => {
+      const counts = storage.kv.get<{ seq: number }>("counts");
+      storage.kv.put("counts", { ...counts, seq: (Date.now() - 120_000) * 1000 });
+    });
+    await evictDurableObject(stub);
+    await runDurableObjectAlarm(stub);
+    const [row] = (await catalogue(id)).results;
+    expect(row).toMatchObject({ roots: 1, stats: expect.any(String), stats_seq: row?.seq });
+    await env.DB.prepare("UPDATE partitions SET stats = json_set(stats, '$.totals.runs', 7)")
+      .bind()
+      .run();
+    expect(await read(id)).toMatchObject({ run_count: 7, latency_p50: expect.closeTo(2, 3) });
+    await batch(ours.editor, [wireRun("resting", {}, { at: at + 1 })]);
+    await runDurableObjectAlarm(stub);
+    expect(await read(id)).toMatchObject({ run_count: 2 });
+  });
+});
