@@ -16,6 +16,9 @@ import type {
 } from "./contract.ts";
 import { answer, toFailure } from "./failure.ts";
 import { Outbox } from "./outbox.ts";
+import { RunTracer } from "./run-tracer.ts";
+import { asRun } from "./tokens.ts";
+import { isTracingOff } from "./tracing-switch.ts";
 
 /** One way to drive a graph: LangGraph's, or our own for plain functions. */
 export interface Engine {
@@ -32,6 +35,8 @@ export type RunTools = {
   host: Host;
   outbox: Outbox;
   signal: AbortSignal;
+  /** Null: the agent's configuration has switched tracing off. */
+  tracer: RunTracer | null;
   /** Reads where the thread stands from what this run has written, without a round trip. */
   onSummary(summarize: () => Promise<ThreadSummary>): void;
 };
@@ -48,22 +53,29 @@ export function agentClass(
       );
     }
 
+    async isTraced(): Promise<boolean> {
+      return !isTracingOff(process.env);
+    }
+
     async run(call: RunCall, host: Host): Promise<RunOutcome> {
       const outbox = new Outbox(host);
-      const abort = new AbortController();
-      void host.cancelled().then((cancelled) => {
-        if (cancelled) abort.abort("cancelled");
-      });
+      const tracer = isTracingOff(process.env) ? null : new RunTracer(call, outbox);
+      outbox.onSend((batch) => tracer?.ride(batch) ?? []);
+      const abort = abortedBy(host);
       let summarize: (() => Promise<ThreadSummary>) | undefined;
       const onSummary = (read: () => Promise<ThreadSummary>) => {
         summarize = read;
       };
-      const failure = await attempt(async () => {
-        const engine = await openEngine(call.graph_id, call);
-        await engine.run(call, { host, outbox, signal: abort.signal, onSummary });
-      });
+      const failure = await attempt(() =>
+        asRun(host, async () => {
+          const engine = await openEngine(call.graph_id, call);
+          await engine.run(call, { host, outbox, signal: abort.signal, tracer, onSummary });
+        }),
+      );
       const summary = (await summarize?.().catch(() => null)) ?? null;
-      return { ops: await outbox.drain(), failure, summary };
+      tracer?.finish(failure);
+      const traces = tracer && (async () => tracer.take());
+      return { ops: await outbox.drain(), failure, summary, traces };
     }
 
     async getState(call: StateCall, host: Host): Promise<Answer<string>> {
@@ -91,6 +103,15 @@ export function agentClass(
       });
     }
   };
+}
+
+function abortedBy(host: Host): AbortController {
+  const abort = new AbortController();
+  void host.cancelled().then(
+    (cancelled) => cancelled && abort.abort("cancelled"),
+    () => {}, // The thread is gone, and with it whoever could cancel.
+  );
+  return abort;
 }
 
 async function attempt(work: () => Promise<void>) {

@@ -38,7 +38,20 @@ export type LoadedCheckpoint = StoredCheckpoint & {
 export type Op =
   | ({ op: "checkpoint"; values: StoredValue[] } & StoredCheckpoint)
   | { op: "writes"; ns: string; checkpoint_id: string; writes: StoredWrite[] }
-  | { op: "event"; event: string; data: string };
+  | { op: "event"; event: string; data: string }
+  | TraceOp;
+
+/** A trace run, or what changed of it, as JSON text in the form that ingestion takes. */
+export type TraceOp = {
+  op: "trace";
+  kind: "post" | "patch";
+  id: string;
+  /** The run's place in its trace while it is open; null once it ended. */
+  open: string | null;
+  data: string;
+};
+
+export type TraceBatch = { ops: TraceOp[]; isLast: boolean };
 
 export type CheckpointQuery = {
   ns?: string;
@@ -48,11 +61,15 @@ export type CheckpointQuery = {
   metadata?: Record<string, unknown>;
 };
 
+export type AuthAnswer = { status: number; body: string; retry_after_seconds: number | null };
+
 /** The RpcTarget that an isolate calls back. Commits of an attempt that is over are refused. */
 export interface Host {
   commit(ops: Op[]): Promise<void>;
   readCheckpoint(ns: string, checkpoint_id: string | null): Promise<LoadedCheckpoint | null>;
   listCheckpoints(query: CheckpointQuery): Promise<LoadedCheckpoint[]>;
+  /** The body and the answer of `POST /v2/auth/authenticate`, for the user of this run alone. */
+  authenticate(body: string): Promise<AuthAnswer>;
   /** Settles when the run is cancelled (true) or over (false). */
   cancelled(): Promise<boolean>;
 }
@@ -91,6 +108,8 @@ export type RunCall = GraphCall & {
   durability: "sync" | "async" | "exit";
   /** Newest checkpoint of the root namespace; null on a thread without one. */
   head: LoadedCheckpoint | null;
+  /** Where the run's trace begins, the same for every attempt, and what each trace run carries. */
+  trace: { start_time: string; dotted_order: string; metadata: Record<string, string> };
 };
 
 export type AgentFailure = { error: string; message: string; stack: string | null };
@@ -108,6 +127,8 @@ export type RunOutcome = {
   ops: Op[];
   failure: AgentFailure | null;
   summary: ThreadSummary | null;
+  /** Asked until it gives the last, after the end was told; null when nothing is traced. */
+  traces: (() => Promise<TraceBatch>) | null;
 };
 
 export type StateCall = GraphCall & {
@@ -157,6 +178,8 @@ export type GraphDescription = {
 /** The entrypoint `Agent` of every isolate. */
 export interface AgentEntrypoint {
   describe(): Promise<Answer<GraphDescription[]>>;
+  /** False: its configuration has switched tracing off. */
+  isTraced(): Promise<boolean>;
   run(call: RunCall, host: Host): Promise<RunOutcome>;
   /** A ThreadState as JSON text. */
   getState(call: StateCall, host: Host): Promise<Answer<string>>;

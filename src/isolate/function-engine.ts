@@ -73,7 +73,7 @@ export class FunctionEngine implements Engine {
     };
   }
 
-  async run(call: RunCall, { outbox, signal, onSummary }: RunTools): Promise<void> {
+  async run(call: RunCall, { outbox, signal, tracer, onSummary }: RunTools): Promise<void> {
     if (call.command) {
       throw new Error(`Graph "${call.graph_id}" is a plain function: it takes input, no command.`);
     }
@@ -85,6 +85,7 @@ export class FunctionEngine implements Engine {
     if (!call.resuming) {
       state = save(state, call, outbox, "input");
     }
+    tracer?.begin(call.input);
     const events = new FunctionEvents(call, outbox);
     events.start(state);
     const take = (update: unknown) => {
@@ -94,6 +95,7 @@ export class FunctionEngine implements Engine {
     };
     await Promise.race([this.#drive(call, state, signal, outbox, take), rejection(signal)]);
     state = save(state, call, outbox, "loop");
+    tracer?.end(state.values);
   }
 
   async #drive(

@@ -10,6 +10,7 @@ import type {
   ThreadSummary,
   UpdateCall,
 } from "./contract.ts";
+import { langChainTracer } from "./langchain-tracer.ts";
 import { type Graph, withSaver } from "./langgraph.ts";
 import { toCommand, toOptions, toStateConfig } from "./langgraph-config.ts";
 import type { Outbox } from "./outbox.ts";
@@ -44,7 +45,7 @@ export class LangGraphEngine implements Engine {
     };
   }
 
-  async run(call: RunCall, { host, outbox, signal, onSummary }: RunTools): Promise<void> {
+  async run(call: RunCall, { host, outbox, signal, tracer, onSummary }: RunTools): Promise<void> {
     const { thread_id, run_id } = call;
     const saver = new HostSaver({
       host,
@@ -66,6 +67,7 @@ export class LangGraphEngine implements Engine {
       subgraphs: call.stream_subgraphs,
       runId: run_id,
       signal,
+      ...(tracer && { callbacks: [langChainTracer(tracer)] }),
     });
     for await (const chunk of stream as AsyncIterable<StreamChunk>) {
       if (chunk.length === 3) events.write(...chunk);

@@ -29,9 +29,15 @@ export class Outbox {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: { reason: unknown } | undefined;
   readonly #host: Pick<Host, "commit">;
+  #ride: (batch: Op[]) => Op[] = () => [];
 
   constructor(host: Pick<Host, "commit">) {
     this.#host = host;
+  }
+
+  /** What travels with a batch on its way; not with the last one, which nothing holds up. */
+  onSend(ride: (batch: Op[]) => Op[]) {
+    this.#ride = ride;
   }
 
   push(op: Op) {
@@ -72,7 +78,8 @@ export class Outbox {
   #commit(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#inFlight = this.#send(this.#take());
+    const batch = this.#take();
+    this.#inFlight = this.#send([...batch, ...this.#ride(batch)]);
     return this.#inFlight;
   }
 
@@ -100,7 +107,7 @@ export class Outbox {
 }
 
 function sizeOf(op: Op | undefined): number {
-  if (op?.op === "event") return op.data.length;
+  if (op?.op === "event" || op?.op === "trace") return op.data.length;
   if (op?.op === "writes") return op.writes.reduce((sum, { data }) => sum + data.byteLength, 0);
   if (op?.op !== "checkpoint") return 0;
   return op.values.reduce((sum, { data }) => sum + data.byteLength, op.checkpoint.length);

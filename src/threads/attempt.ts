@@ -1,5 +1,6 @@
 import { RpcTarget } from "cloudflare:workers";
 import type {
+  AuthAnswer,
   CheckpointQuery,
   GraphCall,
   Host,
@@ -11,6 +12,7 @@ import { AppError } from "../shared/errors.ts";
 import type { ThreadRecord } from "./records.ts";
 import type { StoredRun } from "./storage/runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
+import { beginTrace, toTrace } from "./trace-roots.ts";
 
 /** One try at a run. Its number fences: what an older attempt still sends is refused. */
 export class Attempt {
@@ -36,18 +38,26 @@ export class Attempt {
 }
 
 type Commit = (ops: Op[]) => void;
+type Authenticate = (body: string) => Promise<AuthAnswer>;
 
 /** The thread as an isolate sees it during a call. Calls that only read have no commit. */
 export class ThreadHost extends RpcTarget implements Host {
   readonly #store: ThreadStore;
   readonly #commit: Commit | null;
   readonly #cancelled: Promise<boolean>;
+  readonly #authenticate: Authenticate | null;
 
-  constructor(store: ThreadStore, commit: Commit | null, cancelled = Promise.resolve(false)) {
+  constructor(
+    store: ThreadStore,
+    commit: Commit | null,
+    cancelled = Promise.resolve(false),
+    authenticate: Authenticate | null = null,
+  ) {
     super();
     this.#store = store;
     this.#commit = commit;
     this.#cancelled = cancelled;
+    this.#authenticate = authenticate;
   }
 
   async commit(ops: Op[]): Promise<void> {
@@ -61,6 +71,11 @@ export class ThreadHost extends RpcTarget implements Host {
 
   async listCheckpoints(query: CheckpointQuery): Promise<LoadedCheckpoint[]> {
     return this.#store.checkpoints.list(query);
+  }
+
+  async authenticate(body: string): Promise<AuthAnswer> {
+    if (!this.#authenticate) throw new AppError("conflict", "This call is of no run.");
+    return this.#authenticate(body);
   }
 
   cancelled(): Promise<boolean> {
@@ -86,6 +101,7 @@ export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
     interrupt_after: kwargs.interrupt_after,
     durability: kwargs.durability,
     head: store.checkpoints.read("", null),
+    trace: toTrace(run, store.traces.of(run_id) ?? beginTrace(run, run.created_at)),
   };
 }
 

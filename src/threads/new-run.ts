@@ -1,6 +1,6 @@
 import { v7 } from "uuid";
 import type { WireConfig } from "../isolate/contract.ts";
-import type { NewRun, NewThread, RevisionRef, RunKwargs } from "./records.ts";
+import type { Asker, NewRun, NewThread, RevisionRef, RunKwargs } from "./records.ts";
 import type { RunCreate } from "./schema.ts";
 
 /** Request headers that graphs may read from `configurable`; keys and tenants stay outside. */
@@ -16,6 +16,7 @@ const HIDDEN_HEADERS = new Set(["x-api-key", "x-tenant-id", "x-service-key"]);
 type Place = {
   assistant: { assistant_id: string; graph_id: string };
   revision: RevisionRef;
+  asker: Asker;
   headers: Record<string, string>;
   run_id: string;
   create_thread: NewThread | null;
@@ -28,6 +29,7 @@ export function toNewRun(input: RunCreate, place: Place): NewRun {
     run_id: place.run_id,
     ...place.assistant,
     revision: place.revision,
+    asker: place.asker,
     metadata: input.metadata ?? {},
     kwargs: toKwargs(input, place),
     multitask_strategy: input.multitask_strategy,
@@ -67,11 +69,20 @@ function toConfig(input: RunCreate, headers: Record<string, string>): WireConfig
   const configurable = {
     ...headers,
     ...input.config?.configurable,
+    ...toTracer(input),
     ...(id && { checkpoint_id: id }),
     ...(checkpoint_ns && { checkpoint_ns }),
     ...(checkpoint_map && { checkpoint_map }),
   };
   return { ...input.config, configurable };
+}
+
+function toTracer({ langsmith_tracer }: RunCreate) {
+  const { project_name, example_id } = langsmith_tracer ?? {};
+  return {
+    ...(project_name && { langsmith_project: project_name }),
+    ...(example_id && { langsmith_example_id: example_id }),
+  };
 }
 
 export function newRunId(): string {

@@ -36,7 +36,12 @@ type Accepted<T> = ({ ok: true; run: RunRecord } & T) | { ok: false; refusal: Ru
 /** One thread: its runs, its state, its stream. Named `{deployment_id}/{thread_id}`. */
 export class ThreadObject extends DurableObject<Env> {
   readonly #store = new ThreadStore(this.ctx.storage);
-  readonly #loop = new RunLoop(this.env, this.#store, (run_ids) => this.#changed(run_ids));
+  readonly #loop = new RunLoop(
+    this.env,
+    this.#store,
+    (run_ids) => this.#changed(run_ids),
+    (traces) => this.#upkeep.deliverOrphans(traces),
+  );
   readonly #followers = new Followers(this.#store, (run_id) => this.#loop.isOver(run_id));
   readonly #upkeep = new Upkeep(this.ctx, this.env, this.#store, this.#loop);
   #awake = false;
@@ -70,7 +75,7 @@ export class ThreadObject extends DurableObject<Env> {
   async deleteThread(): Promise<boolean> {
     if (!this.#open()) return false;
     const place = this.#store.thread.place();
-    this.#loop.abandon();
+    this.#loop.leave();
     await this.#upkeep.deleteAll(place);
     this.#followers.wake();
     return !(place.temporary && place.ended_at !== null);
@@ -137,7 +142,7 @@ export class ThreadObject extends DurableObject<Env> {
     if (this.#store.runs.isInFlight(run_id)) {
       await this.#loop.cancel(run_id, "rollback", null);
     }
-    this.#store.transaction(() => this.#store.undo(run_id));
+    this.#store.transaction(() => this.#loop.undo(run_id));
     this.#changed();
     return true;
   }
@@ -253,6 +258,6 @@ export class ThreadObject extends DurableObject<Env> {
   }
 }
 
-function toRecord({ revision: _r, due_at: _d, attempt: _a, ...run }: StoredRun) {
+function toRecord({ revision: _r, asker: _s, due_at: _d, attempt: _a, ...run }: StoredRun) {
   return run satisfies RunRecord;
 }

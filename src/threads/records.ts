@@ -1,4 +1,5 @@
 import type { AgentFailure, StreamMode, WireCommand, WireConfig } from "../isolate/contract.ts";
+import type { Caller } from "../shared/context.ts";
 import type { MultitaskStrategy, RunStatus, ThreadStatus } from "./runs.ts";
 
 /** Plain records that pass between the service, the ThreadObject and its storage. */
@@ -60,12 +61,16 @@ export type NewThread = {
   temporary: boolean;
 };
 
+/** Whose run it is, and the origin at which they called. */
+export type Asker = { caller: Caller; origin: string };
+
 /** A run as the service hands it over: assistant resolved, defaults filled in, not yet merged with the thread. */
 export type NewRun = {
   run_id: string;
   assistant_id: string;
   graph_id: string;
   revision: RevisionRef;
+  asker: Asker;
   metadata: Record<string, unknown>;
   kwargs: RunKwargs;
   multitask_strategy: MultitaskStrategy;

@@ -14,6 +14,7 @@ export function toTarget(
     deployment_id,
     thread_id: thread_id ?? null,
     headers: configurableHeaders(request.headers),
+    origin: new URL(request.url).origin,
   };
 }
 

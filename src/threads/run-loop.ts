@@ -1,13 +1,23 @@
-import type { AgentFailure, Op, RunOutcome, ThreadSummary } from "../isolate/contract.ts";
+import type {
+  AgentFailure,
+  AuthAnswer,
+  Op,
+  RunOutcome,
+  ThreadSummary,
+  TraceOp,
+} from "../isolate/contract.ts";
+
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
 import { type AgentStub, agentOf } from "./agent.ts";
+import { authenticateRun } from "./agent-tokens.ts";
 import { Attempt, ThreadHost, toGraphCall, toRunCall } from "./attempt.ts";
 import { isKeepable, mergeRun } from "./merge.ts";
 import type { NewRun, RunRefusal } from "./records.ts";
 import { type CancelAction, decideMultitask, MAX_ATTEMPTS, threadStatusAfter } from "./runs.ts";
 import type { StoredRun } from "./storage/runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
+import { TraceCollector } from "./trace-collector.ts";
 
 // A run that says more than this fills its thread's storage; it ends with an error that says so.
 const MAX_EVENT_CHARACTERS = 64 * 1024 * 1024;
@@ -19,13 +29,20 @@ export class RunLoop {
   readonly #onChange: (run_ids?: string[]) => void;
   /** Runs whose readers have something new to see. */
   readonly #touched = new Set<string>();
+  readonly #traces: TraceCollector;
   #live: Attempt | null = null;
   #settling: Promise<void> | undefined;
 
-  constructor(env: Env, store: ThreadStore, onChange: (run_ids?: string[]) => void) {
+  constructor(
+    env: Env,
+    store: ThreadStore,
+    onChange: (run_ids?: string[]) => void,
+    onOrphans: (traces: TraceOp[]) => void,
+  ) {
     this.#env = env;
     this.#store = store;
     this.#onChange = onChange;
+    this.#traces = new TraceCollector(env, store, { onNews: () => this.#onChange([]), onOrphans });
   }
 
   get isLive(): boolean {
@@ -68,6 +85,7 @@ export class RunLoop {
     if (running && !this.#live) this.#tryAgain(running, "its process ended");
     else if (!running && this.#store.thread.outline().status === "busy") this.#settleSoon();
     this.advance();
+    this.#traces.closeLost();
   }
 
   /** Ends a run at once, whatever it is doing, and resolves when its thread is settled. */
@@ -82,8 +100,22 @@ export class RunLoop {
     await this.#settling;
   }
 
+  /** Forgets a run as if it had never been; what was told of its trace is ended. */
+  undo(run_id: string) {
+    this.#traces.closeNow(run_id);
+    this.#store.undo(run_id);
+  }
+
   /** The thread is going away: nothing that its attempt still sends may land. */
-  abandon() {
+  leave() {
+    this.#abandon();
+    const { runs } = this.#store;
+    this.#store.transaction(() => {
+      for (const run_id of runs.inFlight()) this.#traces.closeNow(run_id);
+    });
+  }
+
+  #abandon() {
     this.#live?.cancel();
     this.#live = null;
   }
@@ -96,8 +128,8 @@ export class RunLoop {
 
   #stop(run_id: string, action: CancelAction) {
     this.#touched.add(run_id);
-    if (this.#live?.run.run_id === run_id) this.abandon();
-    if (action === "rollback") this.#store.undo(run_id);
+    if (this.#live?.run.run_id === run_id) this.#abandon();
+    if (action === "rollback") this.undo(run_id);
     else this.#store.runs.end(run_id, "interrupted");
   }
 
@@ -115,6 +147,7 @@ export class RunLoop {
     if (!run) return;
     this.#say(run, "metadata", { run_id, attempt: run.attempt });
     thread.begin(run.revision);
+    this.#traces.open(run);
     const attempt = new Attempt(run);
     this.#live = attempt;
     // Not before the transaction around this is over: the isolate must find what it was started for.
@@ -128,24 +161,38 @@ export class RunLoop {
 
   async #drive(attempt: Attempt) {
     const { run } = attempt;
+    this.#traces.follow(attempt);
     try {
       const host = new ThreadHost(
         this.#store,
         (ops) => this.#commit(attempt, ops),
         attempt.cancelled,
+        (body) => this.#authenticate(attempt, body),
       );
       const outcome = await this.#agent(run).run(toRunCall(run, this.#store), host);
       if (this.#live === attempt) this.#end(run, outcome);
+      attempt.close();
+      await this.#traces.collect(run, outcome).finally(() => release(outcome));
     } catch (error) {
       log.warn("attempt_lost", { run_id: run.run_id, attempt: run.attempt, error: String(error) });
       if (this.#live === attempt) this.#tryAgain(run, messageOf(error));
     } finally {
       attempt.close();
+      this.#traces.leave(attempt);
     }
   }
 
-  #commit(attempt: Attempt, ops: Op[]) {
+  async #authenticate(attempt: Attempt, body: string): Promise<AuthAnswer> {
+    this.#assertLive(attempt);
+    return authenticateRun(attempt.run, body);
+  }
+
+  #assertLive(attempt: Attempt) {
     if (this.#live !== attempt) throw new AppError("conflict", "This attempt of the run is over.");
+  }
+
+  #commit(attempt: Attempt, ops: Op[]) {
+    this.#assertLive(attempt);
     const { run_id } = attempt.run;
     this.#touched.add(run_id);
     const said = this.#store.transaction(() => this.#store.apply(run_id, ops));
@@ -222,9 +269,15 @@ export class RunLoop {
   }
 }
 
+/** An answer that holds a function keeps its call open, and so the log of the call unsaid, until it is let go. */
+function release(outcome: object) {
+  // What came over RPC is disposable, though its class does not say so.
+  if (Symbol.dispose in outcome) (outcome as Disposable)[Symbol.dispose]();
+}
+
 function failed(error: string, message: string): RunOutcome {
   const failure: AgentFailure = { error, message, stack: null };
-  return { ops: [], failure, summary: null };
+  return { ops: [], failure, summary: null, traces: null };
 }
 
 function messageOf(error: unknown): string {

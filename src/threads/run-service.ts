@@ -13,6 +13,7 @@ export type RunTarget = {
   deployment_id: string;
   thread_id: string | null;
   headers: Record<string, string>;
+  origin: string;
 };
 
 export async function createRun(ctx: Context, target: RunTarget, input: RunCreate) {
@@ -35,16 +36,17 @@ export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate)
 }
 
 async function prepare(ctx: Context, target: RunTarget, input: RunCreate) {
-  const agent = await openAgent(ctx, target.deployment_id, "write");
   const run_id = newRunId();
   // A threadless run lives on a thread of its own that shares its id, so that its id alone finds it.
   const thread_id = target.thread_id ?? run_id;
+  const agent = await openAgent(ctx, target.deployment_id, "write", thread_id);
   const keeps = input.on_completion === "keep" || input.on_completion === "continue";
   const temporary = target.thread_id === null && !keeps;
   const creates = target.thread_id === null || input.if_not_exists === "create";
   const order = toNewRun(input, {
     assistant: resolveAssistant(agent.graphs, input.assistant_id),
     revision: toRevisionRef(agent),
+    asker: { caller: ctx.caller, origin: target.origin },
     headers: target.headers,
     run_id,
     create_thread: creates

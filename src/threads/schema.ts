@@ -151,6 +151,9 @@ export const RunCreate = z
     after_seconds: z.number().min(0).max(MAX_DELAY_SECONDS).nullish(),
     webhook: z.string().nullish(),
     feedback_keys: list(z.string()).nullish(),
+    langsmith_tracer: z
+      .object({ project_name: z.string().max(255).nullish(), example_id: Uuid.nullish() })
+      .nullish(),
     durability: z.enum(["sync", "async", "exit"]).nullish(),
     checkpoint_during: z.boolean().nullish(),
   })

@@ -8,14 +8,15 @@ import type { NewThread, RevisionRef, ThreadRecord } from "./records.ts";
 import type { ThreadCreate } from "./schema.ts";
 import { threadObject } from "./stub.ts";
 
-/** A deployment of the caller's workspace, by id or slug, with the revision that serves it. */
+/** A deployment of the caller's workspace, by id or slug, with the revision that serves it, or this thread of it. */
 export async function openAgent(
   ctx: Context,
   deployment_id: string,
   scope: "read" | "write",
+  thread_id: string | null = null,
 ): Promise<ActiveRevision> {
   assertMay(ctx, scope);
-  return activeRevision(ctx, deployment_id);
+  return activeRevision(ctx, deployment_id, thread_id);
 }
 
 export async function createThread(

@@ -53,7 +53,7 @@ async function openThread(
   { deployment_id, thread_id }: ThreadId,
   scope: "read" | "write",
 ) {
-  const agent = await openAgent(ctx, deployment_id, scope);
+  const agent = await openAgent(ctx, deployment_id, scope, thread_id);
   const object = threadObject(ctx.env, agent.deployment_id, thread_id);
   return { object, active: toRevisionRef(agent) };
 }

@@ -4,6 +4,8 @@ import type { RunLoop } from "./run-loop.ts";
 import { nextWake } from "./runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
 import type { ThreadPlace } from "./storage/thread.ts";
+import type { TraceRow } from "./storage/traces.ts";
+import { deliver, deliverTraces } from "./trace-delivery.ts";
 
 /** A beat while a run is live keeps the object awake and finds a dead attempt within seconds. */
 const BEAT_MS = 15_000;
@@ -14,6 +16,8 @@ const LINGER_MS = 2 * 60 * 1000;
 /** Changes of one moment reach the directory as one write. */
 const PUBLISH_DELAY_MS = 300;
 const PUBLISH_RETRY_MS = 10_000;
+/** Traces of a thread that goes away may hold it back so long, should ingestion fail. */
+const TRACES_HELD_MS = 60 * 60 * 1000;
 
 /** What a thread does by the clock: beat, expire, tell the directory, go away. */
 export class Upkeep {
@@ -24,6 +28,10 @@ export class Upkeep {
   #alarm_at: number | null = null;
   #publishing = false;
   #publish_after = 0;
+  #delivering: Promise<void> | null = null;
+  #deliver_after = 0;
+  /** Of the thread that was here last. */
+  #left: ThreadPlace | null = null;
 
   constructor(ctx: DurableObjectState, env: Env, store: ThreadStore, loop: RunLoop) {
     this.#ctx = ctx;
@@ -44,28 +52,51 @@ export class Upkeep {
       this.#publishing = true;
       setTimeout(() => this.#publish(), PUBLISH_DELAY_MS);
     }
+    if (this.#delivering === null && this.#mayDeliver()) {
+      setTimeout(() => this.#deliver(), PUBLISH_DELAY_MS);
+    }
   }
 
   async beat() {
     this.#alarm_at = null;
     this.#loop.advance();
+    await this.#deliver();
     const place = this.#store.thread.place();
-    if (place.ended_at !== null && place.ended_at + LINGER_MS <= Date.now()) {
-      return this.deleteAll(place);
-    }
+    if (this.#isGone(place)) return this.deleteAll(place);
     this.#expireEvents();
     await this.#publish();
     this.arm();
   }
 
+  #isGone({ ended_at }: ThreadPlace): boolean {
+    if (ended_at === null) return false;
+    const held = this.#store.traces.areWaiting ? TRACES_HELD_MS : 0;
+    return ended_at + LINGER_MS + held <= Date.now();
+  }
+
+  /** Its traces stay: who deletes a thread right after its run still has its trace, and waits for none of it. */
   async deleteAll(place: ThreadPlace) {
+    const pages = this.#store.traces.pages();
+    this.#left = place;
+    for (const page of pages) this.deliverOrphans(page);
     await this.#store.deleteAll();
     this.#alarm_at = null;
     if (!place.temporary) await forgetThread(this.#env, place);
   }
 
+  /** What has no outbox any more: tried from memory, a few times. */
+  deliverOrphans(traces: TraceRow[]) {
+    const place = this.#left;
+    if (!place) return;
+    const attempt = (left: number): Promise<void> =>
+      deliver(this.#env, place, traces).catch((error: unknown) =>
+        left > 0 ? attempt(left - 1) : log.error("traces_not_delivered", error),
+      );
+    this.#ctx.waitUntil(attempt(2));
+  }
+
   #nextWake(): number | null {
-    const { runs, thread, events } = this.#store;
+    const { runs, thread, events, traces } = this.#store;
     const ended_at = thread.endedAt();
     // A run that is due and still waits for another starts when that one ends, not by the clock.
     const due = runs.nextDue();
@@ -75,6 +106,7 @@ export class Upkeep {
       due !== null && due > now ? due : null,
       ended_at === null ? null : ended_at + LINGER_MS,
       events.areKept ? now + EVENTS_KEPT_MS : null,
+      traces.areWaiting ? now + PUBLISH_RETRY_MS : null,
       thread.hasNews() ? now + PUBLISH_RETRY_MS : null,
     ]);
   }
@@ -85,6 +117,23 @@ export class Upkeep {
 
   #mayPublish(): boolean {
     return Date.now() >= this.#publish_after && this.#store.thread.hasNews();
+  }
+
+  #mayDeliver(): boolean {
+    return Date.now() >= this.#deliver_after && this.#store.traces.areWaiting;
+  }
+
+  #deliver(): Promise<void> {
+    this.#delivering ??= deliverTraces(this.#env, this.#store)
+      .catch((error: unknown) => {
+        log.error("traces_not_delivered", error);
+        this.#deliver_after = Date.now() + PUBLISH_RETRY_MS;
+      })
+      .finally(() => {
+        this.#delivering = null;
+        this.arm();
+      });
+    return this.#delivering;
   }
 
   #expireEvents() {

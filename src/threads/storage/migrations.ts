@@ -83,6 +83,20 @@ const MIGRATIONS = [
      data BLOB NOT NULL,
      PRIMARY KEY (name, part)
    );`,
+  `CREATE TABLE trace_roots (
+     run_id TEXT PRIMARY KEY,
+     start_time TEXT NOT NULL,
+     project_name TEXT,
+     told INTEGER NOT NULL
+   );
+   CREATE TABLE trace_outbox (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     kind TEXT NOT NULL,
+     data TEXT
+   );`,
+  "ALTER TABLE runs ADD COLUMN asker TEXT",
+  `DROP TABLE trace_roots;
+   ALTER TABLE runs ADD COLUMN trace TEXT;`,
 ];
 
 const VERSION = "schema_version";

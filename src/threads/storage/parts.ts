@@ -1,5 +1,5 @@
 // A row takes 2 MB; half of that leaves room for the columns beside the data.
-const PART_BYTES = 1024 * 1024;
+export const PART_BYTES = 1024 * 1024;
 
 /** Keeps data of any size: small data in its owner's row, the rest in `parts` under the owner's name. */
 export class Parts {
@@ -33,6 +33,15 @@ export class Parts {
 
   delete(name: string) {
     this.#sql.exec("DELETE FROM parts WHERE name = ?", name);
+  }
+
+  /** Those of `prefix` with a number up to `last`. */
+  deleteNumbered(prefix: string, last: number) {
+    const from = prefix.length + 1;
+    this.#sql.exec(
+      "DELETE FROM parts WHERE substr(name, 1, ?) = ? AND CAST(substr(name, ?) AS INTEGER) <= ?",
+      ...[from - 1, prefix, from, last],
+    );
   }
 
   #read(name: string): Uint8Array {

@@ -1,32 +1,17 @@
-import type { NewRun, RevisionRef, RunRecord } from "../records.ts";
+import type { Asker, NewRun, RevisionRef, RunRecord } from "../records.ts";
 import { isFinal, type RunStatus } from "../runs.ts";
-import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
+import { insertRun, kwargsName, type Row, updateRun } from "./run-rows.ts";
 import type { Thread } from "./thread.ts";
 
-type Row = {
-  seq: number;
-  run_id: string;
-  assistant_id: string;
-  graph_id: string;
-  status: RunStatus;
-  multitask_strategy: RunRecord["multitask_strategy"];
-  metadata: string;
-  kwargs: string | null;
-  revision: string;
-  created_at: string;
-  updated_at: string;
-  due_at: number;
-  ended_at: number | null;
-  attempt: number;
-  /** Characters of events that are kept; 0 once they were dropped. */
-  event_characters: number;
-  error: string | null;
-  cancel_reason: string | null;
-};
-
 /** A run as its thread keeps it: the public record and what only the thread cares about. */
-export type StoredRun = RunRecord & { revision: RevisionRef; due_at: number; attempt: number };
+export type StoredRun = RunRecord & {
+  revision: RevisionRef;
+  /** Null: it is of a time when nobody kept it. */
+  asker: Asker | null;
+  due_at: number;
+  attempt: number;
+};
 
 export type RunQuery = { status?: RunStatus | undefined; limit: number; offset: number };
 
@@ -72,6 +57,8 @@ export class Runs {
       event_characters: 0,
       error: null,
       cancel_reason: null,
+      asker: JSON.stringify(run.asker),
+      trace: null,
     };
     open.set(run.run_id, { row, isNew: true, isChanged: false });
   }
@@ -159,6 +146,28 @@ export class Runs {
     return open.row.event_characters;
   }
 
+  trace(run_id: string): string | null {
+    const open = this.#opened().get(run_id);
+    if (open) return open.row.trace;
+    const found = this.#sql.exec<Row>("SELECT trace FROM runs WHERE run_id = ?", run_id).toArray();
+    return found[0]?.trace ?? null;
+  }
+
+  /** Also of a run that is over: its isolate tells the rest of its trace behind its end. */
+  setTrace(run_id: string, trace: string | null) {
+    const open = this.#opened().get(run_id);
+    if (!open) this.#sql.exec("UPDATE runs SET trace = ? WHERE run_id = ?", trace, run_id);
+    else Object.assign(open, { isChanged: true }).row.trace = trace;
+  }
+
+  /** Runs that are over, and whose trace is not. */
+  withOpenTrace(): string[] {
+    return this.#sql
+      .exec<Row>("SELECT run_id, status FROM runs WHERE trace IS NOT NULL")
+      .toArray()
+      .flatMap(({ run_id, status }) => (isFinal(status) ? [run_id] : []));
+  }
+
   delete(run_id: string) {
     this.#open?.delete(run_id);
     this.#parts.delete(kwargsName(run_id));
@@ -207,32 +216,21 @@ export class Runs {
     return this.#open;
   }
 
-  #toRun({ seq: _seq, ended_at: _ended, event_characters: _said, ...row }: Row): StoredRun {
+  #toRun({
+    seq: _seq,
+    ended_at: _ended,
+    event_characters: _said,
+    trace: _t,
+    ...row
+  }: Row): StoredRun {
     return {
       ...row,
       thread_id: this.#thread.id,
       metadata: JSON.parse(row.metadata),
       kwargs: JSON.parse(this.#parts.text(kwargsName(row.run_id), row.kwargs)),
       revision: JSON.parse(row.revision),
+      asker: row.asker === null ? null : JSON.parse(row.asker),
       error: row.error === null ? null : JSON.parse(row.error),
     };
   }
-}
-
-function insertRun(sql: SqlStorage, row: Row) {
-  insertRows(sql, `INSERT INTO runs (${Object.keys(row).join(", ")})`, [Object.values(row)]);
-}
-
-function updateRun(sql: SqlStorage, row: Row) {
-  const { status, updated_at, ended_at, attempt, event_characters, error, cancel_reason } = row;
-  sql.exec(
-    `UPDATE runs SET status = ?, updated_at = ?, ended_at = ?, attempt = ?, event_characters = ?,
-       error = ?, cancel_reason = ? WHERE run_id = ?`,
-    ...[status, updated_at, ended_at, attempt, event_characters, error, cancel_reason],
-    row.run_id,
-  );
-}
-
-function kwargsName(run_id: string): string {
-  return `kwargs ${run_id}`;
 }

@@ -6,6 +6,7 @@ import { isMigrated, migrate } from "./migrations.ts";
 import { Parts } from "./parts.ts";
 import { Runs } from "./runs.ts";
 import { Thread } from "./thread.ts";
+import { Traces } from "./traces.ts";
 
 /** All that one thread keeps. Calls are synchronous; what stands or falls together is one transaction. */
 export class ThreadStore {
@@ -13,6 +14,7 @@ export class ThreadStore {
   readonly runs: Runs;
   readonly events: Events;
   readonly checkpoints: Checkpoints;
+  readonly traces: Traces;
   readonly #storage: DurableObjectStorage;
 
   #exists: boolean;
@@ -21,10 +23,12 @@ export class ThreadStore {
     const parts = new Parts(storage.sql);
     this.#storage = storage;
     this.#exists = isMigrated(storage);
+    if (this.#exists) migrate(storage);
     this.thread = new Thread(storage.sql, parts);
     this.runs = new Runs(storage.sql, parts, this.thread);
     this.events = new Events(storage.sql, parts);
     this.checkpoints = new Checkpoints(storage.sql, parts);
+    this.traces = new Traces(storage.sql, parts, this.runs);
   }
 
   get exists(): boolean {
@@ -79,6 +83,12 @@ export class ThreadStore {
         : [],
     );
     this.checkpoints.putWrites(run_id, writes);
+    if (run_id !== null) {
+      this.traces.append(
+        run_id,
+        ops.filter((op) => op.op === "trace"),
+      );
+    }
     const events = ops.filter((op) => op.op === "event");
     if (run_id === null || events.length === 0) return 0;
     this.events.append(run_id, events);
@@ -97,5 +107,6 @@ export class ThreadStore {
     this.thread.forget();
     this.runs.forget();
     this.events.forget();
+    this.traces.forget();
   }
 }

@@ -1,0 +1,101 @@
+/** What one payload of a trace may be; more of it is of no use to a reader and of much cost to a run. */
+const MAX_CHARACTERS = 4 * 1024 * 1024;
+/** Messages lie no deeper than `{ messages: [[message]] }`; what is below is written as it is. */
+const DEPTH = 4;
+
+type Message = { toJSON(): unknown; content: unknown };
+type Written = { fields: unknown[]; text: string };
+
+/**
+ * JSON text of anything: tracing never fails a run, so what JSON cannot hold is told in words. The
+ * nodes of a conversation are given the same messages again and again; each is written once.
+ */
+export class TraceJson {
+  readonly #written = new WeakMap<object, Written>();
+
+  write(value: unknown): string {
+    const text = this.#write(value, DEPTH) ?? "null";
+    if (text.length <= MAX_CHARACTERS) return text;
+    return JSON.stringify({ left_out: `${text.length} characters, more than a trace keeps` });
+  }
+
+  #write(value: unknown, depth: number): string | undefined {
+    if (typeof value !== "object" || value === null || depth === 0) return stringify(value);
+    if (isMessage(value)) return this.#message(value);
+    if (Array.isArray(value)) {
+      return `[${value.map((item) => this.#write(item, depth - 1) ?? "null").join()}]`;
+    }
+    return isPlain(value) ? this.#fields(value, depth) : stringify(value);
+  }
+
+  #fields(value: object, depth: number): string {
+    const fields = Object.entries(value).flatMap(([name, field]) => {
+      const text = this.#write(field, depth - 1);
+      return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
+    });
+    return `{${fields.join()}}`;
+  }
+
+  // A reducer may give a message its id later: it is the same while its fields are.
+  #message(message: Message): string | undefined {
+    const fields = Object.values(message);
+    const before = this.#written.get(message);
+    if (before && isSame(before.fields, fields)) return before.text;
+    const text = stringify(message);
+    if (text !== undefined) this.#written.set(message, { fields, text });
+    return text;
+  }
+}
+
+function isSame(before: unknown[], now: unknown[]): boolean {
+  return before.length === now.length && now.every((field, n) => Object.is(field, before[n]));
+}
+
+function isMessage(value: object): value is Message {
+  return (
+    "lc_kwargs" in value &&
+    "content" in value &&
+    "toJSON" in value &&
+    typeof value.toJSON === "function"
+  );
+}
+
+function isPlain(value: object): boolean {
+  return Object.getPrototypeOf(value) === Object.prototype && !("toJSON" in value);
+}
+
+function stringify(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, plain);
+  } catch {
+    return tryAgain(value);
+  }
+}
+
+function tryAgain(value: unknown): string {
+  try {
+    return JSON.stringify(value, withoutCycles()) ?? "null";
+  } catch (error) {
+    return JSON.stringify({ left_out: String(error) });
+  }
+}
+
+function plain(_key: string, value: unknown): unknown {
+  if (typeof value === "bigint") return value.toString();
+  if (value instanceof Error) return { error: value.name, message: value.message };
+  if (value instanceof Map) return Object.fromEntries(value);
+  if (value instanceof Set) return [...value];
+  return value;
+}
+
+function withoutCycles() {
+  const above: unknown[] = [];
+  return function (this: unknown, key: string, value: unknown): unknown {
+    const shown = plain(key, value);
+    if (typeof shown !== "object" || shown === null) return shown;
+    while (above.length > 0 && above.at(-1) !== this) above.pop();
+    if (above.includes(shown)) return "[refers back to itself]";
+    above.push(shown);
+    return shown;
+  };
+}

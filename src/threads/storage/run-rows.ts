@@ -1,0 +1,46 @@
+import type { RunRecord } from "../records.ts";
+import type { RunStatus } from "../runs.ts";
+import { insertRows } from "./insert.ts";
+
+/** A run as its table has it. */
+export type Row = {
+  seq: number;
+  run_id: string;
+  assistant_id: string;
+  graph_id: string;
+  status: RunStatus;
+  multitask_strategy: RunRecord["multitask_strategy"];
+  metadata: string;
+  kwargs: string | null;
+  revision: string;
+  created_at: string;
+  updated_at: string;
+  due_at: number;
+  ended_at: number | null;
+  attempt: number;
+  /** Characters of events that are kept; 0 once they were dropped. */
+  event_characters: number;
+  error: string | null;
+  cancel_reason: string | null;
+  asker: string | null;
+  /** JSON of an OpenTrace; null once all of it is told. */
+  trace: string | null;
+};
+
+export function insertRun(sql: SqlStorage, row: Row) {
+  insertRows(sql, `INSERT INTO runs (${Object.keys(row).join(", ")})`, [Object.values(row)]);
+}
+
+export function updateRun(sql: SqlStorage, row: Row) {
+  const { status, updated_at, ended_at, attempt, event_characters, error, cancel_reason } = row;
+  sql.exec(
+    `UPDATE runs SET status = ?, updated_at = ?, ended_at = ?, attempt = ?, event_characters = ?,
+       error = ?, cancel_reason = ?, trace = ? WHERE run_id = ?`,
+    ...[status, updated_at, ended_at, attempt, event_characters, error, cancel_reason],
+    ...[row.trace, row.run_id],
+  );
+}
+
+export function kwargsName(run_id: string): string {
+  return `kwargs ${run_id}`;
+}

@@ -1,0 +1,122 @@
+import type { RunOutcome, TraceOp } from "../isolate/contract.ts";
+import { log } from "../shared/log.ts";
+import { agentOf } from "./agent.ts";
+import type { Attempt } from "./attempt.ts";
+import type { StoredRun } from "./storage/runs.ts";
+import type { ThreadStore } from "./storage/store.ts";
+import { beginTrace, endAttempt, endTrace } from "./trace-roots.ts";
+
+type Tell = {
+  onNews: () => void;
+  /** Of a run whose thread was deleted meanwhile. */
+  onOrphans: (traces: TraceOp[]) => void;
+};
+
+/** Takes what isolates tell of traces once their runs are over, and ends what they could not. */
+export class TraceCollector {
+  readonly #env: Env;
+  readonly #store: ThreadStore;
+  readonly #tell: Tell;
+  /** Attempts whose isolate may still tell something. */
+  readonly #followed = new Set<Attempt>();
+
+  constructor(env: Env, store: ThreadStore, tell: Tell) {
+    this.#env = env;
+    this.#store = store;
+    this.#tell = tell;
+  }
+
+  /** Within the transaction that starts an attempt: the first opens the trace, the later ones go on. */
+  open(run: StoredRun) {
+    const { traces } = this.#store;
+    const { run_id } = run;
+    const now = new Date().toISOString();
+    const trace = traces.of(run_id);
+    if (trace) traces.append(run_id, endAttempt(run_id, trace, now));
+    else traces.keep(run_id, beginTrace(run, now));
+  }
+
+  follow(attempt: Attempt) {
+    this.#followed.add(attempt);
+  }
+
+  leave(attempt: Attempt) {
+    this.#followed.delete(attempt);
+    const { run_id } = attempt.run;
+    if (this.#store.exists && this.#isLost(run_id)) this.#end(run_id);
+  }
+
+  /** Asks for the rest. The run is over for everyone else by now; nothing here can change it. */
+  async collect({ run_id }: StoredRun, outcome: RunOutcome) {
+    try {
+      for (let isLast = false; !isLast; ) {
+        const batch = (await outcome.traces?.()) ?? { ops: [], isLast: true };
+        isLast = batch.isLast;
+        if (this.#store.exists) this.#take(run_id, batch.ops, isLast);
+        else if (batch.ops.length > 0) this.#tell.onOrphans(batch.ops);
+      }
+      this.#tell.onNews();
+    } catch (error) {
+      log.warn("traces_lost", { run_id, error: String(error) });
+    }
+  }
+
+  #take(run_id: string, ops: TraceOp[], isLast: boolean) {
+    const { runs, traces } = this.#store;
+    this.#store.transaction(() => {
+      traces.append(run_id, ops);
+      // An attempt that was given up may answer while the next one is at work.
+      if (isLast && !runs.isInFlight(run_id)) traces.keep(run_id, null);
+    });
+  }
+
+  /** After a restart: runs that were over before their isolate had told everything. */
+  closeLost() {
+    for (const run_id of this.#store.runs.withOpenTrace()) this.#end(run_id);
+  }
+
+  /** The run's row is about to go: what was told of it does not stay open. */
+  closeNow(run_id: string) {
+    const run = this.#store.runs.get(run_id);
+    const trace = this.#store.traces.of(run_id);
+    if (run && trace?.told) this.#append(run, trace);
+  }
+
+  #isLost(run_id: string): boolean {
+    const { runs } = this.#store;
+    if (runs.isInFlight(run_id) || runs.trace(run_id) === null) return false;
+    return ![...this.#followed].some(({ run }) => run.run_id === run_id);
+  }
+
+  #end(run_id: string) {
+    const trace = this.#store.traces.of(run_id);
+    const run = this.#store.runs.get(run_id);
+    if (!run || !trace) return;
+    if (!trace.told) return void this.#endUntold(run);
+    this.#store.transaction(() => this.#append(run, trace));
+    this.#tell.onNews();
+  }
+
+  // Only the agent's own configuration says whether it is traced at all.
+  async #endUntold(run: StoredRun) {
+    const isTraced = await agentOf(this.#env, run.revision)
+      .isTraced()
+      .catch((error: unknown) => {
+        log.warn("traces_lost", { run_id: run.run_id, error: String(error) });
+        return false;
+      });
+    const trace = this.#store.exists && this.#store.traces.of(run.run_id);
+    if (!trace) return;
+    this.#store.transaction(() => {
+      if (isTraced) this.#append(run, trace);
+      else this.#store.traces.keep(run.run_id, null);
+    });
+    this.#tell.onNews();
+  }
+
+  #append(run: StoredRun, trace: Parameters<typeof endTrace>[1]) {
+    const { traces } = this.#store;
+    traces.append(run.run_id, endTrace(run, trace, new Date().toISOString()));
+    traces.keep(run.run_id, null);
+  }
+}
