@@ -1,0 +1,119 @@
+import { AppError } from "../shared/errors.ts";
+
+/** `text` is UTF-8, `texts` a list of it, `timestamp` UTC in microseconds. */
+export type ColumnType = "text" | "texts" | "boolean" | "timestamp" | "integer" | "double";
+
+export type Column = {
+  /** The field of the export. */
+  name: string;
+  type: ColumnType;
+  /** The column of a scan page that it is made of, or a constant of the file. */
+  source: Source;
+  /** Few different values: each is written once per row group. */
+  dictionary?: true;
+  /** Readers skip row groups by the least and the greatest value. */
+  statistics?: true;
+  /** Of a list: what the source's text holds, a JSON array unless this says otherwise. */
+  items?: (text: string) => readonly (string | null)[];
+  /** Of a list: where the source is null, the list is of this one, or empty. */
+  fallback?: Scanned;
+};
+
+/** What is the same in all rows of an export. */
+export type Constant = "tenant_id" | "session_id";
+type Source = Scanned | Constant;
+
+/** Columns of a scan. */
+type Scanned =
+  | ("id" | "trace_id" | "parent_run_id" | "reference_example_id" | "dotted_order")
+  | ("name" | "run_type" | "status" | "is_root" | "trace_tier" | "error" | "tags")
+  | ("start_us" | "end_us" | "first_token_us")
+  | ("inputs" | "outputs" | "extra" | "events" | "feedback_stats")
+  | ("total_tokens" | "prompt_tokens" | "completion_tokens")
+  | ("total_cost" | "prompt_cost" | "completion_cost");
+
+const text = (name: Source): Column => ({ name, type: "text", source: name });
+const word = (name: Source): Column => ({ ...text(name), dictionary: true });
+const integer = (name: Scanned): Column => ({ name, type: "integer", source: name });
+const double = (name: Scanned): Column => ({ name, type: "double", source: name });
+const timestamp = (name: string, source: Scanned): Column => ({
+  name,
+  type: "timestamp",
+  source,
+});
+
+/** Every field that can be exported, in the order of the files. */
+export const COLUMNS: readonly Column[] = [
+  text("id"),
+  word("tenant_id"),
+  word("session_id"),
+  text("trace_id"),
+  text("parent_run_id"),
+  {
+    name: "parent_run_ids",
+    type: "texts",
+    source: "dotted_order",
+    items: ancestorsOf,
+    fallback: "parent_run_id",
+  },
+  word("reference_example_id"),
+  word("name"),
+  word("run_type"),
+  { ...timestamp("start_time", "start_us"), statistics: true },
+  timestamp("end_time", "end_us"),
+  word("status"),
+  { name: "is_root", type: "boolean", source: "is_root" },
+  text("dotted_order"),
+  word("trace_tier"),
+  text("inputs"),
+  text("outputs"),
+  text("error"),
+  text("extra"),
+  text("events"),
+  { name: "tags", type: "texts", source: "tags" },
+  text("feedback_stats"),
+  integer("total_tokens"),
+  integer("prompt_tokens"),
+  integer("completion_tokens"),
+  double("total_cost"),
+  double("prompt_cost"),
+  double("completion_cost"),
+  timestamp("first_token_time", "first_token_us"),
+];
+
+const ID_CHARS = 36;
+
+/** From the root to the parent. Each segment of a dotted order ends with a run's id, the last with its own. */
+function ancestorsOf(dotted_order: string): string[] {
+  const ids: string[] = [];
+  for (let at = dotted_order.indexOf("."); at !== -1; at = dotted_order.indexOf(".", at + 1)) {
+    ids.push(dotted_order.slice(at - ID_CHARS, at).toLowerCase());
+  }
+  return ids;
+}
+
+/** The columns of an export, in the order of the list; all of them when no fields are named. */
+export function selectColumns(export_fields: readonly string[] | null): readonly Column[] {
+  if (export_fields === null) return COLUMNS;
+  const wanted = new Set(export_fields);
+  const columns = COLUMNS.filter(({ name }) => wanted.delete(name));
+  if (wanted.size > 0) {
+    const names = [...wanted].join(", ");
+    throw new AppError("invalid_request", `export_fields: no such field: ${names}`);
+  }
+  if (columns.length === 0) throw new AppError("invalid_request", "export_fields names no field");
+  return columns;
+}
+
+/** What a scan must read for these columns. */
+export function sourcesOf(columns: readonly Column[]): Scanned[] {
+  const sources = columns.flatMap(({ source, fallback }) => [
+    source,
+    ...(fallback ? [fallback] : []),
+  ]);
+  return [...new Set(sources)].filter((source): source is Scanned => !isConstant(source));
+}
+
+function isConstant(source: Source): source is Constant {
+  return source === "tenant_id" || source === "session_id";
+}

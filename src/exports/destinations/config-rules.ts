@@ -1,0 +1,42 @@
+/** What is wrong with a part of a destination's config, in words that follow its name; null: nothing. */
+
+const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]*[A-Za-z0-9]$/;
+/** A key ends at 1024 bytes; the rest is for the bucket's name and the partitions. */
+const MAX_PREFIX_BYTES = 600;
+
+export function bucketProblem(bucket_name: string): string | null {
+  if (bucket_name.includes("/")) {
+    return "must be the bucket's name alone, without s3:// and without a path; a path is a prefix";
+  }
+  if (BUCKET.test(bucket_name) && !bucket_name.includes("..")) return null;
+  return "may hold letters, digits, hyphens, dots and _, and begins and ends with a letter or digit";
+}
+
+export function endpointProblem(endpoint_url: string | null, bucket_name: string): string | null {
+  const url = endpoint_url === null ? null : URL.parse(endpoint_url);
+  // What is no URL was told by the field itself.
+  if (url === null) return null;
+  const { hostname, host, protocol, pathname, search, hash } = url;
+  const bucket = bucket_name.toLowerCase();
+  if (hostname.startsWith(`${bucket}.`)) {
+    const server = `${protocol}//${host.slice(bucket.length + 1)}`;
+    return `names the bucket "${bucket_name}" in its host; give the server alone, ${server}: bucket_name says the rest`;
+  }
+  if (pathname.split("/")[1] === bucket_name) {
+    return `names the bucket "${bucket_name}" in its path; give the server alone, ${protocol}//${host}: bucket_name says the rest`;
+  }
+  if (pathname === "/" && search === "" && hash === "") return null;
+  return `must be a server without path or query, ${protocol}//${host}; a path within the bucket is a prefix`;
+}
+
+export function prefixProblem(prefix: string): string | null {
+  if (/^[a-z0-9]+:\/\//i.test(prefix)) return "must be a path within the bucket, without s3://";
+  if (/\p{Cc}/u.test(prefix)) return "must not hold control characters";
+  if (prefix.split("/").some((part) => part === "." || part === "..")) {
+    return 'must not hold "." or ".." as a part: no URL can say them';
+  }
+  if (new TextEncoder().encode(prefix).byteLength > MAX_PREFIX_BYTES) {
+    return `must be at most ${MAX_PREFIX_BYTES} bytes: a key ends at 1024, and the rest is the export's`;
+  }
+  return null;
+}

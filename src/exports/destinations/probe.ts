@@ -1,0 +1,73 @@
+import type { EgressPolicy } from "../../shared/egress.ts";
+import { AppError } from "../../shared/errors.ts";
+import { stylesToTry } from "../s3/addresses.ts";
+import { type S3Client, s3Client } from "../s3/client.ts";
+import { S3Error, type S3Problem } from "../s3/problem.ts";
+import type { S3Target } from "../s3/signing.ts";
+import { explain } from "./advice.ts";
+
+export type Probed = {
+  addressing_style: "virtual" | "path";
+  /** The object of the probe stays: these keys may not delete. */
+  warning: string | null;
+};
+
+/** A person waits for the answer. */
+const LIMITS = { attempts: 3, total_ms: 12_000, attempt_ms: 8_000, max_delay_ms: 1000 };
+const TEXT = "Heddle wrote this object to see whether it may. It can be deleted.\n";
+/** What a wrong addressing style may look like; none of them says more than a right one would. */
+const VAGUE = new Set([
+  "BadRequest",
+  "InvalidBucketName",
+  "MethodNotAllowed",
+  "NoSuchBucket",
+  "NotFound",
+  "PermanentRedirect",
+  "UnexpectedAnswer",
+]);
+
+/** Writes and deletes one object as an export will; every style is tried when none is named. */
+export async function probe(policy: EgressPolicy, target: S3Target, key: string): Promise<Probed> {
+  const problems: S3Problem[] = [];
+  for (const addressing_style of stylesToTry(target)) {
+    const client = s3Client({ ...target, addressing_style }, { policy, limits: LIMITS });
+    const problem = await problemOf(() => client.putObject(key, new TextEncoder().encode(TEXT)));
+    if (problem === null) {
+      return { addressing_style, warning: await deleteProbe(client, target, key) };
+    }
+    problems.push(problem);
+  }
+  throw new AppError("bad_destination", explain(telling(problems), target, key));
+}
+
+/** Of what several styles met the problem that says most; the likelier style comes first. */
+export function telling(problems: readonly S3Problem[]): S3Problem {
+  const [first, ...others] = problems;
+  if (first === undefined) throw new AppError("internal", "A probe tried no addressing style.");
+  return others.reduce((best, next) => (weight(next) > weight(best) ? next : best), first);
+}
+
+function weight({ code, status }: S3Problem): number {
+  if (status === 0) return 0;
+  return VAGUE.has(code) ? 1 : 2;
+}
+
+async function deleteProbe(
+  client: S3Client,
+  { bucket_name }: S3Target,
+  key: string,
+): Promise<string | null> {
+  const problem = await problemOf(() => client.deleteObject(key));
+  if (problem === null) return null;
+  return `The object of the probe stays in the bucket ${bucket_name} as ${key}: deleting it was answered with ${problem.code}`;
+}
+
+async function problemOf(run: () => Promise<unknown>): Promise<S3Problem | null> {
+  try {
+    await run();
+    return null;
+  } catch (error) {
+    if (error instanceof S3Error) return error.problem;
+    throw error;
+  }
+}

@@ -1,0 +1,123 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { router } from "../../shared/http.ts";
+import { body, bodyRefusals, ErrorDetail, json, refusals } from "../../shared/schema.ts";
+import {
+  Destination,
+  DestinationCreateRequest,
+  DestinationPatchRequest,
+  DestinationPath,
+} from "./schema.ts";
+import {
+  createDestination,
+  deleteDestination,
+  getDestination,
+  listDestinations,
+  rotateCredentials,
+} from "./service.ts";
+
+export const destinationRoutes = router();
+
+const tags = ["Export destinations"];
+const missing = { 404: json(ErrorDetail, "There is no such destination in the workspace") };
+const unusable = {
+  400: json(
+    ErrorDetail,
+    "Malformed JSON, or the bucket refused the probe: why, and what to change",
+  ),
+};
+const warning = {
+  headers: z.object({
+    "X-Heddle-Warning": z
+      .string()
+      .optional()
+      .openapi({ description: "The object of the probe could not be deleted" }),
+  }),
+};
+
+const create = createRoute({
+  method: "post",
+  path: "/api/v1/bulk-exports/destinations",
+  operationId: "createBulkExportDestination",
+  tags,
+  summary: "Create a destination, once a probe has written to its bucket",
+  request: { body: body(DestinationCreateRequest) },
+  responses: {
+    ...bodyRefusals,
+    ...unusable,
+    200: { ...json(Destination, "Created; the credentials are stored encrypted"), ...warning },
+    409: json(ErrorDetail, "The workspace has as many destinations as it may have"),
+  },
+});
+destinationRoutes.openapi(create, async (c) => {
+  const { destination, warning } = await createDestination(c.var.ctx, c.req.valid("json"));
+  return c.json(destination, 200, warningHeader(warning));
+});
+
+const list = createRoute({
+  method: "get",
+  path: "/api/v1/bulk-exports/destinations",
+  operationId: "listBulkExportDestinations",
+  tags,
+  summary: "List destinations, oldest first",
+  responses: { 200: json(z.array(Destination), "All of the workspace"), ...refusals },
+});
+destinationRoutes.openapi(list, async (c) => c.json(await listDestinations(c.var.ctx), 200));
+
+const get = createRoute({
+  method: "get",
+  path: "/api/v1/bulk-exports/destinations/{destination_id}",
+  operationId: "getBulkExportDestination",
+  tags,
+  summary: "Get a destination",
+  request: { params: DestinationPath },
+  responses: { 200: json(Destination, "The destination"), ...refusals, ...missing },
+});
+destinationRoutes.openapi(get, async (c) =>
+  c.json(await getDestination(c.var.ctx, c.req.valid("param").destination_id), 200),
+);
+
+const update = createRoute({
+  method: "patch",
+  path: "/api/v1/bulk-exports/destinations/{destination_id}",
+  operationId: "updateBulkExportDestination",
+  tags,
+  summary: "Replace the credentials of a destination, once a probe has written with the new ones",
+  request: { params: DestinationPath, body: body(DestinationPatchRequest) },
+  responses: {
+    ...bodyRefusals,
+    ...unusable,
+    ...missing,
+    200: { ...json(Destination, "Replaced; nothing else changes"), ...warning },
+  },
+});
+destinationRoutes.openapi(update, async (c) => {
+  const { destination_id } = c.req.valid("param");
+  const input = c.req.valid("json");
+  const { destination, warning } = await rotateCredentials(c.var.ctx, destination_id, input);
+  return c.json(destination, 200, warningHeader(warning));
+});
+
+const remove = createRoute({
+  method: "delete",
+  path: "/api/v1/bulk-exports/destinations/{destination_id}",
+  operationId: "deleteBulkExportDestination",
+  tags,
+  summary: "Delete a destination and its credentials; what was exported stays in the bucket",
+  request: { params: DestinationPath },
+  responses: {
+    204: { description: "Deleted" },
+    409: json(ErrorDetail, "An active export or a schedule writes to it"),
+    ...refusals,
+    ...missing,
+  },
+});
+destinationRoutes.openapi(remove, async (c) => {
+  await deleteDestination(c.var.ctx, c.req.valid("param").destination_id);
+  return c.body(null, 204);
+});
+
+/** Headers are ASCII; a key may be anything. */
+function warningHeader(warning: string | null): Record<string, string> {
+  if (warning === null) return {};
+  return { "X-Heddle-Warning": warning.replace(/[^\x20-\x7e]/g, "?") };
+}

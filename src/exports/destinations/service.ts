@@ -1,0 +1,167 @@
+import { and, asc, count, eq } from "drizzle-orm";
+import type { Context } from "../../shared/context.ts";
+import { decrypt, encrypt } from "../../shared/crypto.ts";
+import { egressPolicy } from "../../shared/egress.ts";
+import { AppError, notFound } from "../../shared/errors.ts";
+import { newId } from "../../shared/ids.ts";
+import { assertMayExport } from "../access.ts";
+import type { S3Target } from "../s3/signing.ts";
+import { bulk_export_destinations, type DestinationRow } from "../table.ts";
+import { baseOf } from "./base.ts";
+import { type Probed, probe } from "./probe.ts";
+import { isReferenced } from "./references.ts";
+import {
+  Destination,
+  type DestinationConfig,
+  type DestinationCreateRequest,
+  DestinationCredentials,
+  type DestinationPatchRequest,
+} from "./schema.ts";
+import { toTarget } from "./target.ts";
+
+/** A destination that was probed, and what the probe left behind. */
+export type Validated = { destination: Destination; warning: string | null };
+
+const MAX_DESTINATIONS = 200;
+
+export async function createDestination(
+  ctx: Context,
+  { destination_type, display_name, config, credentials }: DestinationCreateRequest,
+): Promise<Validated> {
+  assertMayExport(ctx, "manage");
+  await assertRoom(ctx);
+  const id = newId();
+  const { addressing_style, warning } = await validate(ctx, id, config, credentials);
+  const now = new Date().toISOString();
+  const [row] = await ctx.db
+    .insert(bulk_export_destinations)
+    .values({
+      id,
+      workspace_id: ctx.caller.workspace_id,
+      destination_type,
+      display_name,
+      config,
+      addressing_style,
+      ...(await seal(ctx, id, credentials)),
+      created_at: now,
+      updated_at: now,
+    })
+    .returning();
+  return { destination: toDestination(row), warning };
+}
+
+export async function listDestinations(ctx: Context): Promise<Destination[]> {
+  assertMayExport(ctx, "read");
+  const rows = await ctx.db
+    .select()
+    .from(bulk_export_destinations)
+    .where(eq(bulk_export_destinations.workspace_id, ctx.caller.workspace_id))
+    .orderBy(asc(bulk_export_destinations.id));
+  return rows.map(toDestination);
+}
+
+export async function getDestination(ctx: Context, id: string): Promise<Destination> {
+  assertMayExport(ctx, "read");
+  return toDestination(await find(ctx, id));
+}
+
+/** New keys are probed before the old ones go; a file under way finishes with those it began with. */
+export async function rotateCredentials(
+  ctx: Context,
+  id: string,
+  { credentials }: DestinationPatchRequest,
+): Promise<Validated> {
+  assertMayExport(ctx, "manage");
+  const { config } = await find(ctx, id);
+  const { addressing_style, warning } = await validate(ctx, id, config, credentials);
+  const updated_at = new Date().toISOString();
+  const [row] = await ctx.db
+    .update(bulk_export_destinations)
+    .set({ addressing_style, updated_at, ...(await seal(ctx, id, credentials)) })
+    .where(isOurs(ctx, id))
+    .returning();
+  if (row === undefined) throw notFound("Destination", id);
+  return { destination: toDestination(row), warning };
+}
+
+export async function deleteDestination(ctx: Context, id: string): Promise<void> {
+  assertMayExport(ctx, "manage");
+  await find(ctx, id);
+  if (await isReferenced(ctx, id)) {
+    const text =
+      "An active export or a schedule writes to this destination; cancel it first, or wait for its end.";
+    throw new AppError("conflict", text);
+  }
+  await ctx.db.delete(bulk_export_destinations).where(isOurs(ctx, id));
+}
+
+/** What an export is written with. Foreign destinations are not found. */
+export async function targetOf(
+  ctx: Context,
+  id: string,
+): Promise<{
+  target: S3Target;
+  prefix: string;
+  include_bucket_in_prefix: boolean;
+  bucket_name: string;
+}> {
+  const row = await find(ctx, id);
+  const { config, addressing_style } = row;
+  const text = await decrypt(ctx.env, row, ownerOf(id));
+  const credentials = DestinationCredentials.parse(JSON.parse(text));
+  const { prefix, include_bucket_in_prefix, bucket_name } = config;
+  const target = toTarget(config, credentials, addressing_style);
+  return { target, prefix, include_bucket_in_prefix, bucket_name };
+}
+
+function validate(
+  ctx: Context,
+  id: string,
+  config: DestinationConfig,
+  credentials: DestinationCredentials,
+): Promise<Probed> {
+  const isAccelerated = config.config_kwargs_s3?.use_accelerate_endpoint === true;
+  const style = isAccelerated ? "virtual" : (config.config_kwargs_s3?.addressing_style ?? "auto");
+  const target = toTarget(config, credentials, style);
+  return probe(egressPolicy(ctx.env), target, `${baseOf(config)}_probe/${id}.txt`);
+}
+
+async function seal(ctx: Context, id: string, credentials: DestinationCredentials) {
+  const given = Object.entries(credentials).filter(([, value]) => value != null);
+  const text = JSON.stringify(Object.fromEntries(given));
+  return {
+    credentials_keys: given.map(([name]) => name),
+    ...(await encrypt(ctx.env, text, ownerOf(id))),
+  };
+}
+
+async function assertRoom(ctx: Context): Promise<void> {
+  const [row] = await ctx.db
+    .select({ destinations: count() })
+    .from(bulk_export_destinations)
+    .where(eq(bulk_export_destinations.workspace_id, ctx.caller.workspace_id));
+  if ((row?.destinations ?? 0) < MAX_DESTINATIONS) return;
+  const text = `A workspace has at most ${MAX_DESTINATIONS} destinations; delete one that nothing uses.`;
+  throw new AppError("conflict", text);
+}
+
+async function find(ctx: Context, id: string): Promise<DestinationRow> {
+  const [row] = await ctx.db.select().from(bulk_export_destinations).where(isOurs(ctx, id));
+  if (row === undefined) throw notFound("Destination", id);
+  return row;
+}
+
+function isOurs({ caller }: Context, id: string) {
+  return and(
+    eq(bulk_export_destinations.id, id),
+    eq(bulk_export_destinations.workspace_id, caller.workspace_id),
+  );
+}
+
+function toDestination(row: DestinationRow | undefined): Destination {
+  return Destination.parse({ ...row, tenant_id: row?.workspace_id });
+}
+
+function ownerOf(id: string): string {
+  return `destination:${id}`;
+}

@@ -1,0 +1,34 @@
+import { DAY_US } from "./windows.ts";
+
+/** Where an export's objects lie. */
+export type Root = { base: string; export_id: string; tenant_id: string; session_id: string };
+
+type Owner = { id: string; workspace_id: string; session_id: string; key_base: string };
+
+export function rootOf({ id, workspace_id, session_id, key_base }: Owner): Root {
+  return { base: key_base, export_id: id, tenant_id: workspace_id, session_id };
+}
+
+export function exportFolder({ base, export_id }: Root): string {
+  return `${base}export_id=${export_id}/`;
+}
+
+/** Hive partitions, months and days without a zero before them. Late rows lie apart, so that each glob has one set of keys. */
+export function dayFolder(root: Root, start_us: number, is_late: boolean): string {
+  const day = new Date(Math.floor(start_us / DAY_US) * (DAY_US / 1000));
+  const late = is_late ? "late=1/" : "";
+  const date = `year=${day.getUTCFullYear()}/month=${day.getUTCMonth() + 1}/day=${day.getUTCDate()}`;
+  return `${exportFolder(root)}tenant_id=${root.tenant_id}/session_id=${root.session_id}/${late}runs/${date}`;
+}
+
+export function partKey(folder: string, number: number): string {
+  return `${folder}/part-${String(number).padStart(5, "0")}.parquet`;
+}
+
+export function manifestKey(root: Root): string {
+  return `${exportFolder(root)}_manifest.json`;
+}
+
+export function successKey(root: Root): string {
+  return `${exportFolder(root)}_SUCCESS`;
+}

@@ -1,0 +1,14 @@
+import { carries } from "../shared/queue.ts";
+
+/** Carries an export on: plan it, send its files, finish it. */
+export type ExportMessage = { bulk_export_id: string };
+/** Writes one file. */
+export type FileMessage = { bulk_export_file_id: string };
+
+export function isExportMessage(body: unknown): body is ExportMessage {
+  return carries(body, "bulk_export_id");
+}
+
+export function isFileMessage(body: unknown): body is FileMessage {
+  return carries(body, "bulk_export_file_id");
+}

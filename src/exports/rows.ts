@@ -1,0 +1,57 @@
+import { sql } from "drizzle-orm";
+import type { Database } from "../shared/context.ts";
+import { among } from "../shared/sql.ts";
+import { toIso } from "../shared/times.ts";
+import { BulkExport } from "./schema.ts";
+import { progressOf, type Tally } from "./states.ts";
+import { bulk_export_files, type ExportRow } from "./table.ts";
+
+const NOTHING: Tally = {
+  rows_written: 0,
+  rows_total: 0,
+  bytes_written: 0,
+  files_written: 0,
+  files_total: 0,
+};
+
+/** What was written of each of the exports. */
+export async function tallies(db: Database, ids: string[]): Promise<Map<string, Tally>> {
+  const files = bulk_export_files;
+  const rows = await db
+    .select({
+      id: files.bulk_export_id,
+      rows_written: sql<number>`sum(${files.rows_written})`,
+      rows_total: sql<number>`sum(${files.rows_planned})`,
+      bytes_written: sql<number>`sum(${files.bytes_written})`,
+      files_written: sql<number>`sum(${files.status} = 'COMPLETED')`,
+      files_total: sql<number>`count(*)`,
+    })
+    .from(files)
+    .where(among(files.bulk_export_id, ids))
+    .groupBy(files.bulk_export_id);
+  return new Map(rows.map(({ id, ...tally }) => [id, tally]));
+}
+
+export async function toBulkExports(db: Database, rows: ExportRow[]): Promise<BulkExport[]> {
+  const found = await tallies(
+    db,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => toBulkExport(row, found.get(row.id) ?? NOTHING));
+}
+
+function toBulkExport(row: ExportRow, tally: Tally): BulkExport {
+  const { start_us, end_us, interval_hours, status, planned_at } = row;
+  return BulkExport.parse({
+    ...row,
+    tenant_id: row.workspace_id,
+    start_time: toIso(start_us),
+    end_time: end_us === null ? null : toIso(end_us),
+    format: "Parquet",
+    all_experiments: null,
+    progress:
+      interval_hours !== null && end_us === null
+        ? null
+        : progressOf(tally, { status, planned_at, now: new Date() }),
+  });
+}

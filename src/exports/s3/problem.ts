@@ -1,0 +1,142 @@
+import { readElements, readText } from "./xml.ts";
+
+export type S3Problem = {
+  /** S3's own code, or one of the same kind where the answer has none. */
+  code: string;
+  message: string;
+  /** 0: there was no answer. */
+  status: number;
+  /** Whether the same request may succeed later, with nothing changed. */
+  is_transient: boolean;
+  retry_after_seconds: number | null;
+};
+
+export class S3Error extends Error {
+  readonly problem: S3Problem;
+
+  constructor(problem: S3Problem, options?: { cause?: unknown }) {
+    super(`${problem.code}: ${problem.message}`, options);
+    this.name = "S3Error";
+    this.problem = problem;
+  }
+}
+
+/** Whether S3 refused with one of these codes or statuses. */
+export function isProblem(error: unknown, expected: readonly (string | number)[]): boolean {
+  if (!(error instanceof S3Error)) return false;
+  const { code, status } = error.problem;
+  return expected.includes(code) || expected.includes(status);
+}
+
+export type Answer = { status: number; headers: Headers; text: string };
+
+const CODES: Record<number, string> = {
+  301: "PermanentRedirect",
+  307: "TemporaryRedirect",
+  400: "BadRequest",
+  401: "AccessDenied",
+  403: "AccessDenied",
+  404: "NotFound",
+  405: "MethodNotAllowed",
+  408: "RequestTimeout",
+  409: "OperationAborted",
+  411: "MissingContentLength",
+  412: "PreconditionFailed",
+  413: "EntityTooLarge",
+  429: "TooManyRequests",
+  501: "NotImplemented",
+  502: "BadGateway",
+  503: "ServiceUnavailable",
+  504: "GatewayTimeout",
+};
+
+/** BadDigest and IncompleteBody: what was sent was right, what arrived was not. */
+const TRANSIENT = new Set([
+  "BadDigest",
+  "BandwidthLimitExceeded",
+  "IncompleteBody",
+  "InternalError",
+  "InternalFailure",
+  "OperationAborted",
+  "RequestLimitExceeded",
+  "RequestThrottled",
+  "RequestTimeout",
+  "ServiceUnavailable",
+  "SlowDown",
+  "Throttling",
+  "ThrottlingException",
+  "TooManyRequests",
+  "XAmzContentSHA256Mismatch",
+]);
+
+/** What S3 says; some servers send the code alone. */
+const WORDS: Record<string, string> = {
+  AccessDenied: "Access Denied",
+  BadDigest: "The Content-MD5 you specified did not match what we received.",
+  EntityTooLarge: "Your proposed upload exceeds the maximum allowed object size.",
+  InternalError: "We encountered an internal error. Please try again.",
+  InvalidAccessKeyId: "The AWS Access Key Id you provided does not exist in our records.",
+  InvalidBucketName: "The specified bucket is not valid.",
+  NoSuchBucket: "The specified bucket does not exist",
+  NoSuchKey: "The specified key does not exist.",
+  NoSuchUpload: "The specified multipart upload does not exist.",
+  NotImplemented: "A header or operation of the request is not implemented by this server.",
+  QuotaExceeded: "The quota of the bucket or its owner is used up.",
+  RequestTimeTooSkewed:
+    "The difference between the request time and the current time is too large.",
+  SignatureDoesNotMatch:
+    "The request signature we calculated does not match the signature you provided.",
+  SlowDown: "Please reduce your request rate.",
+  UserSuspended: "The user of these keys is suspended.",
+};
+
+const MAX_TEXT = 500;
+
+export function toProblem(answer: Answer): S3Problem {
+  const { status, headers, text } = answer;
+  const error = readElements(text, "Error")[0] ?? "";
+  const named = readText(error, "Code");
+  const code = named || codeOf(answer);
+  const message = readText(error, "Message") || WORDS[code] || describe(answer, named);
+  return {
+    code,
+    message: clip(message),
+    status,
+    is_transient: named ? TRANSIENT.has(named) : isTransientStatus(status),
+    retry_after_seconds: readRetryAfter(headers.get("retry-after"), Date.now()),
+  };
+}
+
+/** Refusals that are in no words of S3's come from whatever else answers there. */
+function codeOf({ status, text }: Answer): string {
+  const isForeign = [400, 401, 403, 404, 405].includes(status) && text.trim() !== "";
+  if (isForeign) return "UnexpectedAnswer";
+  return CODES[status] ?? (status >= 500 ? "InternalError" : "UnexpectedAnswer");
+}
+
+export function isTransientStatus(status: number): boolean {
+  return status === 408 || status === 409 || status === 429 || (status >= 500 && status !== 501);
+}
+
+/** Seconds or a date, as RFC 9110 has it. */
+export function readRetryAfter(header: string | null, now: number): number | null {
+  if (header === null) return null;
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header);
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - now) / 1000));
+}
+
+function describe({ status, headers, text }: Answer, named: string | null): string {
+  const answered = `The server answered ${status}`;
+  const location = headers.get("location");
+  if (location !== null) return `${answered}, a redirect to ${location}.`;
+  if (named) return `${answered} and no more than this.`;
+  if (text.trim() === "") return `${answered} and said nothing.`;
+  const title = /<title[^<>]*>([^<]*)/i.exec(text)?.[1]?.trim();
+  const words = title || text.replace(/<[^<>]*>/g, " ").replace(/\s+/g, " ");
+  return `${answered}, not in the words of S3: ${words.trim()}`;
+}
+
+function clip(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+}

@@ -1,0 +1,96 @@
+import { type EgressPolicy, safeFetch } from "../../shared/egress.ts";
+import { AppError } from "../../shared/errors.ts";
+import { endpointIn, regionHint, regionOf } from "./addresses.ts";
+import { type Answer, S3Error, type S3Problem, toProblem } from "./problem.ts";
+import { type Call, type Keys, type Manner, type S3Target, sign } from "./signing.ts";
+import { rootName } from "./xml.ts";
+
+export type SendOptions = {
+  policy: EgressPolicy;
+  signal: AbortSignal | undefined;
+  attempt_ms: number;
+  now(): number;
+};
+
+/** One page of a list of uploads is the longest answer that is read. */
+const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
+/** What servers say to a header that they do not know. */
+const REFUSED_HEADER = new Set(["InvalidArgument", "InvalidRequest", "NotImplemented"]);
+
+/** Sends calls, each once but for what a server says about how it wants them: a region, no checksum. */
+export function sender(target: S3Target, options: SendOptions) {
+  const keys: Keys = new Map();
+  const manner = {
+    endpoint_url: target.endpoint_url,
+    region: target.region ?? regionOf(target.endpoint_url),
+    is_summed: target.checksums,
+  };
+
+  async function attempt(call: Call, manner: Manner): Promise<Answer> {
+    const { url, init } = await sign(target, call, manner, options.now(), keys);
+    return exchange(options, url, init);
+  }
+
+  async function inItsRegion(call: Call, is_summed: boolean): Promise<Answer> {
+    const answer = await attempt(call, { ...manner, is_summed });
+    const hint = regionHint(answer);
+    if (hint === null || hint === manner.region) return answer;
+    manner.region = hint;
+    manner.endpoint_url = endpointIn(manner.endpoint_url, hint);
+    return attempt(call, { ...manner, is_summed });
+  }
+
+  return async function send(call: Call): Promise<Answer> {
+    const is_summed = manner.is_summed && call.method === "PUT";
+    const answer = await inItsRegion(call, is_summed);
+    const problem = problemOf(call, answer);
+    if (problem === null) return answer;
+    if (is_summed && REFUSED_HEADER.has(problem.code)) {
+      const plain = await inItsRegion(call, false);
+      if (problemOf(call, plain) === null) {
+        manner.is_summed = false;
+        return plain;
+      }
+    }
+    throw new S3Error(hideCredentials(problem, target));
+  };
+}
+
+/** A 200 may hold an error: S3 answers a POST before it knows how it ends. */
+function problemOf({ method }: Call, answer: Answer): S3Problem | null {
+  const isOk = answer.status >= 200 && answer.status < 300;
+  if (isOk && !(method === "POST" && rootName(answer.text) === "Error")) return null;
+  return toProblem(answer);
+}
+
+async function exchange(options: SendOptions, url: string, init: RequestInit): Promise<Answer> {
+  options.signal?.throwIfAborted();
+  const limits = {
+    timeout_ms: options.attempt_ms,
+    max_bytes: init.method === "HEAD" ? Number.MAX_SAFE_INTEGER : MAX_ANSWER_BYTES,
+    redirects: "answer" as const,
+  };
+  const signal = options.signal === undefined ? {} : { signal: options.signal };
+  try {
+    const response = await safeFetch(options.policy, url, { ...init, ...signal }, limits);
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    if (!(error instanceof AppError)) throw error;
+    throw new S3Error(withoutAnswer(error), { cause: error });
+  }
+}
+
+function withoutAnswer({ code, message }: AppError): S3Problem {
+  const is_transient = code === "unavailable";
+  const name = is_transient ? "ConnectionFailed" : "Refused";
+  return { code: name, message, status: 0, is_transient, retry_after_seconds: null };
+}
+
+/** A server may repeat what it was sent; errors are stored and shown. What is shorter is no secret, but part of words. */
+function hideCredentials(problem: S3Problem, { credentials }: S3Target): S3Problem {
+  const message = Object.values(credentials)
+    .filter((value) => value.length >= 6)
+    .reduce((text, value) => text.replaceAll(value, "***"), problem.message);
+  return { ...problem, message };
+}

@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import { AwsV4Signer } from "aws4fetch";
+import { objectUrl, type Place } from "./addresses.ts";
+
+export type S3Target = Place & {
+  region: string | null;
+  /** Headers of every object, by `toPutHeaders`. */
+  put_headers: Record<string, string>;
+  /** Whether objects and parts are sent with their Content-MD5. */
+  checksums: boolean;
+  /** Sign bodies over https too; over http they always are. */
+  payload_signing?: boolean;
+  credentials: { access_key_id: string; secret_access_key: string; session_token?: string };
+};
+
+export type Call = {
+  method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
+  /** Empty: the bucket. */
+  key: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: Uint8Array;
+};
+
+/** What a server may have said about how it wants its requests. */
+export type Manner = { endpoint_url: string | null; region: string; is_summed: boolean };
+
+export type Keys = Map<string, ArrayBuffer>;
+
+/** Whoever pays, and who must own the bucket, is said with every request. */
+const EVERYWHERE = ["x-amz-expected-bucket-owner", "x-amz-request-payer"];
+
+/** `keys` keeps derived keys: deriving one costs four digests. */
+export async function sign(
+  target: S3Target,
+  call: Call,
+  { endpoint_url, region, is_summed }: Manner,
+  now: number,
+  keys: Keys,
+): Promise<{ url: string; init: RequestInit }> {
+  const { access_key_id, secret_access_key, session_token } = target.credentials;
+  const { method, body } = call;
+  const url = objectUrl({ ...target, endpoint_url }, region, call.key, call.query);
+  const isBodySigned = url.protocol === "http:" || target.payload_signing === true;
+  const common = Object.entries(target.put_headers).filter(([name]) => EVERYWHERE.includes(name));
+  const { headers } = await new AwsV4Signer({
+    method,
+    url: url.href,
+    headers: {
+      ...Object.fromEntries(common),
+      ...call.headers,
+      ...(is_summed ? { "content-md5": digest("md5", body).toString("base64") } : {}),
+      "x-amz-content-sha256": isBodySigned
+        ? digest("sha256", body).toString("hex")
+        : "UNSIGNED-PAYLOAD",
+    },
+    accessKeyId: access_key_id,
+    secretAccessKey: secret_access_key,
+    ...(session_token === undefined ? {} : { sessionToken: session_token }),
+    service: "s3",
+    region,
+    cache: keys,
+    datetime: new Date(now).toISOString().replace(/[:-]|\.\d{3}/g, ""),
+  }).sign();
+  return {
+    url: url.href,
+    init: { method, headers, ...(body === undefined ? {} : { body: toView(body) }) },
+  };
+}
+
+function digest(algorithm: "md5" | "sha256", body: Uint8Array = new Uint8Array()): Buffer {
+  return createHash(algorithm).update(body).digest();
+}
+
+/** fetch takes no view of shared memory, and none is made here. */
+function toView(body: Uint8Array): Uint8Array<ArrayBuffer> {
+  return body as Uint8Array<ArrayBuffer>;
+}

@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import { escapeXml, readElements, readText } from "./xml.ts";
+
+export type Part = { number: number; etag: string };
+export type Upload = { key: string; upload_id: string; initiated: string };
+export type StoredObject = {
+  bytes: number;
+  etag: string | null;
+  metadata: Record<string, string>;
+};
+/** What an object must be to count as the one that was uploaded. */
+export type Expected = { bytes: number; metadata?: Record<string, string> };
+
+const PREFIX = "x-amz-meta-";
+
+export function toCompleteXml(parts: readonly Part[]): string {
+  const listed = [...parts].sort((a, b) => a.number - b.number).map(toXml);
+  return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${listed.join("")}</CompleteMultipartUpload>`;
+}
+
+export function readUploads(xml: string): Upload[] {
+  return readElements(xml, "Upload").map((upload) => ({
+    key: readText(upload, "Key") ?? "",
+    upload_id: readText(upload, "UploadId") ?? "",
+    initiated: readText(upload, "Initiated") ?? "",
+  }));
+}
+
+export function readObject(headers: Headers): StoredObject {
+  const metadata = [...headers].filter(([name]) => name.startsWith(PREFIX));
+  return {
+    bytes: Number(headers.get("content-length") ?? 0),
+    etag: toTag(headers.get("etag")),
+    metadata: Object.fromEntries(
+      metadata.map(([name, value]) => [name.slice(PREFIX.length), value]),
+    ),
+  };
+}
+
+/** In quotes as a header has it: in XML some servers leave them out, and Ceph the whole of it. */
+export function toTag(etag: string | null): string | null {
+  if (!etag) return null;
+  return etag.endsWith('"') ? etag : `"${etag}"`;
+}
+
+/** Whether an object is what these parts make. Without a size to expect, its ETag says. */
+export function isUploaded(
+  object: StoredObject,
+  parts: readonly Part[],
+  expected: Expected | undefined,
+): boolean {
+  if (expected === undefined) return trim(object.etag ?? "") === multipartTag(parts);
+  const metadata = Object.entries(expected.metadata ?? {});
+  return (
+    object.bytes === expected.bytes &&
+    metadata.every(([name, value]) => object.metadata[name.toLowerCase()] === value)
+  );
+}
+
+/** The MD5 of the MD5s of the parts, and how many there are. */
+function multipartTag(parts: readonly Part[]): string {
+  const hash = createHash("md5");
+  for (const { etag } of [...parts].sort((a, b) => a.number - b.number)) {
+    hash.update(trim(etag), "hex");
+  }
+  return `${hash.digest("hex")}-${parts.length}`;
+}
+
+function trim(etag: string): string {
+  return etag.replace(/^W\//, "").replaceAll('"', "");
+}
+
+function toXml({ number, etag }: Part): string {
+  return `<Part><PartNumber>${number}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`;
+}

@@ -1,0 +1,32 @@
+import type { Column, ColumnType } from "./columns.ts";
+
+const ATHENA_TYPES: Record<ColumnType, string> = {
+  text: "string",
+  texts: "array<string>",
+  boolean: "boolean",
+  timestamp: "timestamp",
+  integer: "bigint",
+  double: "double",
+};
+
+/**
+ * How to read an export whose folder of days, `.../runs`, is `location`. The table's location lies
+ * below `tenant_id=` and `session_id=`, so that only columns have these names: Glue refuses a table
+ * in which a partition key has a column's name.
+ */
+export function schemaStatements(columns: readonly Column[], location: string) {
+  const folder = location.replace(/\/+$/, "").replaceAll("'", "''");
+  const names = columns.map(({ name }) => name).join(", ");
+  const fields = columns.map(({ name, type }) => `  \`${name}\` ${ATHENA_TYPES[type]}`).join(",\n");
+  return {
+    duckdb: `SELECT ${names}, year, month, day
+FROM read_parquet('${folder}/*/*/*/*.parquet', hive_partitioning = true);`,
+    athena: `CREATE EXTERNAL TABLE trace_runs (
+${fields}
+)
+PARTITIONED BY (\`year\` int, \`month\` int, \`day\` int)
+STORED AS PARQUET
+LOCATION '${folder}/';`,
+    athena_partitions: "MSCK REPAIR TABLE trace_runs;",
+  };
+}

@@ -1,0 +1,82 @@
+import type { BulkExportStatus } from "./schema.ts";
+
+export type FileStatus = "WAITING" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELLED" | "TIMEDOUT";
+export type RunStatus = Exclude<BulkExportStatus, "INTERVAL_SCHEDULED">;
+
+const FINAL: readonly string[] = ["COMPLETED", "FAILED", "CANCELLED", "TIMEDOUT"];
+const CANCELLABLE: readonly BulkExportStatus[] = ["CREATED", "RUNNING", "INTERVAL_SCHEDULED"];
+const RETRYABLE: readonly BulkExportStatus[] = ["FAILED", "TIMEDOUT"];
+
+/** How many files of each status there are. */
+export type FileCounts = Partial<Record<FileStatus, number>>;
+
+export function isFinal(status: BulkExportStatus | FileStatus): boolean {
+  return FINAL.includes(status);
+}
+
+export function isCancellable(status: BulkExportStatus): boolean {
+  return CANCELLABLE.includes(status);
+}
+
+export function isRetryable(status: BulkExportStatus): boolean {
+  return RETRYABLE.includes(status);
+}
+
+/** Of one day, whose files were laid down: a day without rows is done at once. */
+export function statusOfRun(files: FileCounts, exportStatus: BulkExportStatus): RunStatus {
+  const count = (status: FileStatus) => files[status] ?? 0;
+  if (count("FAILED") > 0) return "FAILED";
+  if (count("TIMEDOUT") > 0) return "TIMEDOUT";
+  if (count("CANCELLED") > 0) return "CANCELLED";
+  if (count("RUNNING") > 0) return "RUNNING";
+  if (count("WAITING") === 0) return "COMPLETED";
+  if (exportStatus === "CANCELLED" || exportStatus === "TIMEDOUT") return exportStatus;
+  return count("COMPLETED") > 0 ? "RUNNING" : "CREATED";
+}
+
+export type Outcome = "open" | "FAILED" | "written";
+
+/** Of all files of an export: those that failed do not stop the others. */
+export function outcomeOf(files: FileCounts): Outcome {
+  if ((files.WAITING ?? 0) + (files.RUNNING ?? 0) > 0) return "open";
+  return (files.FAILED ?? 0) > 0 ? "FAILED" : "written";
+}
+
+export type Progress = {
+  phase: "queued" | "planning" | "writing" | "finishing" | "finished";
+  rows_written: number;
+  rows_total: number | null;
+  bytes_written: number;
+  files_written: number;
+  files_total: number | null;
+  fraction: number | null;
+  seconds_left: number | null;
+};
+
+export type Tally = Pick<Progress, "rows_written" | "bytes_written" | "files_written"> & {
+  rows_total: number;
+  files_total: number;
+};
+
+type Clock = { status: BulkExportStatus; planned_at: string | null; now: Date };
+
+/** The estimate takes the rows to come for as quick as those that are written. */
+export function progressOf(tally: Tally, { status, planned_at, now }: Clock): Progress {
+  if (planned_at === null) {
+    const phase = isFinal(status) ? "finished" : status === "RUNNING" ? "planning" : "queued";
+    return {
+      ...tally,
+      phase,
+      rows_total: null,
+      files_total: null,
+      fraction: null,
+      seconds_left: null,
+    };
+  }
+  const fraction = tally.rows_total === 0 ? 1 : Math.min(1, tally.rows_written / tally.rows_total);
+  if (isFinal(status)) return { ...tally, phase: "finished", fraction, seconds_left: null };
+  const phase = tally.files_written === tally.files_total ? "finishing" : "writing";
+  const elapsed = Math.max(0, (now.getTime() - Date.parse(planned_at)) / 1000);
+  const seconds_left = fraction === 0 ? null : Math.ceil((elapsed * (1 - fraction)) / fraction);
+  return { ...tally, phase, fraction, seconds_left };
+}

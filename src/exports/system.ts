@@ -1,0 +1,10 @@
+import { type Context, contextFor, database } from "../shared/context.ts";
+import { findWorkspace } from "../workspaces/service.ts";
+
+/** What queue and cron act with, for one workspace; null when that is gone. */
+export async function systemContext(env: Env, workspace_id: string): Promise<Context | null> {
+  const found = await findWorkspace(database(env), workspace_id);
+  if (found === null) return null;
+  const actor = { type: "system", job: "bulk_export" } as const;
+  return contextFor(env, { ...found, workspace_id, role: "admin", actor });
+}

@@ -1,0 +1,145 @@
+import { sql } from "drizzle-orm";
+import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { ScanChunk } from "../traces/scan-service.ts";
+import type { DestinationConfig } from "./destinations/schema.ts";
+import type { BulkExportStatus } from "./schema.ts";
+import type { FileStatus } from "./states.ts";
+
+type Compression = "none" | "gzip" | "snappy" | "zstandard";
+
+/** Where exports land. The credentials are one ciphertext; what names them is beside it. */
+export const bulk_export_destinations = sqliteTable(
+  "bulk_export_destinations",
+  {
+    id: text().primaryKey(),
+    workspace_id: text().notNull(),
+    destination_type: text().$type<"s3">().notNull(),
+    display_name: text().notNull(),
+    config: text({ mode: "json" }).$type<DestinationConfig>().notNull(),
+    /** The one that the last probe found to work. */
+    addressing_style: text().$type<"virtual" | "path">().notNull(),
+    credentials_keys: text({ mode: "json" }).$type<string[]>().notNull(),
+    key_id: text().notNull(),
+    ciphertext: text().notNull(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (table) => [index("bulk_export_destinations_by_workspace").on(table.workspace_id, table.id)],
+);
+
+export type DestinationRow = typeof bulk_export_destinations.$inferSelect;
+
+/** An order, once or on a schedule; a schedule's windows are orders of their own. */
+export const bulk_exports = sqliteTable(
+  "bulk_exports",
+  {
+    id: text().primaryKey(),
+    workspace_id: text().notNull(),
+    bulk_export_destination_id: text().notNull(),
+    session_id: text().notNull(),
+    /** What the keys of its objects begin with. */
+    key_base: text().notNull(),
+    start_us: integer().notNull(),
+    /** Null of a schedule. */
+    end_us: integer(),
+    interval_hours: integer(),
+    filter: text(),
+    export_fields: text({ mode: "json" }).$type<string[]>(),
+    format_version: text().$type<"v1" | "v2_beta">().notNull(),
+    compression: text().$type<Compression>().notNull(),
+    late_rows: integer({ mode: "boolean" }).notNull(),
+    status: text().$type<BulkExportStatus>().notNull(),
+    /** Why it failed, in the words of who refused. */
+    error: text(),
+    source_bulk_export_id: text(),
+    window_index: integer(),
+    /** Of a schedule: the window that is spawned next, and when that is due. */
+    next_window_index: integer(),
+    next_window_at: text(),
+    idempotency_key: text(),
+    request_sha256: text(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+    /** From here the time-out counts. */
+    started_at: text(),
+    /** When its files were laid down: from then on they never change. */
+    planned_at: text(),
+    finished_at: text(),
+    /** Newest ingest sequence of each partition that was asked, `{day}/{slot}`. */
+    watermarks: text({ mode: "json" }).$type<Record<string, number>>(),
+    /** When the message that carries it on was sent last. */
+    sent_at: text(),
+    /** When nothing of it was left open in the bucket. */
+    cleaned_at: text(),
+  },
+  (table) => [
+    index("bulk_exports_by_creation").on(table.workspace_id, table.created_at),
+    index("bulk_exports_by_status").on(table.status, table.workspace_id),
+    index("bulk_exports_by_destination").on(table.bulk_export_destination_id),
+    index("bulk_exports_unclean").on(table.finished_at).where(sql`cleaned_at is null`),
+    uniqueIndex("bulk_exports_window").on(table.source_bulk_export_id, table.window_index),
+    uniqueIndex("bulk_exports_idempotency").on(table.workspace_id, table.idempotency_key),
+  ],
+);
+
+/** One UTC day of an export. What became of it follows from its files. */
+export const bulk_export_runs = sqliteTable(
+  "bulk_export_runs",
+  {
+    id: text().primaryKey(),
+    bulk_export_id: text().notNull(),
+    workspace_id: text().notNull(),
+    start_us: integer().notNull(),
+    end_us: integer().notNull(),
+    created_at: text().notNull(),
+  },
+  (table) => [uniqueIndex("bulk_export_runs_day").on(table.bulk_export_id, table.start_us)],
+);
+
+export const bulk_export_files = sqliteTable(
+  "bulk_export_files",
+  {
+    id: text().primaryKey(),
+    bulk_export_id: text().notNull(),
+    /** Null of a file of rows that came late for windows before. */
+    run_id: text(),
+    workspace_id: text().notNull(),
+    number: integer().notNull(),
+    key: text().notNull(),
+    chunk: text({ mode: "json" }).$type<ScanChunk>().notNull(),
+    rows_planned: integer().notNull(),
+    status: text().$type<FileStatus>().notNull(),
+    /** Greater with each attempt: whoever has an older one may not write any more. */
+    token: integer().notNull(),
+    retry_number: integer().notNull(),
+    /** The retry that is the last; trying an export again moves it on. */
+    retry_limit: integer().notNull(),
+    errors: text({ mode: "json" }).$type<Record<string, string>>(),
+    sent_at: text(),
+    lease_expires_at: text(),
+    next_attempt_at: text(),
+    /** A multipart upload that is open. */
+    upload_id: text(),
+    rows_written: integer().notNull(),
+    bytes_written: integer().notNull(),
+    sha256: text(),
+    etag: text(),
+    min_start_us: integer(),
+    max_start_us: integer(),
+    started_at: text(),
+    updated_at: text().notNull(),
+    finished_at: text(),
+  },
+  (table) => [
+    uniqueIndex("bulk_export_files_key").on(table.bulk_export_id, table.key),
+    index("bulk_export_files_by_status").on(table.bulk_export_id, table.status, table.number),
+    index("bulk_export_files_by_run").on(table.run_id),
+    index("bulk_export_files_open")
+      .on(table.status, table.sent_at)
+      .where(sql`status in ('WAITING', 'RUNNING')`),
+  ],
+);
+
+export type ExportRow = typeof bulk_exports.$inferSelect;
+export type ExportRunRow = typeof bulk_export_runs.$inferSelect;
+export type FileRow = typeof bulk_export_files.$inferSelect;

@@ -1,0 +1,387 @@
+import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { advanceExport } from "../../src/exports/advance.ts";
+import { openBucket } from "../../src/exports/bucket.ts";
+import { consumeExport, consumeFile } from "../../src/exports/consumer.ts";
+import { attemptFile } from "../../src/exports/file-attempt.ts";
+import { claimFile } from "../../src/exports/file-lease.ts";
+import { finishExport } from "../../src/exports/finish.ts";
+import { MAX_ACTIVE_EXPORTS, MAX_RETRIES_PER_FILE } from "../../src/exports/limits.ts";
+import { planExport } from "../../src/exports/plan.ts";
+import type { BulkExport, BulkExportRun } from "../../src/exports/schema.ts";
+import { sweepExports, sweepFiles } from "../../src/exports/sweep.ts";
+import {
+  bulk_export_destinations,
+  bulk_export_files,
+  bulk_exports,
+  type ExportRow,
+} from "../../src/exports/table.ts";
+import { database } from "../../src/shared/context.ts";
+import { api } from "../support/workspace.ts";
+import {
+  call,
+  cancel,
+  carryOn,
+  contents,
+  type Exporter,
+  exporter,
+  given,
+  leftovers,
+  NOTHING,
+  ordered,
+  readFiles,
+  readRow,
+} from "./support/exports.ts";
+
+const RANGE = { start_time: "2026-05-05T00:00:00Z", end_time: "2026-05-08T00:00:00Z" };
+const HOUR_MS = 3_600_000;
+/** By then the last writer has stopped. */
+const later = () => new Date(Date.now() + 60_000);
+const db = database(env);
+
+let ours: Exporter;
+let small: string;
+let large: string;
+beforeAll(async () => {
+  ours = await exporter();
+  small = await given(ours, { from: "2026-05-05T01:00:00Z", count: 30, step_ms: 2 * HOUR_MS });
+  large = await given(ours, { from: "2026-05-05T12:00:00Z", count: 30, text: 500_000 });
+}, 30_000);
+
+const order = (session_id = small, fields: Partial<ExportRow> = {}) =>
+  ordered(ours, session_id, { ...RANGE, ...fields });
+
+async function set(id: string, fields: Partial<ExportRow>): Promise<ExportRow> {
+  await db.update(bulk_exports).set(fields).where(eq(bulk_exports.id, id));
+  return readRow(id);
+}
+
+async function asUndisturbed(session_id = small) {
+  const row = await order(session_id);
+  expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED", error: null });
+  return contents(row);
+}
+
+/** All files are in the bucket, and nobody has looked since. */
+async function written(session_id = small): Promise<ExportRow> {
+  const { id } = await order(session_id, { status: "RUNNING" });
+  await planExport(env, await readRow(id));
+  for (const { id: file_id } of await readFiles(id)) {
+    const file = await claimFile(env, file_id, new Date());
+    if (file) await attemptFile(env, file);
+  }
+  return readRow(id);
+}
+
+async function statuses(id: string): Promise<string[]> {
+  return (await readFiles(id)).map(({ status }) => status);
+}
+
+const retry = (id: string) => call<BulkExport>(ours, `/${id}/retry`, "POST");
+
+describe("messages", () => {
+  test("that come twice, out of order and all at once make one export", async () => {
+    const row = await order();
+    const [export_message] = [{ bulk_export_id: row.id }];
+    await Promise.all(Array.from({ length: 6 }, () => consumeExport(env, export_message)));
+    const files = (await readFiles(row.id)).map(({ id }) => ({ bulk_export_file_id: id }));
+    expect(files.length).toBe(3);
+    await Promise.all([
+      ...files.toReversed().map((message) => consumeFile(env, message)),
+      ...files.map((message) => consumeFile(env, message)),
+      ...files.map(() => consumeExport(env, export_message)),
+    ]);
+    expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
+    expect((await readFiles(row.id)).map(({ token }) => token)).toEqual([1, 1, 1]);
+    expect(await contents(row)).toEqual(await asUndisturbed());
+    const { body: runs } = await call<BulkExportRun[]>(ours, `/${row.id}/runs`, "GET");
+    expect(runs.map(({ status }) => status)).toEqual(["COMPLETED", "COMPLETED", "COMPLETED"]);
+    await Promise.all([...files.map((message) => consumeFile(env, message)), carryOn(row.id)]);
+    expect((await readFiles(row.id)).map(({ token }) => token)).toEqual([1, 1, 1]);
+  });
+
+  test("that were lost are sent again by the sweep, of exports and of files", async () => {
+    const row = await order(small, { sent_at: new Date(0).toISOString() });
+    await vi.waitUntil(
+      async () => {
+        await Promise.all([sweepExports(env, later()), sweepFiles(env, later())]);
+        return (await readRow(row.id)).status === "COMPLETED";
+      },
+      { timeout: 90_000, interval: 50 },
+    );
+    expect(await contents(row)).toEqual(await asUndisturbed());
+  }, 120_000);
+
+  test("are not sent for files whose export ended", async () => {
+    const { id } = await order(small, { status: "RUNNING" });
+    await planExport(env, await readRow(id));
+    const sent_at = new Date(0).toISOString();
+    await db
+      .update(bulk_export_files)
+      .set({ sent_at })
+      .where(eq(bulk_export_files.bulk_export_id, id));
+    await set(id, { status: "FAILED", finished_at: new Date().toISOString() });
+    await sweepFiles(env, new Date());
+    expect((await readFiles(id)).map((file) => file.sent_at)).toEqual([sent_at, sent_at, sent_at]);
+  });
+});
+
+describe("an export is cancelled", () => {
+  test("before it begins", async () => {
+    const row = await order();
+    expect(await cancel(ours, row.id)).toMatchObject({
+      status: 200,
+      body: { status: "CANCELLED" },
+    });
+    expect(await cancel(ours, row.id)).toMatchObject({
+      status: 200,
+      body: { status: "CANCELLED" },
+    });
+    await advanceExport(env, row.id, later());
+    expect(await readRow(row.id)).toMatchObject({
+      planned_at: null,
+      cleaned_at: expect.anything(),
+    });
+    expect(await leftovers(row)).toEqual(NOTHING);
+  });
+
+  test.each([
+    ["with rows", RANGE],
+    ["of no rows", { start_us: 0, end_us: 1 }],
+  ])("while it is being planned, %s", async (_case, range) => {
+    const { id } = await order(small, { ...range, status: "RUNNING" });
+    const before = await readRow(id);
+    await cancel(ours, id);
+    await planExport(env, before);
+    expect((await statuses(id)).every((status) => status === "CANCELLED")).toBe(true);
+    await advanceExport(env, id, later());
+    expect(await readRow(id)).toMatchObject({ status: "CANCELLED", cleaned_at: expect.anything() });
+    expect(await leftovers(before)).toEqual(NOTHING);
+  });
+
+  test("while a part is on its way", async () => {
+    const { id } = await order(large, { status: "RUNNING" });
+    await planExport(env, await readRow(id));
+    const [waiting] = await readFiles(id);
+    const file = await claimFile(env, waiting?.id ?? "", new Date());
+    if (!file) throw new Error("The file cannot be claimed");
+    const writing = attemptFile(env, file);
+    await vi.waitUntil(async () => (await readFiles(id))[0]?.upload_id, { interval: 1 });
+    await cancel(ours, id);
+    await writing;
+    await advanceExport(env, id, later());
+    const row = await readRow(id);
+    expect(row).toMatchObject({ status: "CANCELLED", cleaned_at: expect.anything() });
+    expect(await statuses(id)).toEqual(["CANCELLED"]);
+    expect(await leftovers(row)).toEqual(NOTHING);
+  }, 30_000);
+
+  test("while it is being finished, by someone who does not hear of it", async () => {
+    const row = await written();
+    await cancel(ours, row.id);
+    await finishExport(env, row, new AbortController().signal);
+    expect(await leftovers(row)).toMatchObject({ success: true });
+    await advanceExport(env, row.id, later());
+    expect(await leftovers(row)).toEqual(NOTHING);
+  });
+
+  test("as it ends: it is whole and was not cancelled, or the other way round", async () => {
+    const row = await written();
+    const [, answer] = await Promise.all([advanceExport(env, row.id), cancel(ours, row.id)]);
+    const { status } = await readRow(row.id);
+    await advanceExport(env, row.id, later());
+    expect([status, answer.status]).toEqual(
+      status === "COMPLETED" ? ["COMPLETED", 409] : ["CANCELLED", 200],
+    );
+    const isWhole = status === "COMPLETED";
+    expect(await leftovers(row)).toEqual({ uploads: 0, success: isWhole, manifest: isWhole });
+  });
+
+  test("after its end: 409", async () => {
+    const row = await order();
+    await carryOn(row.id);
+    const { status, body } = await cancel(ours, row.id);
+    expect([status, body]).toEqual([
+      409,
+      { detail: "The export is COMPLETED: it cannot be cancelled any more." },
+    ]);
+  });
+});
+
+test("an upload that no row knows is aborted at the end, others' uploads are not", async () => {
+  const row = await written(small);
+  const { client } = await openBucket(env, row);
+  const [file] = await readFiles(row.id);
+  const unknown = await client.createUpload(`${file?.key}`);
+  const other = await client.createUpload(`${row.key_base}other`);
+  await carryOn(row.id);
+  const open = await client.listUploads(row.key_base);
+  expect(open.map(({ upload_id }) => upload_id)).toEqual([other.upload_id]);
+  expect(unknown.upload_id).not.toBe(other.upload_id);
+  await client.abortUpload(`${row.key_base}other`, other.upload_id);
+});
+
+describe("after 72 hours", () => {
+  const longAgo = () => new Date(Date.now() - 72 * HOUR_MS).toISOString();
+
+  test("an export times out, and goes on when it is tried again", async () => {
+    const { id } = await order(small, { status: "RUNNING" });
+    await planExport(env, await readRow(id));
+    const [first] = await readFiles(id);
+    await consumeFile(env, { bulk_export_file_id: first?.id ?? "" });
+    const row = await set(id, { started_at: longAgo() });
+    await advanceExport(env, id);
+    await advanceExport(env, id, later());
+    expect(await readRow(id)).toMatchObject({
+      status: "TIMEDOUT",
+      error: expect.stringContaining("72 hours"),
+      cleaned_at: expect.anything(),
+    });
+    expect(await statuses(id)).toEqual(["COMPLETED", "TIMEDOUT", "TIMEDOUT"]);
+    expect(await leftovers(row)).toEqual(NOTHING);
+    expect(await retry(id)).toMatchObject({
+      status: 200,
+      body: { status: "CREATED", error: null },
+    });
+    expect(await carryOn(id)).toMatchObject({ status: "COMPLETED" });
+    expect(await contents(row)).toEqual(await asUndisturbed());
+  });
+
+  test("one that was never planned is planned when it is tried again", async () => {
+    const { id } = await order(small, { status: "RUNNING", started_at: longAgo() });
+    await advanceExport(env, id);
+    expect(await readRow(id)).toMatchObject({ status: "TIMEDOUT", planned_at: null });
+    await retry(id);
+    const row = await carryOn(id);
+    expect(row.status).toBe("COMPLETED");
+    expect(await contents(row)).toEqual(await asUndisturbed());
+  });
+});
+
+describe("what an export needs goes away", () => {
+  async function deleteProject(id: string) {
+    expect((await api(`/sessions/${id}`, { key: ours.admin, method: "DELETE" })).status).toBe(202);
+  }
+
+  async function expectFailure(id: string, error: string | RegExp) {
+    expect(await carryOn(id)).toMatchObject({
+      status: "FAILED",
+      error: expect.stringMatching(error),
+    });
+    expect(await statuses(id)).not.toContain("WAITING");
+    await advanceExport(env, id, later());
+    expect(await readRow(id)).toMatchObject({ status: "FAILED", cleaned_at: expect.anything() });
+  }
+
+  test.each(["planning", "writing", "finishing"])("the project, before the %s", async (stage) => {
+    const project = await given(ours, { from: "2026-05-05T12:00:00Z", count: 3 });
+    const row = stage === "finishing" ? await written(project) : await order(project);
+    if (stage === "writing") await planExport(env, await set(row.id, { status: "RUNNING" }));
+    await deleteProject(project);
+    await expectFailure(row.id, `Project ID ${project} not found`);
+    expect(await leftovers(row)).toEqual(NOTHING);
+  });
+
+  test("the destination, before the writing", async () => {
+    const { destination_id } = await exporter();
+    const { id } = await order(small, { bulk_export_destination_id: destination_id });
+    await expectFailure(id, `Destination ID ${destination_id} not found`);
+  });
+
+  test("the destination, before the finishing", async () => {
+    const { id } = await written();
+    const { destination_id } = await exporter();
+    await set(id, { bulk_export_destination_id: destination_id });
+    await expectFailure(id, `Destination ID ${destination_id} not found`);
+  });
+
+  test("a file, before the finish: it is written again, the same", async () => {
+    const row = await written();
+    const { client } = await openBucket(env, row);
+    const [first, second] = await readFiles(row.id);
+    await client.deleteObject(first?.key ?? "");
+    await client.putObject(second?.key ?? "", new Uint8Array([1, 2, 3]));
+    expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
+    expect((await readFiles(row.id)).map(({ retry_number }) => retry_number)).toEqual([1, 1, 0]);
+    expect(await contents(row)).toEqual(await asUndisturbed());
+  });
+
+  test("a file, again and again: it fails and says so, and can be tried again", async () => {
+    const row = await written();
+    const { client } = await openBucket(env, row);
+    const [first] = await readFiles(row.id);
+    await client.deleteObject(first?.key ?? "");
+    await db
+      .update(bulk_export_files)
+      .set({ retry_number: MAX_RETRIES_PER_FILE })
+      .where(eq(bulk_export_files.bulk_export_id, row.id));
+    expect(await carryOn(row.id)).toMatchObject({
+      status: "FAILED",
+      error: expect.stringContaining("something else deletes or overwrites it"),
+    });
+    expect(await leftovers(row)).toEqual(NOTHING);
+    await retry(row.id);
+    expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
+    expect(await contents(row)).toEqual(await asUndisturbed());
+  });
+});
+
+describe("a bucket that cannot be reached", () => {
+  const NOWHERE = "http://127.0.0.1:9";
+
+  async function unreachable(row: ExportRow): Promise<ExportRow> {
+    const { destination_id } = await exporter();
+    await db
+      .update(bulk_export_destinations)
+      .set({
+        workspace_id: ours.workspace_id,
+        config: { bucket_name: "exports", endpoint_url: NOWHERE, prefix: "" } as never,
+      })
+      .where(eq(bulk_export_destinations.id, destination_id));
+    const planned_at = new Date(Date.now() - HOUR_MS).toISOString();
+    return set(row.id, { bulk_export_destination_id: destination_id, planned_at });
+  }
+
+  test("is left alone for a while, then tried again, for as long as the export may take", async () => {
+    const row = await unreachable(await written());
+    await advanceExport(env, row.id);
+    const { status, sent_at } = await readRow(row.id);
+    expect(status).toBe("RUNNING");
+    await sweepExports(env, new Date(Date.now() + 60_000));
+    expect((await readRow(row.id)).sent_at).toBe(sent_at);
+    await set(row.id, { bulk_export_destination_id: ours.destination_id });
+    await sweepExports(env, new Date(Date.now() + 400_000));
+    expect((await readRow(row.id)).sent_at).not.toBe(sent_at);
+    expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
+    expect(await contents(row)).toEqual(await asUndisturbed());
+  }, 30_000);
+
+  test("is given up a day after the export ended", async () => {
+    const row = await unreachable(await written());
+    await cancel(ours, row.id);
+    await advanceExport(env, row.id, later());
+    expect((await readRow(row.id)).cleaned_at).toBeNull();
+    await advanceExport(env, row.id, new Date(Date.now() + 25 * HOUR_MS));
+    expect((await readRow(row.id)).cleaned_at).not.toBeNull();
+  }, 60_000);
+});
+
+test("a sixteenth active export of a workspace waits, and goes on when another ends", async () => {
+  const theirs = await exporter();
+  const project = await given(theirs, { from: "2026-05-05T12:00:00Z", count: 3 });
+  const active = [];
+  for (let n = 0; n < MAX_ACTIVE_EXPORTS; n++) {
+    const row = await ordered(theirs, project, RANGE);
+    await set(row.id, { status: "RUNNING" });
+    active.push(row);
+  }
+  const last = await ordered(theirs, project, RANGE);
+  await advanceExport(env, last.id);
+  expect(await readRow(last.id)).toMatchObject({ status: "CREATED", started_at: null });
+  const { body } = await call<BulkExport>(theirs, `/${last.id}`, "GET");
+  expect(body.progress).toMatchObject({ phase: "queued" });
+  expect(await cancel(theirs, active[0]?.id ?? "")).toMatchObject({ status: 200 });
+  await advanceExport(env, active[0]?.id ?? "");
+  expect(await carryOn(last.id)).toMatchObject({ status: "COMPLETED" });
+}, 15_000);

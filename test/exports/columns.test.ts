@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { COLUMNS, selectColumns, sourcesOf } from "../../src/exports/columns.ts";
+import { schemaStatements } from "../../src/exports/schema-statements.ts";
+
+const names = (fields: readonly string[] | null) => selectColumns(fields).map(({ name }) => name);
+
+test("all fields are exported when none are named", () => {
+  expect(names(null)).toEqual([
+    ...["id", "tenant_id", "session_id", "trace_id", "parent_run_id", "parent_run_ids"],
+    ...["reference_example_id", "name", "run_type", "start_time", "end_time", "status", "is_root"],
+    ...["dotted_order", "trace_tier", "inputs", "outputs", "error", "extra", "events", "tags"],
+    ...["feedback_stats", "total_tokens", "prompt_tokens", "completion_tokens", "total_cost"],
+    ...["prompt_cost", "completion_cost", "first_token_time"],
+  ]);
+});
+
+test("named fields come once, in the order of the list", () => {
+  expect(names(["outputs", "id", "outputs"])).toEqual(["id", "outputs"]);
+});
+
+test("unknown fields are refused by name, and so is no field at all", () => {
+  expect(() => selectColumns(["id", "session", "ID"])).toThrow(
+    "export_fields: no such field: session, ID",
+  );
+  expect(() => selectColumns([])).toThrow("export_fields names no field");
+});
+
+test("a scan reads each source once and no constants", () => {
+  expect(sourcesOf(selectColumns(["id", "session_id", "dotted_order", "parent_run_ids"]))).toEqual([
+    "id",
+    "dotted_order",
+    "parent_run_id",
+  ]);
+});
+
+test("the statements name every column once, and partitions that are no columns", () => {
+  const { duckdb, athena } = schemaStatements(COLUMNS, "s3://traces/it's/runs/");
+  expect(duckdb).toContain("read_parquet('s3://traces/it''s/runs/*/*/*/*.parquet'");
+  expect(athena).toContain("LOCATION 's3://traces/it''s/runs/'");
+  for (const { name } of COLUMNS) expect(athena.split(`\`${name}\``)).toHaveLength(2);
+  expect(athena).toContain("`parent_run_ids` array<string>");
+  expect(athena).toContain("`start_time` timestamp");
+});

@@ -1,0 +1,144 @@
+import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { openBucket } from "../../src/exports/bucket.ts";
+import { consumeFile } from "../../src/exports/consumer.ts";
+import { attemptFile } from "../../src/exports/file-attempt.ts";
+import { claimFile, renewLease } from "../../src/exports/file-lease.ts";
+import { LEASE_MS } from "../../src/exports/limits.ts";
+import { planExport } from "../../src/exports/plan.ts";
+import { bulk_export_files, type FileRow } from "../../src/exports/table.ts";
+import { database } from "../../src/shared/context.ts";
+import {
+  carryOn,
+  contents,
+  type Exporter,
+  exporter,
+  given,
+  ordered,
+  readFiles,
+  readRow,
+} from "./support/exports.ts";
+
+const DAY = { start_time: "2026-05-05T00:00:00Z", end_time: "2026-05-06T00:00:00Z" };
+const NOON = "2026-05-05T12:00:00Z";
+const db = database(env);
+
+let ours: Exporter;
+let small: string;
+let large: string;
+beforeAll(async () => {
+  ours = await exporter();
+  small = await given(ours, { from: NOON, count: 20 });
+  large = await given(ours, { from: NOON, count: 40, text: 500_000 });
+}, 30_000);
+
+/** An export that runs, its only file waiting. */
+async function planned(session_id: string) {
+  const started_at = new Date().toISOString();
+  const row = await ordered(ours, session_id, { ...DAY, status: "RUNNING", started_at });
+  await planExport(env, row);
+  return { row, file: await fileOf(row.id) };
+}
+
+async function fileOf(export_id: string): Promise<FileRow> {
+  const [file, ...others] = await readFiles(export_id);
+  if (!file || others.length > 0) throw new Error("The export has not one file");
+  return file;
+}
+
+async function claimed({ id }: FileRow, now = new Date()): Promise<FileRow> {
+  const file = await claimFile(env, id, now);
+  if (!file) throw new Error(`The file ${id} cannot be claimed`);
+  return file;
+}
+
+async function asUndisturbed(session_id: string) {
+  const { row } = await planned(session_id);
+  expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
+  return contents(row);
+}
+
+describe("a file", () => {
+  test("is one attempt's at a time, and the next one's once the lease has expired", async () => {
+    const { file } = await planned(small);
+    const now = new Date();
+    const first = await claimed(file, now);
+    expect(first).toMatchObject({ status: "RUNNING", token: 1 });
+    expect(await claimFile(env, file.id, new Date(now.getTime() + LEASE_MS - 1))).toBeNull();
+    const second = await claimed(file, new Date(now.getTime() + LEASE_MS));
+    expect(second.token).toBe(2);
+    const written = { rows_written: 1, bytes_written: 1 };
+    expect(await renewLease(env, first, written)).toBe(false);
+    expect(await renewLease(env, second, written)).toBe(true);
+  });
+
+  test("that messages name five times at once is written once", async () => {
+    const { row, file } = await planned(small);
+    const message = { bulk_export_file_id: file.id };
+    await Promise.all(Array.from({ length: 5 }, () => consumeFile(env, message)));
+    expect(await fileOf(row.id)).toMatchObject({ status: "COMPLETED", token: 1, rows_written: 20 });
+    await consumeFile(env, message);
+    expect(await fileOf(row.id)).toMatchObject({ status: "COMPLETED", token: 1 });
+    await carryOn(row.id);
+    expect(await contents(row)).toEqual(await asUndisturbed(small));
+  });
+
+  test("is not completed by an attempt whose lease another has", async () => {
+    const { row, file } = await planned(small);
+    const first = await claimed(file, new Date(Date.now() - LEASE_MS));
+    await claimed(file);
+    await attemptFile(env, first);
+    const { client } = await openBucket(env, row);
+    expect(await client.headObject(file.key)).toBeNull();
+    expect(await fileOf(row.id)).toMatchObject({ status: "RUNNING", token: 2, errors: null });
+  });
+
+  test("is taken over in the middle of its upload, which never completes", async () => {
+    const { row, file } = await planned(large);
+    const first = await claimed(file);
+    const writing = attemptFile(env, first);
+    await vi.waitUntil(async () => (await fileOf(row.id)).upload_id !== null, { interval: 1 });
+    await db
+      .update(bulk_export_files)
+      .set({ lease_expires_at: new Date(0).toISOString() })
+      .where(eq(bulk_export_files.id, file.id));
+    const second = await claimed(file);
+    expect(second.upload_id).not.toBeNull();
+    await Promise.all([writing, attemptFile(env, second)]);
+    expect(await fileOf(row.id)).toMatchObject({ status: "COMPLETED", token: 2, errors: null });
+    await carryOn(row.id);
+    expect(await contents(row)).toEqual(await asUndisturbed(large));
+    const { client } = await openBucket(env, row);
+    expect(await client.listUploads(row.key_base)).toEqual([]);
+  }, 30_000);
+
+  test("whose upload somebody aborted is written again", async () => {
+    const { row, file } = await planned(large);
+    const { client } = await openBucket(env, row);
+    const writing = attemptFile(env, await claimed(file));
+    await vi.waitUntil(async () => (await fileOf(row.id)).upload_id !== null, { interval: 1 });
+    for (const { key, upload_id } of await client.listUploads(file.key)) {
+      await client.abortUpload(key, upload_id);
+    }
+    await writing;
+    expect(await fileOf(row.id)).toMatchObject({
+      status: "WAITING",
+      retry_number: 1,
+      errors: { retry_0: expect.stringMatching(/^NoSuchUpload: /) },
+    });
+    expect(await carryOn(row.id)).toMatchObject({ status: "COMPLETED" });
+    expect(await contents(row)).toEqual(await asUndisturbed(large));
+  }, 30_000);
+
+  test("of an export that ended is claimed by nobody", async () => {
+    const { row, file } = await planned(small);
+    for (const status of ["CANCELLED", "FAILED", "TIMEDOUT", "CREATED"]) {
+      await env.DB.prepare("UPDATE bulk_exports SET status = ? WHERE id = ?")
+        .bind(status, row.id)
+        .run();
+      expect(await claimFile(env, file.id, new Date())).toBeNull();
+    }
+    expect((await readRow(row.id)).status).toBe("CREATED");
+  });
+});

@@ -1,0 +1,472 @@
+import { describe, expect, test } from "vitest";
+import { explain } from "../../src/exports/destinations/advice.ts";
+import { telling } from "../../src/exports/destinations/probe.ts";
+import {
+  endpointIn,
+  objectUrl,
+  type Place,
+  regionHint,
+  regionOf,
+  stylesToTry,
+} from "../../src/exports/s3/addresses.ts";
+import { s3Client } from "../../src/exports/s3/client.ts";
+import {
+  type Answer,
+  readRetryAfter,
+  type S3Problem,
+  toProblem,
+} from "../../src/exports/s3/problem.ts";
+import { toPutHeaders } from "../../src/exports/s3/put-arguments.ts";
+import { delayAfter } from "../../src/exports/s3/retries.ts";
+import { type Call, type S3Target, sign } from "../../src/exports/s3/signing.ts";
+import { isUploaded, readUploads, toCompleteXml, toTag } from "../../src/exports/s3/uploads.ts";
+import { readElements, readText, rootName } from "../../src/exports/s3/xml.ts";
+
+function place(fields: Partial<Place> = {}): Place {
+  return { endpoint_url: null, bucket_name: "exports", addressing_style: "auto", ...fields };
+}
+
+function answer(status: number, text = "", headers: Record<string, string> = {}): Answer {
+  return { status, text, headers: new Headers(headers) };
+}
+
+function s3Error(code: string, message: string, more = ""): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message>${more}</Error>`;
+}
+
+describe("XML", () => {
+  test.each([
+    ["<a><b>x</b></a>", "x"],
+    ['<?xml version="1.0"?><s3:a xmlns:s3="u"><s3:b s="1">x</s3:b></s3:a>', "x"],
+    ["<a><bb>no</bb><b> x </b></a>", "x"],
+    ["<a><b>&lt;&amp;&#34;&#x2F;&nope;</b></a>", '<&"/&nope;'],
+    ["<a><b><![CDATA[1 & <2]]></b></a>", "1 & <2"],
+    ["<a><b/></a>", null],
+    ["<a><b></b></a>", ""],
+    ["<a><b>open", null],
+    ["not xml", null],
+    ["<a><b>&#99999999;</b></a>", "&#99999999;"],
+  ])("the text of b in %s is %j", (xml, text) => {
+    expect(readText(xml, "b")).toBe(text);
+  });
+
+  test("all elements of a name are read, and what never closes costs no time", () => {
+    expect(readElements("<l><u>1</u><v/><u>2</u></l>", "u")).toEqual(["1", "2"]);
+    const started = Date.now();
+    expect(readElements("<u>".repeat(300_000), "u")).toEqual([]);
+    expect(readElements("<u ".repeat(300_000), "u")).toEqual([]);
+    expect(Date.now() - started).toBeLessThan(2000);
+  });
+
+  test.each([
+    ['<?xml version="1.0"?>\n  <Error><Code>x</Code></Error>', "Error"],
+    ["  \n<CompleteMultipartUploadResult/>", "CompleteMultipartUploadResult"],
+    ["Error", null],
+    ["", null],
+  ])("the root of %j is %j", (xml, name) => {
+    expect(rootName(xml)).toBe(name);
+  });
+});
+
+describe("an error answer", () => {
+  test.each<[string, Answer, object]>([
+    [
+      "of S3 is in S3's words",
+      answer(403, s3Error("AccessDenied", "No &quot;way&quot;")),
+      { code: "AccessDenied", message: 'No "way"', status: 403, is_transient: false },
+    ],
+    [
+      "without a message gets S3's usual one",
+      answer(404, s3Error("NoSuchBucket", "")),
+      { code: "NoSuchBucket", message: "The specified bucket does not exist" },
+    ],
+    [
+      "without a message that S3 is known for says no more",
+      answer(400, s3Error("InvalidArgument", "", "<BucketName>exports</BucketName>")),
+      {
+        code: "InvalidArgument",
+        message: "The server answered 400 and no more than this.",
+      },
+    ],
+    [
+      "without a body goes by its status",
+      answer(403),
+      { code: "AccessDenied", message: "Access Denied", is_transient: false },
+    ],
+    [
+      "within other elements is found",
+      answer(400, `<R><Errors>${s3Error("InvalidRequest", "no")}</Errors></R>`),
+      { code: "InvalidRequest", message: "no" },
+    ],
+    [
+      "of a proxy is told by its title",
+      answer(502, "<html><head><title>502 Bad Gateway</title></head><body>x</body></html>"),
+      {
+        code: "BadGateway",
+        message: "The server answered 502, not in the words of S3: 502 Bad Gateway",
+        is_transient: true,
+      },
+    ],
+    [
+      "that is a redirect tells where to",
+      answer(301, "", { location: "https://other.test/" }),
+      {
+        code: "PermanentRedirect",
+        message: "The server answered 301, a redirect to https://other.test/.",
+        is_transient: false,
+      },
+    ],
+    [
+      "is transient by its code and not by its status",
+      answer(400, s3Error("RequestTimeout", "slow")),
+      { is_transient: true },
+    ],
+    [
+      "is final by its code and not by its status",
+      answer(503, s3Error("NotImplemented", "no")),
+      { is_transient: false },
+    ],
+    ["with 200 is one all the same", answer(200, s3Error("SlowDown", "x")), { is_transient: true }],
+    [
+      "says when to come back",
+      answer(503, s3Error("SlowDown", "x"), { "retry-after": "7" }),
+      { code: "SlowDown", retry_after_seconds: 7 },
+    ],
+    ["500 with nothing", answer(500), { code: "InternalError", is_transient: true }],
+    ["501 with nothing", answer(501), { code: "NotImplemented", is_transient: false }],
+    [
+      "of what is no S3 server is not taken for one of S3",
+      answer(404, '{"detail":"Not Found"}'),
+      { code: "UnexpectedAnswer", message: expect.stringContaining("Not Found") },
+    ],
+    ["418 with text", answer(418, "tea"), { code: "UnexpectedAnswer", is_transient: false }],
+  ])("%s", (_case, given, problem) => {
+    expect(toProblem(given)).toMatchObject(problem);
+  });
+
+  test("is cut where it is long", () => {
+    const { message } = toProblem(answer(400, s3Error("X", "y".repeat(10_000))));
+    expect(message).toHaveLength(501);
+  });
+
+  test.each([
+    [null, null],
+    ["3", 3],
+    ["Sat, 21 Nov 2026 10:00:05 GMT", 5],
+    ["Sat, 21 Nov 2026 09:00:00 GMT", 0],
+    ["soon", null],
+  ])("Retry-After %j is %j seconds", (header, seconds) => {
+    expect(readRetryAfter(header, Date.UTC(2026, 10, 21, 10))).toBe(seconds);
+  });
+});
+
+describe("the delay before the next attempt", () => {
+  const limits = { attempts: 4, base_ms: 100, max_delay_ms: 300, total_ms: 10_000 };
+  const problem = toProblem(answer(503));
+
+  test.each([
+    [1, 1, 100],
+    [2, 1, 200],
+    [3, 1, 300],
+    [3, 0.5, 150],
+    [1, 0, 0],
+    [4, 0, null],
+  ])("after attempt %i with chance %f is %j", (attempt, random, delay) => {
+    expect(delayAfter(limits, { attempt, problem, elapsed_ms: 0 }, random)).toBe(delay);
+  });
+
+  test("is never before Retry-After, and there is none past the end of the time", () => {
+    const told = { ...problem, retry_after_seconds: 5 };
+    const failure = { attempt: 1, problem: told, elapsed_ms: 0 };
+    expect(delayAfter(limits, failure, 0.5)).toBe(5050);
+    expect(delayAfter(limits, { ...failure, elapsed_ms: 5000 }, 0.5)).toBeNull();
+  });
+
+  test("does not exist for what will not get better", () => {
+    const failure = { attempt: 1, problem: toProblem(answer(403)), elapsed_ms: 0 };
+    expect(delayAfter(limits, failure, 0)).toBeNull();
+  });
+});
+
+describe("an address", () => {
+  test.each<[Partial<Place>, string, string]>([
+    [{}, "us-east-1", "https://exports.s3.us-east-1.amazonaws.com/a/b"],
+    [{}, "cn-north-1", "https://exports.s3.cn-north-1.amazonaws.com.cn/a/b"],
+    [{ bucket_name: "a.b" }, "us-east-1", "https://s3.us-east-1.amazonaws.com/a.b/a/b"],
+    [
+      { bucket_name: "a.b", addressing_style: "virtual" },
+      "us-east-1",
+      "https://a.b.s3.us-east-1.amazonaws.com/a/b",
+    ],
+    [{ addressing_style: "path" }, "us-east-1", "https://s3.us-east-1.amazonaws.com/exports/a/b"],
+    [{ endpoint_url: "http://127.0.0.1:9000" }, "x", "http://127.0.0.1:9000/exports/a/b"],
+    [
+      { endpoint_url: "https://tos.test:8443/", addressing_style: "virtual" },
+      "x",
+      "https://exports.tos.test:8443/a/b",
+    ],
+    [
+      { endpoint_url: "https://s3.eu-west-1.amazonaws.com" },
+      "eu-west-1",
+      "https://exports.s3.eu-west-1.amazonaws.com/a/b",
+    ],
+  ])("of %j in %s is %s", (fields, region, url) => {
+    expect(objectUrl(place(fields), region, "a/b").href).toBe(url);
+  });
+
+  test("has every escape in the form that is signed", () => {
+    const key = "p=1/a b+c/é世/100%/(x)!*'/~_-.txt";
+    const { pathname } = objectUrl(place(), "us-east-1", key);
+    expect(pathname).toBe("/p%3D1/a%20b%2Bc/%C3%A9%E4%B8%96/100%25/%28x%29%21%2A%27/~_-.txt");
+    expect(decodeURIComponent(pathname.slice(1))).toBe(key);
+  });
+
+  test.each(["a/../b", "./a", "a/."])("cannot hold the key %s", (key) => {
+    expect(() => objectUrl(place(), "us-east-1", key)).toThrow(/no URL can hold/);
+  });
+
+  test("that is a number has no bucket before it", () => {
+    const number = place({ endpoint_url: "http://127.0.0.1:9", addressing_style: "virtual" });
+    expect(() => objectUrl(number, "us-east-1", "a")).toThrow(/addressing_style must be path/);
+  });
+
+  test.each<[Partial<Place>, string[]]>([
+    [{}, ["virtual", "path"]],
+    [{ bucket_name: "a.b" }, ["path", "virtual"]],
+    [{ endpoint_url: "https://minio.acme.test" }, ["path", "virtual"]],
+    [{ endpoint_url: "https://s3.eu-west-1.amazonaws.com" }, ["virtual", "path"]],
+    [{ endpoint_url: "http://127.0.0.1:9000" }, ["path"]],
+    [{ endpoint_url: "http://[::1]:9000" }, ["path"]],
+    [{ endpoint_url: "http://minio:9000" }, ["path"]],
+    [{ endpoint_url: "https://minio.acme.test", addressing_style: "virtual" }, ["virtual"]],
+  ])("of %j is tried as %j", (fields, styles) => {
+    expect(stylesToTry(place(fields))).toEqual(styles);
+  });
+
+  test.each([
+    [null, "us-east-1"],
+    ["https://s3.eu-west-1.amazonaws.com", "eu-west-1"],
+    ["https://s3.amazonaws.com", "us-east-1"],
+    ["https://s3.dualstack.eu-west-1.amazonaws.com", "eu-west-1"],
+    ["https://account.r2.cloudflarestorage.com", "auto"],
+    ["https://s3.us-west-004.backblazeb2.com", "us-west-004"],
+    ["https://storage.googleapis.com", "us-east-1"],
+    ["http://127.0.0.1:9000", "us-east-1"],
+  ])("%s is signed for %s", (endpoint, region) => {
+    expect(regionOf(endpoint)).toBe(region);
+  });
+});
+
+describe("a region", () => {
+  test.each<[string, Answer, string | null]>([
+    ["of a header", answer(301, "", { "x-amz-bucket-region": "eu-west-1" }), "eu-west-1"],
+    [
+      "that the signature should have named",
+      answer(400, s3Error("AuthorizationHeaderMalformed", "x", "<Region>eu-west-1</Region>")),
+      "eu-west-1",
+    ],
+    [
+      "of an endpoint",
+      answer(
+        301,
+        s3Error("PermanentRedirect", "x", "<Endpoint>b.s3-eu-west-1.amazonaws.com</Endpoint>"),
+      ),
+      "eu-west-1",
+    ],
+    [
+      "of a temporary redirect",
+      answer(307, "", { location: "https://b.s3.eu-west-1.amazonaws.com/k" }),
+      "eu-west-1",
+    ],
+    ["that is none", answer(301, "", { "x-amz-bucket-region": "a/../b.evil.test" }), null],
+    ["of a redirect elsewhere", answer(301, "", { location: "https://evil.test/" }), null],
+    ["beside another answer", answer(200, "", { "x-amz-bucket-region": "eu-west-1" }), null],
+  ])("%s is heard as %3$j", (_case, given, region) => {
+    expect(regionHint(given)).toBe(region);
+  });
+
+  test("moves an endpoint of AWS and no other", () => {
+    expect(endpointIn(null, "eu-west-1")).toBeNull();
+    expect(endpointIn("https://s3.us-east-1.amazonaws.com", "eu-west-1")).toBe(
+      "https://s3.eu-west-1.amazonaws.com",
+    );
+    expect(endpointIn("https://minio.acme.test", "eu-west-1")).toBe("https://minio.acme.test");
+    const alike = "https://s3.us-east-1.amazonaws.com.evil.test";
+    expect(endpointIn(alike, "eu-west-1")).toBe(alike);
+  });
+});
+
+test("arguments of PutObject become headers", () => {
+  const { headers, issues } = toPutHeaders({
+    ACL: "bucket-owner-full-control",
+    ServerSideEncryption: "aws:kms",
+    SSEKMSKeyId: "arn:aws:kms:x",
+    BucketKeyEnabled: true,
+    Tagging: "team=a&b=c",
+    Metadata: { Team: "research" },
+    ChecksumAlgorithm: "SHA256",
+    StorageClass: null,
+  });
+  expect(issues).toEqual([]);
+  expect(headers).toEqual({
+    "x-amz-acl": "bucket-owner-full-control",
+    "x-amz-server-side-encryption": "aws:kms",
+    "x-amz-server-side-encryption-aws-kms-key-id": "arn:aws:kms:x",
+    "x-amz-server-side-encryption-bucket-key-enabled": "true",
+    "x-amz-tagging": "team=a&b=c",
+    "x-amz-meta-team": "research",
+  });
+});
+
+test.each([
+  [{ Body: "x" }, ["Body"], "known are ACL, BucketKeyEnabled, "],
+  [{ constructor: "x" }, ["constructor"], "known are"],
+  [{ ACL: "a\r\nx-evil: 1" }, ["ACL"], "printable ASCII"],
+  [{ ACL: { a: 1 } }, ["ACL"], "printable ASCII"],
+  [{ Metadata: "x" }, ["Metadata"], "an object of names and texts"],
+  [{ Metadata: { "a b": "x" } }, ["Metadata", "a b"], "printable ASCII"],
+  [{ Metadata: { a: 1 } }, ["Metadata", "a"], "printable ASCII"],
+  [
+    { Metadata: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`n${i}`, "x"])) },
+    ["Metadata"],
+    "at most 20",
+  ],
+])("the argument %j is refused", (kwargs, path, message) => {
+  const { headers, issues } = toPutHeaders(kwargs);
+  expect(headers).toEqual({});
+  expect(issues).toEqual([{ path, message: expect.stringContaining(message) }]);
+});
+
+describe("an upload", () => {
+  const parts = [
+    { number: 2, etag: '"5d41402abc4b2a76b9719d911017c592"' },
+    { number: 1, etag: '"7d793037a0760186574b0282f2f435e7"' },
+  ];
+
+  test("is completed with its parts in order", () => {
+    expect(toCompleteXml(parts)).toMatch(
+      /<Part><PartNumber>1<\/PartNumber><ETag>&#34;7d79.*<PartNumber>2</,
+    );
+  });
+
+  test("is known by its size and metadata, or by the ETag of its parts", () => {
+    const object = { bytes: 10, etag: null, metadata: { plan: "p1" } };
+    expect(isUploaded(object, parts, { bytes: 10 })).toBe(true);
+    expect(isUploaded(object, parts, { bytes: 10, metadata: { Plan: "p1" } })).toBe(true);
+    expect(isUploaded(object, parts, { bytes: 10, metadata: { plan: "p2" } })).toBe(false);
+    expect(isUploaded(object, parts, { bytes: 11 })).toBe(false);
+    expect(isUploaded(object, parts, undefined)).toBe(false);
+    const etag = '"0b6f4ce5d5e0d5ae2e5d5c1d3fbd2a52-2"';
+    expect(isUploaded({ ...object, etag }, parts, undefined)).toBe(false);
+  });
+
+  test.each([
+    ['"a-2"', '"a-2"'],
+    ["a-2", '"a-2"'],
+    ['W/"a"', 'W/"a"'],
+    ["", null],
+    [null, null],
+  ])("has the ETag %j as %j", (etag, tag) => {
+    expect(toTag(etag)).toBe(tag);
+  });
+
+  test("is listed with its key", () => {
+    const upload =
+      "<Upload><Key>a&amp;b</Key><UploadId>u1</UploadId><Owner><ID>o</ID></Owner><Initiated>2026-11-21T00:00:00Z</Initiated></Upload>";
+    const xml = `<ListMultipartUploadsResult>${upload}</ListMultipartUploadsResult>`;
+    expect(readUploads(xml)).toEqual([
+      { key: "a&b", upload_id: "u1", initiated: "2026-11-21T00:00:00Z" },
+    ]);
+  });
+});
+
+test.each([
+  ["Refused", false, "Give one that is public and begins with https://"],
+  ["Throttling", true, "Try again later"],
+  ["constructor", false, "Change what minio.acme.test complains about"],
+])("a bucket that answers %s is explained", (code, is_transient, advice) => {
+  const problem = { code, is_transient, message: "So.", status: 400, retry_after_seconds: null };
+  const credentials = { access_key_id: "a", secret_access_key: "b" };
+  const endpoint_url = "https://minio.acme.test";
+  const target = { ...place({ endpoint_url }), region: null, put_headers: {}, checksums: true };
+  const text = explain(problem, { ...target, credentials }, "k");
+  expect(text).toContain(`Failed to validate S3 destination: ${code}: So. `);
+  expect(text).toContain(advice);
+});
+
+describe("a signed request", () => {
+  const credentials = { access_key_id: "AKIDEXAMPLE", secret_access_key: "wJalrXUtnFEMI" };
+  const plain = { region: null, put_headers: {}, checksums: true, credentials };
+  const hello = new TextEncoder().encode("hello");
+  const HELLO_SHA256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+
+  async function headersOf(fields: Partial<S3Target>, call: Partial<Call> = {}) {
+    const target = { ...place(), ...plain, ...fields };
+    const { endpoint_url } = target;
+    const { init } = await sign(
+      target,
+      { method: "PUT", key: "k", body: hello, ...call },
+      { endpoint_url, region: "eu-west-1", is_summed: true },
+      Date.UTC(2026, 10, 21, 10),
+      new Map(),
+    );
+    return new Headers(init.headers);
+  }
+
+  test.each<[Partial<S3Target>, string]>([
+    [{}, "UNSIGNED-PAYLOAD"],
+    [{ payload_signing: true }, HELLO_SHA256],
+    [{ endpoint_url: "http://127.0.0.1:9" }, HELLO_SHA256],
+  ])("to %j says of its body %s", async (fields, said) => {
+    expect((await headersOf(fields)).get("x-amz-content-sha256")).toBe(said);
+  });
+
+  test("holds the checksum, the session and what the destination adds to all, and signs them", async () => {
+    const put_headers = { "x-amz-request-payer": "requester", "x-amz-acl": "private" };
+    const headers = await headersOf({
+      put_headers,
+      credentials: { ...credentials, session_token: "token" },
+    });
+    expect(headers.get("content-md5")).toBe("XUFAKrxLKna5cZ2REBfFkg==");
+    expect(headers.get("x-amz-security-token")).toBe("token");
+    expect(headers.get("x-amz-acl")).toBeNull();
+    expect(headers.get("authorization")).toMatch(
+      /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/20261121\/eu-west-1\/s3\/aws4_request, SignedHeaders=content-md5;host;x-amz-content-sha256;x-amz-date;x-amz-request-payer;x-amz-security-token, Signature=[0-9a-f]{64}$/,
+    );
+    expect([...headers.values()].join()).not.toContain(credentials.secret_access_key);
+  });
+});
+
+describe("of two addressing styles", () => {
+  const problem = (code: string, status = 400): S3Problem => ({
+    ...toProblem(answer(status, s3Error(code, "x"))),
+    status,
+  });
+
+  test.each([
+    ["NoSuchBucket", "AccessDenied", "AccessDenied"],
+    ["AccessDenied", "NoSuchBucket", "AccessDenied"],
+    ["SignatureDoesNotMatch", "AccessDenied", "SignatureDoesNotMatch"],
+    ["NoSuchBucket", "InvalidBucketName", "NoSuchBucket"],
+  ])("that met %s and %s the first telling one is reported: %s", (one, other, reported) => {
+    expect(telling([problem(one), problem(other)]).code).toBe(reported);
+  });
+
+  test("the one that was answered is reported", () => {
+    const silent = { ...problem("ConnectionFailed"), status: 0 };
+    expect(telling([silent, problem("NoSuchBucket")]).code).toBe("NoSuchBucket");
+    expect(telling([problem("NoSuchBucket"), silent]).code).toBe("NoSuchBucket");
+  });
+});
+
+test("a private address is refused before anything is sent, and not tried again", async () => {
+  const credentials = { access_key_id: "a", secret_access_key: "b" };
+  const target = { ...place(), region: null, put_headers: {}, checksums: true, credentials };
+  const client = s3Client(
+    { ...target, endpoint_url: "http://169.254.169.254" },
+    { policy: { allow_private: false } },
+  );
+  await expect(client.putObject("k", new Uint8Array())).rejects.toMatchObject({
+    problem: { code: "Refused", status: 0, is_transient: false },
+  });
+});
