@@ -34,6 +34,18 @@ export async function createWorkspace(
   return { id: row.id };
 }
 
+export async function findWorkspace(
+  db: Database,
+  workspace_id: string,
+): Promise<{ organization_id: string; plan: Plan } | null> {
+  const [row] = await db
+    .select({ organization_id: organizations.id, plan: organizations.plan })
+    .from(workspaces)
+    .innerJoin(organizations, eq(organizations.id, workspaces.organization_id))
+    .where(eq(workspaces.id, workspace_id));
+  return row ?? null;
+}
+
 export async function createUser(
   db: Database,
   input: { organization_id: string; email: string; oidc_subject?: string },

@@ -1,5 +1,13 @@
 import { sql } from "drizzle-orm";
-import { check, primaryKey, sqliteTable, text, unique } from "drizzle-orm/sqlite-core";
+import {
+  check,
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  unique,
+} from "drizzle-orm/sqlite-core";
 
 const ROLES = ["admin", "editor", "viewer"] as const;
 
@@ -78,4 +86,23 @@ export const api_keys = sqliteTable(
       sql`(${table.kind} = 'personal' AND ${table.user_id} IS NOT NULL AND ${table.role} IS NULL) OR (${table.kind} = 'service' AND ${table.user_id} IS NULL AND ${table.role} IS NOT NULL)`,
     ),
   ],
+);
+
+/** One change, or an attempt at one that was refused. Triggers keep rows as they were written. */
+export const audit_logs = sqliteTable(
+  "audit_logs",
+  {
+    id: text().primaryKey(),
+    workspace_id: text().notNull(),
+    created_at: text().notNull(),
+    request_id: text().notNull(),
+    action: text().notNull(),
+    actor_type: text({ enum: ["api_key", "user", "system"] }).notNull(),
+    actor_id: text().notNull(),
+    /** The person whose key it is, or who came with a token. */
+    user_id: text(),
+    resources: text({ mode: "json" }).$type<{ name: string; id: string }[]>().notNull(),
+    status: integer().notNull(),
+  },
+  (table) => [index("audit_logs_by_workspace").on(table.workspace_id, table.id)],
 );

@@ -1,0 +1,48 @@
+import type { z } from "@hono/zod-openapi";
+import { isTransient } from "./grants.ts";
+import { issuersOf, metadataUrls, ServerMetadata } from "./metadata.ts";
+import type { Failure } from "./provider-access.ts";
+import { askProvider, isFailure } from "./provider-client.ts";
+
+type Found<T> = { ok: true; value: T | null } | Failure;
+
+/** A published document; null where there is none of that shape. A host that is down is a failure. */
+export async function readDocument<T extends z.ZodType>(
+  env: Env,
+  schema: T,
+  url: string,
+): Promise<Found<z.infer<T>>> {
+  const answer = await askProvider(env, { method: "GET", url });
+  if (isFailure(answer)) return answer;
+  if (isTransient(answer.status)) {
+    const message = `${answer.host} answers ${answer.status} for ${url}.`;
+    return { ok: false, reason: "unavailable", message };
+  }
+  if (answer.status !== 200) return { ok: true, value: null };
+  const parsed = schema.safeParse(answer.body);
+  return { ok: true, value: parsed.success ? parsed.data : null };
+}
+
+/** The first of the addresses that has the document, and for which it is the wanted one. */
+export async function readFirst<T extends z.ZodType>(
+  env: Env,
+  schema: T,
+  urls: readonly string[],
+  isWanted: (value: z.infer<T>) => boolean,
+): Promise<Found<z.infer<T>>> {
+  for (const url of urls) {
+    const found = await readDocument(env, schema, url);
+    if (!found.ok) return found;
+    if (found.value !== null && isWanted(found.value)) return found;
+  }
+  return { ok: true, value: null };
+}
+
+/** Where a provider says that it revokes. Believed only of the host of token_url, about that very endpoint. */
+export async function discoverRevocation(env: Env, token_url: string): Promise<Found<string>> {
+  const urls = [...new Set(issuersOf(token_url).flatMap(metadataUrls))];
+  const isOurs = (metadata: ServerMetadata) =>
+    new URL(metadata.token_endpoint).href === new URL(token_url).href;
+  const found = await readFirst(env, ServerMetadata, urls, isOurs);
+  return found.ok ? { ok: true, value: found.value?.revocation_endpoint ?? null } : found;
+}

@@ -1,0 +1,117 @@
+import type { Failure, Grant } from "./provider-access.ts";
+
+type Fields = Record<string, unknown>;
+type Answer = { status: number; body: Fields; retry_after: string | null; host: string };
+
+const MAX_MARGIN_MS = 60_000;
+const MARGIN_SHARE = 0.1;
+const MAX_LABEL = 200;
+const MAX_SAID = 300;
+const RETRY_AFTER_SECONDS = 30;
+const MAX_RETRY_AFTER_SECONDS = 3600;
+
+/** What the answer of a token endpoint says. GitHub and Slack refuse with status 200. */
+export function readGrant(answer: Answer, now: number): { ok: true; grant: Grant } | Failure {
+  const { status, body } = answer;
+  const user = fields(body.authed_user);
+  const access_token = text(body.access_token) ?? text(user.access_token);
+  if (status >= 200 && status < 300 && access_token !== null) {
+    return { ok: true, grant: toGrant({ ...user, ...body }, access_token, now) };
+  }
+  return toFailure(answer);
+}
+
+function toGrant(body: Fields, access_token: string, now: number): Grant {
+  const seconds = Number(body.expires_in);
+  const lives_ms = Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : null;
+  const scope = text(body.scope);
+  return {
+    access_token,
+    refresh_token: text(body.refresh_token),
+    token_type: text(body.token_type) ?? "Bearer",
+    expires_at: lives_ms === null ? null : toIso(now + lives_ms),
+    refresh_at:
+      lives_ms === null
+        ? null
+        : toIso(now + lives_ms - Math.min(MAX_MARGIN_MS, lives_ms * MARGIN_SHARE)),
+    scopes: scope === null ? null : scope.split(/[ ,]+/).filter((part) => part !== ""),
+    account_label: labelOf(body),
+  };
+}
+
+/** The id token came from the token endpoint itself, so its claims need no signature to name an account. */
+function labelOf(body: Fields): string | null {
+  const claims = claimsOf(text(body.id_token));
+  const label =
+    text(claims.email) ??
+    text(claims.preferred_username) ??
+    text(fields(body.team).name) ??
+    text(claims.sub);
+  return label === null ? null : label.slice(0, MAX_LABEL);
+}
+
+function claimsOf(id_token: string | null): Fields {
+  const part = id_token?.split(".")[1];
+  if (part === undefined) return {};
+  try {
+    const binary = atob(part.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+    return fields(JSON.parse(new TextDecoder().decode(bytes)));
+  } catch {
+    return {};
+  }
+}
+
+function toFailure({ status, body, retry_after, host }: Answer): Failure {
+  const error = text(body.error);
+  const said = saidBy(body) ?? `status ${status}`;
+  if (isTransient(status)) {
+    return {
+      ok: false,
+      reason: "unavailable",
+      message: `${host} answers ${status}; try again later.`,
+      retry_after_seconds: retryAfter(retry_after, Date.now()),
+    };
+  }
+  const ended = error !== null && ENDED.has(error);
+  return { ok: false, reason: ended ? "ended" : "refused", message: `${host} answers: ${said}` };
+}
+
+const ENDED = new Set(["invalid_grant", "bad_refresh_token", "bad_verification_code"]);
+
+export function isTransient(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408;
+}
+
+/** `error: description` as a provider says it, short enough to show. */
+export function saidBy(body: Fields): string | null {
+  const error = text(body.error);
+  const description = text(body.error_description);
+  if (error === null) return null;
+  const said = description === null ? error : `${error}: ${description}`;
+  return said.slice(0, MAX_SAID);
+}
+
+/** Seconds of a Retry-After header, which has a number or a date. */
+export function retryAfter(header: string | null, now: number): number {
+  if (header === null) return RETRY_AFTER_SECONDS;
+  const seconds = /^\d+$/.test(header.trim())
+    ? Number(header)
+    : Math.ceil((Date.parse(header) - now) / 1000);
+  if (Number.isNaN(seconds)) return RETRY_AFTER_SECONDS;
+  return Math.min(Math.max(seconds, 1), MAX_RETRY_AFTER_SECONDS);
+}
+
+export function fields(value: unknown): Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Fields)
+    : {};
+}
+
+export function text(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}
+
+function toIso(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,118 @@
+import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { ClientAuth, ProviderType } from "./provider-schema.ts";
+
+export const oauth_providers = sqliteTable(
+  "oauth_providers",
+  {
+    id: text().primaryKey(),
+    workspace_id: text().notNull(),
+    organization_id: text().notNull(),
+    provider_id: text().notNull(),
+    name: text().notNull(),
+    client_id: text().notNull(),
+    auth_url: text().notNull(),
+    token_url: text().notNull(),
+    /** Configured, or found by discovery when a token was first revoked. */
+    revocation_url: text(),
+    /** Known of providers that were discovered; answers that name another one are refused. */
+    issuer: text(),
+    uses_pkce: integer({ mode: "boolean" }).notNull(),
+    code_challenge_method: text().$type<"S256" | "plain">().notNull(),
+    provider_type: text().$type<ProviderType>(),
+    token_endpoint_auth_method: text().$type<ClientAuth>().notNull(),
+    mcp_server_url: text(),
+    is_dynamic_client: integer({ mode: "boolean" }).notNull(),
+    /** Client secret and request headers, sealed together. */
+    key_id: text().notNull(),
+    ciphertext: text().notNull(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (table) => [uniqueIndex("oauth_providers_name").on(table.workspace_id, table.provider_id)],
+);
+
+/** Which tokens there are; what they are, their objects know. */
+export const oauth_tokens = sqliteTable(
+  "oauth_tokens",
+  {
+    id: text().primaryKey(),
+    workspace_id: text().notNull(),
+    oauth_provider_id: text()
+      .notNull()
+      .references(() => oauth_providers.id),
+    provider_id: text().notNull(),
+    /** `user:{id}` or `key:{id}`: who may use, change and delete it. */
+    owner: text().notNull(),
+    /** Which of the owner's own users it is for; empty: the owner itself. */
+    subject: text().notNull(),
+    /** The one agent it is for; null: all of the owner's. */
+    agent_id: text(),
+    provider_account_label: text(),
+    scopes: text({ mode: "json" }).$type<string[]>().notNull(),
+    /** What was asked for: a provider may grant less, or name it differently. */
+    requested_scopes: text({ mode: "json" }).$type<string[]>().notNull(),
+    expires_at: text(),
+    is_default: integer({ mode: "boolean" }).notNull(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (table) => [
+    index("oauth_tokens_by_owner").on(table.workspace_id, table.owner, table.provider_id),
+    index("oauth_tokens_by_provider").on(table.oauth_provider_id),
+  ],
+);
+
+/** One consent that was asked for. */
+export const oauth_authorizations = sqliteTable(
+  "oauth_authorizations",
+  {
+    id: text().primaryKey(),
+    workspace_id: text().notNull(),
+    oauth_provider_id: text()
+      .notNull()
+      .references(() => oauth_providers.id),
+    provider_id: text().notNull(),
+    owner: text().notNull(),
+    subject: text().notNull(),
+    agent_id: text(),
+    scopes: text({ mode: "json" }).$type<string[]>().notNull(),
+    is_default: integer({ mode: "boolean" }).notNull(),
+    /** Of the state; null once an answer came. */
+    state_sha256: text(),
+    /** The PKCE verifier, sealed; empty without PKCE. */
+    key_id: text().notNull(),
+    ciphertext: text().notNull(),
+    redirect_uri: text().notNull(),
+    /** The token that it makes, or makes anew. */
+    token_id: text().notNull(),
+    status: text().$type<"pending" | "exchanging" | "completed" | "failed">().notNull(),
+    error: text(),
+    created_at: text().notNull(),
+    expires_at: text().notNull(),
+  },
+  (table) => [
+    uniqueIndex("oauth_authorizations_state").on(table.state_sha256),
+    index("oauth_authorizations_by_expiry").on(table.expires_at),
+    index("oauth_authorizations_by_token").on(table.token_id),
+    index("oauth_authorizations_by_provider").on(table.oauth_provider_id),
+  ],
+);
+
+/** A token that its owner has given to one agent. */
+export const oauth_connections = sqliteTable(
+  "oauth_connections",
+  {
+    id: text().primaryKey(),
+    workspace_id: text().notNull(),
+    agent_id: text().notNull(),
+    oauth_token_id: text()
+      .notNull()
+      .references(() => oauth_tokens.id),
+    created_by: text().notNull(),
+    created_at: text().notNull(),
+  },
+  (table) => [
+    uniqueIndex("oauth_connections_once").on(table.agent_id, table.oauth_token_id),
+    index("oauth_connections_by_token").on(table.oauth_token_id),
+  ],
+);

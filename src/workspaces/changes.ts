@@ -1,0 +1,50 @@
+export type Resource = { name: string; id: string };
+
+/** What is written down of a change: never a body, never a secret. */
+export type Change = {
+  request_id: string;
+  action: string;
+  resources: Resource[];
+  status: number;
+};
+
+const MAX_ID_CHARACTERS = 200;
+const MAX_RESOURCES = 200;
+
+/** Operations are named after what they do; some that only read take a body. */
+export function isChanging(method: string, operationId: string): boolean {
+  return (
+    !["GET", "HEAD", "OPTIONS"].includes(method) && !/^(get|list|query)[A-Z]/.test(operationId)
+  );
+}
+
+/** Success, a refusal, and what broke on the way and may have changed a part. Anything else changed nothing. */
+export function isWorthRecording(status: number): boolean {
+  return status < 400 || status === 403 || status >= 500;
+}
+
+/** The ids of path and query, and of what was made. */
+export function resourcesOf(
+  path: Record<string, string>,
+  query: Record<string, string[]>,
+  answer: unknown,
+): Resource[] {
+  const asked = Object.entries(query)
+    .filter(([name]) => /_ids?$/.test(name))
+    .flatMap(([name, values]) =>
+      values
+        .flatMap((value) => value.split(","))
+        .map((id) => ({ name: name.replace(/s$/, ""), id })),
+    );
+  const named = Object.entries(path).map(([name, id]) => ({ name, id }));
+  return [...named, ...asked, ...madeBy(answer)]
+    .map(({ name, id }) => ({ name, id: id.trim().slice(0, MAX_ID_CHARACTERS) }))
+    .slice(0, MAX_RESOURCES);
+}
+
+function madeBy(answer: unknown): Resource[] {
+  if (typeof answer !== "object" || answer === null) return [];
+  return Object.entries(answer).flatMap(([name, id]) =>
+    ["id", "provider_id"].includes(name) && typeof id === "string" ? [{ name, id }] : [],
+  );
+}
