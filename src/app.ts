@@ -3,14 +3,27 @@ import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { createMiddleware } from "hono/factory";
 import { integrationRoutes } from "./deployments/integration-routes.ts";
+import { listenerRoutes } from "./deployments/listener-routes.ts";
+import { logRoutes } from "./deployments/log-routes.ts";
 import { revisionRoutes } from "./deployments/revision-routes.ts";
 import { deploymentRoutes } from "./deployments/routes.ts";
+import { uploadRoutes } from "./deployments/upload-routes.ts";
+import { webhookRoutes } from "./deployments/webhook-routes.ts";
 import { addDocs } from "./docs.ts";
+import { destinationRoutes } from "./exports/destinations/routes.ts";
+import { exportRoutes } from "./exports/routes.ts";
+import { authorizationRoutes } from "./oauth/authorization-routes.ts";
+import { callbackRoutes } from "./oauth/callback-routes.ts";
+import { connectionRoutes } from "./oauth/connection-routes.ts";
+import { providerRoutes } from "./oauth/provider-routes.ts";
+import { tokenRoutes } from "./oauth/token-routes.ts";
 import { addDocument, addSystemRoutes } from "./openapi.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { AppError } from "./shared/errors.ts";
 import { onError, onNotFound, router } from "./shared/http.ts";
-import { isIngestion, toRoutePath } from "./shared/paths.ts";
+import { operationFinder } from "./shared/operations.ts";
+import { isIngestion, isUpload, toRoutePath } from "./shared/paths.ts";
+import { assertRate } from "./shared/rate-limit.ts";
 import { threadRoutes } from "./threads/routes.ts";
 import { runRoutes } from "./threads/run-routes.ts";
 import { stateRoutes } from "./threads/state-routes.ts";
@@ -21,16 +34,77 @@ import { ingestRoutes } from "./traces/ingest-routes.ts";
 import { queryRoutes } from "./traces/query-routes.ts";
 import { projectRoutes } from "./traces/routes.ts";
 import { traceRunRoutes } from "./traces/run-routes.ts";
+import { statsRoutes } from "./traces/stats-routes.ts";
+import { traceDeletionRoutes } from "./traces/trace-deletion-routes.ts";
+import { audit } from "./workspaces/audit.ts";
 import { authenticate } from "./workspaces/auth.ts";
+import { workspaceRoutes } from "./workspaces/routes.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
 const EXPOSED_HEADERS = [
   "Content-Location",
   "Location",
+  "X-Heddle-Warning",
   "X-Pagination-Total",
   "X-Pagination-Next",
   "X-Request-Id",
+  "X-Token-Revocation",
+  "Retry-After",
+];
+
+/** The control plane and exports: few requests, each of which matters. */
+const CONTROLLED = [
+  "/api/v1/bulk-exports/*",
+  "/v1/audit-logs/*",
+  "/v1/integrations/*",
+  "/v1/projects/*",
+  "/v2/auth/*",
+  "/v2/deployments/*",
+  "/v2/listeners/*",
+];
+
+/** Whose changes are written down. Threads, and runs and feedback sent in, are traffic. */
+const AUDITED = [...CONTROLLED, "/api/v1/runs/delete", "/api/v1/sessions/*"];
+
+/** What needs a caller. What was routed before is open to all. */
+const GUARDED = [
+  ...CONTROLLED,
+  "/agents/*",
+  "/api/v1/feedback/*",
+  "/api/v1/runs/*",
+  "/api/v1/sessions/*",
+  "/api/v2/runs/*",
+];
+
+/** Behind the authentication. */
+const ROUTERS = [
+  workspaceRoutes,
+  deploymentRoutes,
+  revisionRoutes,
+  logRoutes,
+  integrationRoutes,
+  uploadRoutes,
+  listenerRoutes,
+  webhookRoutes,
+  providerRoutes,
+  authorizationRoutes,
+  tokenRoutes,
+  connectionRoutes,
+  threadRoutes,
+  stateRoutes,
+  runRoutes,
+  threadlessRoutes,
+  projectRoutes,
+  ingestRoutes,
+  traceRunRoutes,
+  queryRoutes,
+  statsRoutes,
+  traceDeletionRoutes,
+  feedbackRoutes,
+  filterRoutes,
+  destinationRoutes,
+  exportRoutes,
 ];
 
 export function createApp(): OpenAPIHono<AppEnv> {
@@ -41,31 +115,21 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.use(cors({ origin: "*", exposeHeaders: EXPOSED_HEADERS }));
   app.use(limitBody);
   addSystemRoutes(app);
-  app.use("/agents/*", authenticate);
-  app.use("/api/v1/feedback/*", authenticate);
-  app.use("/api/v1/runs/*", authenticate);
-  app.use("/api/v1/sessions/*", authenticate);
-  app.use("/api/v2/runs/*", authenticate);
-  app.use("/v1/integrations/*", authenticate);
-  app.use("/v1/projects/*", authenticate);
-  app.use("/v2/deployments/*", authenticate);
-  app.route("/", deploymentRoutes);
-  app.route("/", revisionRoutes);
-  app.route("/", integrationRoutes);
-  app.route("/", threadRoutes);
-  app.route("/", stateRoutes);
-  app.route("/", runRoutes);
-  app.route("/", threadlessRoutes);
-  app.route("/", projectRoutes);
-  app.route("/", ingestRoutes);
-  app.route("/", traceRunRoutes);
-  app.route("/", queryRoutes);
-  app.route("/", feedbackRoutes);
-  app.route("/", filterRoutes);
+  app.route("/", callbackRoutes);
+  for (const path of GUARDED) app.use(path, authenticate);
+  for (const path of CONTROLLED) app.use(path, limitRate);
+  const audited = audit(operationFinder(app));
+  for (const path of AUDITED) app.use(path, audited);
+  for (const routes of ROUTERS) app.route("/", routes);
   addDocument(app);
   addDocs(app);
   return app;
 }
+
+const limitRate = createMiddleware<AppEnv>(async (c, next) => {
+  assertRate(c.var.ctx, c.req.method === "GET" ? "control_read" : "control_write");
+  await next();
+});
 
 /** Set on the response before there is one, so that it is on those made anew by a handler too. */
 const identify = createMiddleware<AppEnv>(async (c, next) => {
@@ -77,9 +141,10 @@ const identify = createMiddleware<AppEnv>(async (c, next) => {
 
 const limited = bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseBody });
 
-/** Ingestion counts for itself, what it unpacks too. */
+/** Ingestion counts for itself, what it unpacks too; so do uploads. */
 const limitBody = createMiddleware<AppEnv>(async (c, next) => {
-  if (isIngestion(c.req.method, c.req.path)) return next();
+  const { method, path } = c.req;
+  if (isIngestion(method, path) || isUpload(method, path)) return next();
   return limited(c, next);
 });
 

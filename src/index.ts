@@ -2,7 +2,12 @@ import { createApp } from "./app.ts";
 import { consumeBuild } from "./builds/consumer.ts";
 import { type Cleaner, consumeDeletion } from "./deployments/deletion.ts";
 import { isBuildMessage, isDeletionMessage } from "./deployments/queue.ts";
-import { sweepBuilds, sweepDeletions } from "./deployments/sweep.ts";
+import { sweepBuilds, sweepDeletions, sweepDeliveries } from "./deployments/sweep.ts";
+import { consumeExport, consumeFile } from "./exports/consumer.ts";
+import { isExportMessage, isFileMessage } from "./exports/queue.ts";
+import { spawnWindows } from "./exports/schedule.ts";
+import { sweepExports, sweepFiles } from "./exports/sweep.ts";
+import { sweepAuthorizations } from "./oauth/sweep.ts";
 import { log } from "./shared/log.ts";
 import { deleteThreadsOf } from "./threads/deletion.ts";
 import {
@@ -11,7 +16,11 @@ import {
   sweepProjectDeletions,
 } from "./traces/deletion.ts";
 
-export { Egress } from "./shared/egress.ts";
+export { AgentLog } from "./deployments/agent-log.ts";
+export { AgentTail } from "./deployments/tail.ts";
+export { AgentTokens } from "./oauth/agent-tokens.ts";
+export { TokenObject } from "./oauth/object.ts";
+export { Egress } from "./shared/agent-egress.ts";
 export { ThreadObject } from "./threads/object.ts";
 export { TracePartition } from "./traces/object.ts";
 
@@ -21,7 +30,16 @@ const app = createApp();
 const CLEANERS: Cleaner[] = [deleteThreadsOf];
 
 const JOBS: Record<string, ((env: Env, now: Date) => Promise<void>)[]> = {
-  "* * * * *": [sweepBuilds, sweepDeletions, sweepProjectDeletions],
+  "* * * * *": [
+    sweepBuilds,
+    sweepDeletions,
+    sweepDeliveries,
+    sweepProjectDeletions,
+    spawnWindows,
+    sweepExports,
+    sweepFiles,
+    sweepAuthorizations,
+  ],
 };
 
 const RETRY_SECONDS = 2;
@@ -53,5 +71,7 @@ function consume(body: unknown, env: Env): Promise<void> {
   if (isBuildMessage(body)) return consumeBuild(env, body);
   if (isDeletionMessage(body)) return consumeDeletion(env, body, CLEANERS);
   if (isProjectDeletionMessage(body)) return consumeProjectDeletion(env, body);
+  if (isExportMessage(body)) return consumeExport(env, body);
+  if (isFileMessage(body)) return consumeFile(env, body);
   throw new Error("No consumer knows this message");
 }

@@ -1,4 +1,5 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
+import { completeResponses } from "./document.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { json } from "./shared/schema.ts";
 import { Ok, VERSION } from "./shared/version.ts";
@@ -7,6 +8,7 @@ import { TRACING_INFO, TracingInfo } from "./traces/info.ts";
 const INFO = {
   title: "Heddle",
   version: VERSION,
+  license: { name: "MIT", identifier: "MIT" },
   description:
     "Deploy LangGraph.js agents from git, run them on durable threads, export every trace.",
 };
@@ -15,6 +17,8 @@ const TAGS = [
   { name: "Deployments", description: "Agents deployed from git" },
   { name: "Revisions", description: "Builds of a deployment, and their logs" },
   { name: "Integrations", description: "Access to a repository host" },
+  { name: "OAuth", description: "Providers, consents and the tokens that agents act with" },
+  { name: "Listeners", description: "Who rolls out elsewhere; of the enterprise plan" },
   { name: "Threads", description: "Durable state of a conversation with an agent" },
   { name: "Runs", description: "One execution of an assistant, on a thread or without" },
   { name: "Threadless runs", description: "Runs on a thread of their own, gone when they end" },
@@ -23,6 +27,12 @@ const TAGS = [
   { name: "Projects", description: "What holds trace runs; sessions on the wire" },
   { name: "Trace runs", description: "Runs of any program, recorded and asked for" },
   { name: "Feedback", description: "What people and programs think of a trace run" },
+  {
+    name: "Bulk exports",
+    description: "Traces written to a bucket as Parquet, once or on a schedule",
+  },
+  { name: "Export destinations", description: "Buckets that traces are exported to" },
+  { name: "Audit", description: "Who changed what" },
   { name: "System", description: "The service itself" },
 ];
 
@@ -36,6 +46,17 @@ const SCHEMES = {
   },
   Bearer: { type: "http", scheme: "bearer", description: "An API key or a JWT of the issuer" },
 } as const;
+
+const SECURITY = [
+  { ApiKey: [] },
+  { ApiKey: [], TenantId: [] },
+  { Bearer: [] },
+  { Bearer: [], TenantId: [] },
+];
+
+const METHODS = ["get", "put", "post", "patch", "delete"] as const;
+
+type Document = ReturnType<OpenAPIHono<AppEnv>["getOpenAPI31Document"]>;
 
 export function addSystemRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(
@@ -69,20 +90,27 @@ export function addDocument(app: OpenAPIHono<AppEnv>): void {
   for (const [name, scheme] of Object.entries(SCHEMES)) {
     app.openAPIRegistry.registerComponent("securitySchemes", name, scheme);
   }
-  let document: ReturnType<typeof app.getOpenAPI31Document> | undefined;
+  let document: Document | undefined;
   app.get("/openapi.json", (c) => {
-    document ??= app.getOpenAPI31Document({
-      openapi: "3.1.0",
-      info: INFO,
-      tags: TAGS,
-      security: [
-        { ApiKey: [] },
-        { ApiKey: [], TenantId: [] },
-        { Bearer: [] },
-        { Bearer: [], TenantId: [] },
-      ],
-    });
+    document ??= completed(
+      app.getOpenAPI31Document({ openapi: "3.1.0", info: INFO, tags: TAGS, security: SECURITY }),
+    );
     const url = c.env.BASE_URL || new URL(c.req.url).origin;
     return c.json({ ...document, servers: [{ url }] });
   });
+}
+
+function completed(document: Document): Document {
+  for (const [path, item] of Object.entries(document.paths ?? {})) {
+    for (const method of METHODS) {
+      const contract = item[method];
+      if (contract === undefined) continue;
+      const { operationId = "", security, requestBody } = contract;
+      const is_public = security?.length === 0;
+      const reads_body = requestBody !== undefined;
+      const operation = { operationId, method: method.toUpperCase(), path, is_public, reads_body };
+      contract.responses = completeResponses(operation, contract.responses ?? {});
+    }
+  }
+  return document;
 }

@@ -1,4 +1,5 @@
 import { exports } from "cloudflare:workers";
+import { gte } from "semver";
 import { describe, expect, test } from "vitest";
 import { version } from "../package.json";
 import { api, workspace } from "./support/workspace.ts";
@@ -8,6 +9,7 @@ type Operation = {
   tags?: string[];
   requestBody?: unknown;
   responses: Record<string, unknown>;
+  security?: unknown[];
 };
 type Document = {
   openapi: string;
@@ -17,12 +19,19 @@ type Document = {
   paths: Record<string, Record<string, Operation>>;
 };
 
+type Components = {
+  components: { schemas: Record<string, { properties?: Record<string, unknown> }> };
+};
+
 test("/ok and /info answer without a key", async () => {
   const ok = await api("/ok");
   expect([ok.status, await ok.json()]).toEqual([200, { ok: true }]);
   const info = await api("/info");
   expect(info.status).toBe(200);
-  expect(await info.json()).toMatchObject({ version, flags: { assistants: true, crons: false } });
+  const told = await info.json<{ version: string }>();
+  expect(told).toMatchObject({ flags: { assistants: true, crons: false } });
+  // What clients ask for before they use schedules and export_fields.
+  expect(gte(told.version, "0.12.42")).toBe(true);
 });
 
 test("the control plane's prefix leads to the same routes", async () => {
@@ -116,6 +125,25 @@ describe("the API's document", () => {
     ]);
   });
 
+  test("says of times that may be missing that they may be null", async () => {
+    const { components } = await (await api("/openapi.json")).json<Components>();
+    const { state_updated_at } = components.schemas.Thread?.properties ?? {};
+    expect(state_updated_at).toEqual({ type: ["string", "null"], format: "date-time" });
+    const { s3_additional_kwargs } =
+      components.schemas.BulkExportDestinationConfig?.properties ?? {};
+    expect(s3_additional_kwargs).toMatchObject({ type: ["object", "null"] });
+  });
+
+  test("says of each operation what a caller without a key and a broken body are told", async () => {
+    const { paths } = await (await api("/openapi.json")).json<Document>();
+    const told = (path: string, status: string) =>
+      Object.keys(Object(paths[path]?.post?.responses[status]).content ?? {});
+    expect(told("/api/v1/runs/stats", "401")).toEqual(["application/json"]);
+    expect(told("/api/v2/runs/query", "415")).toEqual(["application/problem+json"]);
+    expect(told("/agents/{deployment_id}/threads", "429")).toEqual(["text/plain"]);
+    expect(paths["/ok"]?.get?.responses).not.toHaveProperty("401");
+  });
+
   test("gives each operation a tag and an id of its own", async () => {
     const document = await (await api("/openapi.json")).json<Document>();
     const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
@@ -132,8 +160,8 @@ describe("the API's document", () => {
         .filter(([path]) => path.startsWith(family))
         .flatMap(([, operations]) => Object.values(operations));
       expect(operations).not.toEqual([]);
-      for (const { operationId, requestBody, responses } of operations) {
-        const always = ["401", "403", "422"];
+      for (const { operationId, requestBody, responses, security } of operations) {
+        const always = security?.length === 0 ? ["422"] : ["401", "403", "422"];
         const named = requestBody === undefined ? always : [...always, "400", "413", "415"];
         expect(Object.keys(responses), operationId).toEqual(expect.arrayContaining(named));
       }

@@ -1,3 +1,4 @@
+import { nowMicros, toIso } from "../shared/times.ts";
 import type { BuildLine, BuildSink } from "./contract.ts";
 
 export type BuildLog = {
@@ -11,9 +12,10 @@ export type BuildLog = {
 
 const BATCH_MS = 100;
 
-/** Lines leave in small batches, in order, one call in flight; the build does not wait for them. */
+/** Lines leave in small batches, in order, one call in flight; the build does not wait for them. No two have one time. */
 export function buildLog(sink: BuildSink): BuildLog {
   let waiting: BuildLine[] = [];
+  let last = 0;
   let sending: Promise<void> | null = null;
   let failure: unknown = null;
   const send = async () => {
@@ -34,7 +36,8 @@ export function buildLog(sink: BuildSink): BuildLog {
     }
   };
   const add = (level: BuildLine["level"], message: string) => {
-    waiting.push({ level, message, timestamp: new Date().toISOString() });
+    last = Math.max(nowMicros(), last + 1);
+    waiting.push({ level, message, timestamp: toIso(last) });
     sending ??= send();
   };
   return {

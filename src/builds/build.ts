@@ -1,3 +1,4 @@
+import type { EgressPolicy } from "../shared/egress.ts";
 import { type BuildLog, buildLog } from "./build-log.ts";
 import { prebuiltRuntime } from "./carried.ts";
 import { compile } from "./compile.ts";
@@ -41,7 +42,7 @@ async function build(bucket: R2Bucket, order: BuildOrder, log: BuildLog): Promis
   const config = readConfig(tree, order.config_path);
   log.info(`Read ${order.config_path}: ${graphsText(config)}`);
   const project = readProject(tree, order.config_path);
-  const policy = { allow_private: order.allow_private };
+  const policy: EgressPolicy = order;
   const runtime = prebuiltRuntime();
   const options = { policy, registry_url: order.registry_url };
   const dependencies = await readDependencies(log, project, runtime, options);

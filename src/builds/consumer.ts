@@ -8,6 +8,7 @@ import {
   recordArtifact,
   releaseLease,
 } from "../deployments/build-service.ts";
+import { reportCommit } from "../deployments/commit-status-service.ts";
 import { readToken } from "../deployments/integration-service.ts";
 import { egressPolicy } from "../shared/egress.ts";
 import { log } from "../shared/log.ts";
@@ -23,15 +24,19 @@ const ANSWER_TIMEOUT_MS = BUILD_TIMEOUT_MS + 30_000;
 
 /** Runs one attempt of a build. Throws when a next attempt should follow. */
 export async function consumeBuild(env: Env, message: { revision_id: string }): Promise<void> {
-  const build = await claimBuild(env, message.revision_id, new Date());
-  if (build === null) return;
+  const { revision_id } = message;
+  const build = await claimBuild(env, revision_id, new Date());
+  if (build === null) return reportCommit(env, revision_id);
   const lease = keepLease(env, build);
+  const begun = reportCommit(env, revision_id);
   try {
     await Promise.race([lease.lost, runAttempt(env, build)]);
   } catch (error) {
     await settleFailure(env, build, error);
   } finally {
     lease.stop();
+    await begun;
+    await reportCommit(env, revision_id);
   }
 }
 
@@ -89,7 +94,7 @@ async function toOrder(env: Env, build: Build): Promise<BuildOrder> {
         : { kind: "tarball", object_key: source_tarball_path },
     config_path: langgraph_config_path ?? "langgraph.json",
     registry_url: env.REGISTRY_URL,
-    allow_private: egressPolicy(env).allow_private,
+    ...egressPolicy(env),
   };
 }
 

@@ -1,16 +1,17 @@
+import type { EgressPolicy } from "../shared/egress.ts";
+
 /** What the main Worker and the builder script say to each other over the BUILDER binding. */
 
 export type BuildSource =
   | { kind: "git"; repo_url: string; repo_ref: string; token: string | null }
   | { kind: "tarball"; object_key: string };
 
-export type BuildOrder = {
+export type BuildOrder = EgressPolicy & {
   revision_id: string;
   source: BuildSource;
   /** Path of langgraph.json inside the tree. */
   config_path: string;
   registry_url: string;
-  allow_private: boolean;
 };
 
 export type BuildLine = {

@@ -37,7 +37,7 @@ export async function fetchSource(
     };
   }
   const repository = toRepository(source.repo_url);
-  const policy = { allow_private: order.allow_private };
+  const policy: EgressPolicy = order;
   const unpacked = await retry(() => fetchRepository(policy, repository, source), isTransient);
   return { ...unpacked, name: repository.name };
 }

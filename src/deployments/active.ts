@@ -1,8 +1,10 @@
-import { and, eq, ne, or } from "drizzle-orm";
+import { and, eq, isNull, ne, or } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import type { Context } from "../shared/context.ts";
 import { AppError, notFound } from "../shared/errors.ts";
+import { type DeploymentRow, findRevisions, type RevisionRow } from "./rows.ts";
 import { deployments, revisions } from "./table.ts";
+import { chooseShare, type Traffic } from "./traffic.ts";
 
 export type ActiveRevision = {
   deployment_id: string;
@@ -14,7 +16,8 @@ export type ActiveRevision = {
   descriptors: unknown;
 };
 
-type Cached = { active: ActiveRevision; until: number };
+type Serving = { active: ActiveRevision; split: (ActiveRevision & { percent: number })[] };
+type Cached = Serving & { until: number };
 
 /** How long another isolate of the Worker may still start runs on the revision before. */
 const CACHE_MS = 1000;
@@ -23,15 +26,26 @@ const RETRY_AFTER_SECONDS = 2;
 
 const cache = new Map<string, Cached>();
 
-/** The revision that serves a deployment of the caller's workspace, named by its id or its slug. */
-export async function findActive(ctx: Context, deployment_id: string): Promise<ActiveRevision> {
-  const key = `${ctx.caller.workspace_id}/${deployment_id}`;
+/** The revision that serves a thread of a deployment of the caller's workspace; `ref` may name one after an @. */
+export async function findActive(
+  ctx: Context,
+  ref: string,
+  thread_id: string | null,
+): Promise<ActiveRevision> {
+  const { active, split } = await findServing(ctx, ref);
+  if (split.length === 0 || thread_id === null) return active;
+  const { percent: _, ...chosen } = chooseShare(split, thread_id) ?? { ...active, percent: 0 };
+  return chosen;
+}
+
+async function findServing(ctx: Context, ref: string): Promise<Serving> {
+  const key = `${ctx.caller.workspace_id}/${ref}`;
   const hit = cache.get(key);
-  if (hit && hit.until > Date.now()) return hit.active;
-  const active = await readActive(ctx, deployment_id);
+  if (hit && hit.until > Date.now()) return hit;
+  const serving = await readServing(ctx, ref);
   if (cache.size >= CACHE_ENTRIES) cache.clear();
-  cache.set(key, { active, until: Date.now() + CACHE_MS });
-  return active;
+  cache.set(key, { ...serving, until: Date.now() + CACHE_MS });
+  return serving;
 }
 
 /** Every write that changes what serves a deployment calls this, in the isolate where it happens. */
@@ -44,13 +58,17 @@ export function forgetActive(deployment_id: string): void {
 const active = alias(revisions, "active");
 const latest = alias(revisions, "latest");
 
-async function readActive(ctx: Context, deployment_id: string): Promise<ActiveRevision> {
+async function readServing(ctx: Context, ref: string): Promise<Serving> {
+  const [deployment_id = "", revision_id] = ref.split("@");
   const [row] = await ctx.db
     .select({
-      id: deployments.id,
-      name: deployments.name,
-      secrets_version: deployments.secrets_version,
-      active: { id: active.id, graphs: active.graphs, descriptors: active.descriptors },
+      deployment: deployments,
+      active: {
+        id: active.id,
+        status: active.status,
+        graphs: active.graphs,
+        descriptors: active.descriptors,
+      },
       latest: {
         id: latest.id,
         status: latest.status,
@@ -59,7 +77,7 @@ async function readActive(ctx: Context, deployment_id: string): Promise<ActiveRe
       },
     })
     .from(deployments)
-    .leftJoin(active, eq(active.id, deployments.active_revision_id))
+    .leftJoin(active, isServing(revision_id))
     .leftJoin(latest, eq(latest.id, deployments.latest_revision_id))
     .where(
       and(
@@ -69,16 +87,53 @@ async function readActive(ctx: Context, deployment_id: string): Promise<ActiveRe
       ),
     );
   if (!row) throw notFound("Deployment", deployment_id);
-  if (!row.active) throw notDeployed(row.name, row.latest);
+  const { deployment } = row;
+  if (revision_id === undefined && !row.active) throw notDeployed(deployment.name, row.latest);
+  if (!row.active) throw notFound("Revision", revision_id ?? "");
+  if (row.active.status !== "DEPLOYED") throw notBuilt(row.active);
+  const traffic = revision_id === undefined ? deployment.traffic : null;
   return {
-    deployment_id: row.id,
-    workspace_id: ctx.caller.workspace_id,
-    revision_id: row.active.id,
-    secrets_version: row.secrets_version,
-    name: row.name,
-    graphs: row.active.graphs ?? [],
-    descriptors: row.active.descriptors,
+    active: toActive(deployment, row.active),
+    split: traffic ? await readSplit(ctx, deployment, traffic) : [],
   };
+}
+
+function isServing(revision_id: string | undefined) {
+  if (revision_id === undefined) return eq(active.id, deployments.active_revision_id);
+  return and(
+    eq(active.id, revision_id),
+    eq(active.deployment_id, deployments.id),
+    isNull(active.deleted_at),
+  );
+}
+
+async function readSplit(ctx: Context, deployment: DeploymentRow, traffic: Traffic) {
+  const ids = traffic.map(({ revision_id }) => revision_id);
+  const rows = await findRevisions(ctx, deployment.id, ids);
+  return traffic.flatMap(({ revision_id, percent }) => {
+    const row = rows.find(({ id }) => id === revision_id);
+    return row ? [{ ...toActive(deployment, row), percent }] : [];
+  });
+}
+
+type Built = Pick<RevisionRow, "id" | "graphs" | "descriptors">;
+
+function toActive(deployment: DeploymentRow, revision: Built): ActiveRevision {
+  return {
+    deployment_id: deployment.id,
+    workspace_id: deployment.workspace_id,
+    revision_id: revision.id,
+    secrets_version: deployment.secrets_version,
+    name: deployment.name,
+    graphs: revision.graphs ?? [],
+    descriptors: revision.descriptors,
+  };
+}
+
+function notBuilt({ id, status }: Pick<RevisionRow, "id" | "status">): AppError {
+  return new AppError("unavailable", `Revision ${id} does not serve: it is ${status}.`, {
+    retry_after_seconds: RETRY_AFTER_SECONDS,
+  });
 }
 
 type Latest = Pick<

@@ -1,5 +1,6 @@
+import { Revision } from "./revision-schema.ts";
 import type { selectDeployments } from "./rows.ts";
-import { Deployment, Revision } from "./schema.ts";
+import { Deployment } from "./schema.ts";
 import type { StoredRevisionConfig, StoredSourceConfig } from "./stored.ts";
 import type { revisions } from "./table.ts";
 
@@ -13,7 +14,7 @@ export function toDeployment(
   env: { BASE_URL: string },
   origin: string,
 ): Deployment {
-  const url = `${(env.BASE_URL || origin).replace(/\/$/, "")}/agents/${row.id}`;
+  const url = agentUrl(env, origin, row.id);
   return Deployment.parse({
     ...row,
     tenant_id: row.workspace_id,
@@ -21,15 +22,25 @@ export function toDeployment(
     source_revision_config: toRevisionConfig(row.source_revision_config, row.repo_commit_sha),
     secret_references: null,
     image_version: null,
+    traffic: row.traffic ?? [],
     url,
   });
 }
 
-export function toRevision(row: typeof revisions.$inferSelect): Revision {
+export function toRevision(
+  row: typeof revisions.$inferSelect,
+  env: { BASE_URL: string },
+  origin: string,
+): Revision {
   return Revision.parse({
     ...row,
+    url: `${agentUrl(env, origin, row.deployment_id)}/revisions/${row.id}`,
     source_revision_config: toRevisionConfig(row.source_revision_config, row.repo_commit_sha),
   });
+}
+
+function agentUrl(env: { BASE_URL: string }, origin: string, deployment_id: string): string {
+  return `${(env.BASE_URL || origin).replace(/\/$/, "")}/agents/${deployment_id}`;
 }
 
 function toSourceConfig(config: StoredSourceConfig, url: string) {

@@ -1,5 +1,6 @@
-import { and, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, type Column, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { database } from "../shared/context.ts";
+import { nowMicros, toIso, toMicros } from "../shared/times.ts";
 import { forgetActive } from "./active.ts";
 import { BUILD_STATUSES, statusesBefore } from "./revisions.ts";
 import type { RevisionStatus } from "./schema.ts";
@@ -102,7 +103,7 @@ export async function appendLog(
     db.insert(build_logs).select(sql`
       select null, revisions.workspace_id, revisions.id, line.value ->> 'level',
         line.value ->> 'message', line.value ->> 'timestamp'
-      from revisions, json_each(${JSON.stringify(lines.map(cut))}) as line
+      from revisions, json_each(${JSON.stringify(lines.map(toRow))}) as line
       where ${isCurrent(build)}
       order by line.key
     `),
@@ -137,7 +138,7 @@ export async function advanceBuild(
   if (rows.length === 0) throw new LeaseLost(build);
 }
 
-/** DEPLOYED, and active unless a newer revision is already. */
+/** DEPLOYED, and, unless it is a preview, active where no newer revision is already: alone, whatever split there was. */
 export async function activateBuild(env: Env, build: Build): Promise<void> {
   const db = database(env);
   const updated_at = new Date().toISOString();
@@ -149,14 +150,14 @@ export async function activateBuild(env: Env, build: Build): Promise<void> {
       .returning({ id: revisions.id }),
     db
       .update(deployments)
-      .set({ active_revision_id: build.id, updated_at })
+      .set({ active_revision_id: build.id, traffic: null, updated_at })
       .where(
         and(
           eq(deployments.id, build.deployment_id),
           eq(deployments.status, "READY"),
           sql`exists (
             select 1 from revisions where id = ${build.id}
-            and attempt = ${build.attempt} and status = 'DEPLOYED'
+            and attempt = ${build.attempt} and status = 'DEPLOYED' and not is_preview
           )`,
           sql`not exists (
             select 1 from revisions
@@ -178,8 +179,9 @@ export async function isAbandoned(env: Env, build: Build): Promise<boolean> {
   return row === undefined || row.status === "INTERRUPTED";
 }
 
-function cut(line: LogLine): LogLine {
-  return { ...line, message: cutText(line.message) };
+/** Times in one form, so that their text compares as they do. */
+function toRow({ level, message, timestamp }: LogLine): LogLine {
+  return { level, message: cutText(message), timestamp: toIso(toMicros(timestamp) ?? nowMicros()) };
 }
 
 function cutText(text: string): string {
@@ -199,10 +201,17 @@ const isDeploymentReady = sql`exists (
   select 1 from deployments
   where deployments.id = ${revisions.deployment_id} and deployments.status = 'READY'
 )`;
+/** A preview is overtaken by a newer one of its own branch; what is to be active by whatever comes after it. */
 const isOvertaken = sql`exists (
   select 1 from revisions as newer
   where newer.deployment_id = ${revisions.deployment_id} and newer.number > ${revisions.number}
+    and newer.is_preview = ${revisions.is_preview}
+    and (not newer.is_preview or ${refOf(sql`newer.source_revision_config`)} = ${refOf(revisions.source_revision_config)})
 )`;
+
+function refOf(config: SQL | Column): SQL {
+  return sql`${config} ->> 'repo_ref'`;
+}
 
 function end(env: Env, status: RevisionStatus, at: string, why: typeof LOST | null) {
   return database(env)

@@ -1,6 +1,8 @@
 import { and, eq, sql } from "drizzle-orm";
 import { database } from "../shared/context.ts";
-import { type DeletionMessage, sendOrLeave } from "./queue.ts";
+import { sendOrLeave } from "../shared/queue.ts";
+import { agentLog } from "./agent-log.ts";
+import type { DeletionMessage } from "./queue.ts";
 import { uploadPrefix } from "./sources.ts";
 import { deployments, revisions, secrets } from "./table.ts";
 
@@ -18,11 +20,12 @@ export async function consumeDeletion(
   cleaners: readonly Cleaner[],
 ): Promise<void> {
   const [row] = await database(env)
-    .select({ id: deployments.id })
+    .select({ id: deployments.id, workspace_id: deployments.workspace_id })
     .from(deployments)
     .where(and(eq(deployments.id, deployment_id), eq(deployments.status, "AWAITING_DELETE")));
   if (!row) return;
-  for (const clean of [...cleaners, deleteLogs, deleteUploads, deleteRevisions]) {
+  const deleteUploads: Cleaner = () => deleteObjects(env, uploadPrefix(row));
+  for (const clean of [...cleaners, deleteLogs, clearAgentLog, deleteUploads, deleteRevisions]) {
     if (!(await clean(env, deployment_id))) {
       return sendOrLeave(env.DELETIONS, { deployment_id });
     }
@@ -45,8 +48,12 @@ async function deleteLogs(env: Env, deployment_id: string): Promise<boolean> {
   return meta.changes < LOG_LINES;
 }
 
-async function deleteUploads(env: Env, deployment_id: string): Promise<boolean> {
-  const prefix = uploadPrefix(deployment_id);
+async function clearAgentLog(env: Env, deployment_id: string): Promise<boolean> {
+  await agentLog(env, deployment_id).clear();
+  return true;
+}
+
+async function deleteObjects(env: Env, prefix: string): Promise<boolean> {
   const { objects, truncated } = await env.ARTIFACTS.list({ prefix, limit: OBJECTS });
   if (objects.length > 0) await env.ARTIFACTS.delete(objects.map(({ key }) => key));
   return !truncated;

@@ -4,6 +4,7 @@ import type { Artifact } from "../builds/contract.ts";
 import { database } from "../shared/context.ts";
 import { readSecrets } from "./secrets.ts";
 import { revisions } from "./table.ts";
+import type { TailProps } from "./tail.ts";
 
 export type RevisionRef = { deployment_id: string; revision_id: string };
 export type RevisionCode = { artifact: Artifact; env: Record<string, string> };
@@ -21,10 +22,15 @@ export function agentIsolate(env: Env, ref: RevisionRef & { secrets_version: num
       modules: code.artifact.modules,
       env: code.env,
       globalOutbound: exports.Egress({ props: { deployment_id: ref.deployment_id } }),
+      tails: [exports.AgentTail({ props: toTailProps(ref) })],
       limits: { cpuMs: CPU_LIMIT_MS },
     };
   });
   return worker.getEntrypoint("Agent");
+}
+
+function toTailProps({ deployment_id, revision_id }: RevisionRef): TailProps {
+  return { deployment_id, revision_id };
 }
 
 /** Secrets win over the `env` of langgraph.json. */

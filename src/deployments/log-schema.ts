@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { Timestamp } from "../shared/schema.ts";
 
 export const LogLevel = z.enum(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]);
+export type LogLevel = z.infer<typeof LogLevel>;
 
 const Instant = z.iso.datetime({ offset: true, error: "must be an ISO 8601 time" });
 

@@ -1,23 +1,23 @@
 import { and, asc, desc, eq, gt, gte, lt, sql } from "drizzle-orm";
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
-import { invalid } from "../shared/errors.ts";
+import { toIso } from "../shared/times.ts";
+import { agentLog } from "./agent-log.ts";
+import { type LogFilter, nextOffset, toFilter } from "./log-filter.ts";
 import { LogPage, type LogQuery } from "./log-schema.ts";
 import { isFinished } from "./revisions.ts";
-import { findRevision } from "./rows.ts";
+import { findDeployment, findRevision } from "./rows.ts";
 import type { RevisionPath } from "./schema.ts";
 import { build_logs } from "./table.ts";
 
-/** An offset is the id of the last line seen: new lines never move a page. */
 export async function listBuildLogs(
   ctx: Context,
   path: RevisionPath,
   query: LogQuery,
 ): Promise<LogPage> {
   assertMay(ctx, "read");
-  const after = toLineId(query.offset);
+  const filter = toFilter(query);
   const revision = await findRevision(ctx, path);
-  const isUp = query.order === "asc";
   const rows = await ctx.db
     .select()
     .from(build_logs)
@@ -25,35 +25,39 @@ export async function listBuildLogs(
       and(
         eq(build_logs.revision_id, revision.id),
         eq(build_logs.workspace_id, ctx.caller.workspace_id),
-        after === null ? undefined : (isUp ? gt : lt)(build_logs.id, after),
-        matches(query),
+        matches(filter),
       ),
     )
-    .orderBy((isUp ? asc : desc)(build_logs.id))
-    .limit(query.limit);
+    .orderBy((filter.is_up ? asc : desc)(build_logs.id))
+    .limit(filter.limit);
   const logs = rows.map((row) => ({ ...row, id: String(row.id) }));
-  const mayGrow = isUp && !isFinished(revision.status);
-  const isLast = logs.length < query.limit && !mayGrow;
-  return LogPage.parse({ logs, next_offset: isLast ? null : nextOffset(logs, query) });
+  return LogPage.parse({
+    logs,
+    next_offset: nextOffset(logs, filter, !isFinished(revision.status)),
+  });
 }
 
-function nextOffset(logs: readonly { id: string }[], query: LogQuery): string | null {
-  return logs.at(-1)?.id ?? query.offset ?? null;
-}
-
-function matches({ level, query, start_time, end_time }: LogQuery) {
+function matches({ is_up, after, level, text, from_us, to_us }: LogFilter) {
   return and(
-    level == null ? undefined : sql`${build_logs.level} = ${level}`,
-    query == null || query === ""
-      ? undefined
-      : sql`instr(lower(${build_logs.message}), ${query.toLowerCase()}) > 0`,
-    start_time == null ? undefined : gte(build_logs.timestamp, new Date(start_time).toISOString()),
-    end_time == null ? undefined : lt(build_logs.timestamp, new Date(end_time).toISOString()),
+    after === null ? undefined : (is_up ? gt : lt)(build_logs.id, after),
+    level === null ? undefined : sql`${build_logs.level} = ${level}`,
+    text === null ? undefined : sql`instr(lower(${build_logs.message}), ${text}) > 0`,
+    from_us === null ? undefined : gte(build_logs.timestamp, toIso(from_us)),
+    to_us === null ? undefined : lt(build_logs.timestamp, toIso(to_us)),
   );
 }
 
-function toLineId(offset: string | null | undefined): number | null {
-  if (offset == null) return null;
-  if (/^\d{1,15}$/.test(offset)) return Number(offset);
-  throw invalid(["body", "offset"], "Invalid or expired offset");
+/** What the agents say while they run: of one revision, or of the whole deployment. */
+export async function listAgentLogs(
+  ctx: Context,
+  path: { deployment_id: string; revision_id?: string },
+  query: LogQuery,
+): Promise<LogPage> {
+  assertMay(ctx, "read");
+  const filter = toFilter(query);
+  const { deployment_id, revision_id = null } = path;
+  if (revision_id === null) await findDeployment(ctx, deployment_id);
+  else await findRevision(ctx, { deployment_id, revision_id });
+  const logs = await agentLog(ctx.env, deployment_id).list(revision_id, filter);
+  return LogPage.parse({ logs, next_offset: nextOffset(logs, filter, true) });
 }

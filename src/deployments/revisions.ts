@@ -23,6 +23,11 @@ const STATUSES = Object.keys(NEXT) as RevisionStatus[];
 /** What a revision is when its row is written: all that it still needs is a builder. */
 export const FIRST_STATUS = "AWAITING_BUILD" satisfies RevisionStatus;
 
+/** Code that was deployed once has shown that it loads: a copy of it serves from its first moment. */
+export function statusOfCopy(source: RevisionStatus): RevisionStatus {
+  return source === "DEPLOYED" ? "DEPLOYED" : FIRST_STATUS;
+}
+
 /** States that end by themselves; the sweep looks after a revision as long as it is in one of them. */
 export const UNFINISHED = STATUSES.filter((status) => NEXT[status].length > 0);
 

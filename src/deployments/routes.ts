@@ -1,21 +1,19 @@
 import { createRoute } from "@hono/zod-openapi";
-import { router } from "../shared/http.ts";
+import { originOf, router } from "../shared/http.ts";
 import { body, bodyRefusals, ErrorDetail, json, refusals } from "../shared/schema.ts";
+import { deleteDeployments } from "./bulk-service.ts";
+import { listDeployments } from "./list-service.ts";
+import { DeploymentIdsQuery, DeploymentsQuery } from "./query-schema.ts";
 import {
   Deployment,
   DeploymentCreateRequest,
+  DeploymentDeleteQuery,
   DeploymentPatchRequest,
   DeploymentPath,
+  DeploymentsDeleted,
   DeploymentsList,
-  DeploymentsQuery,
 } from "./schema.ts";
-import {
-  createDeployment,
-  deleteDeployment,
-  getDeployment,
-  listDeployments,
-  updateDeployment,
-} from "./service.ts";
+import { createDeployment, deleteDeployment, getDeployment, updateDeployment } from "./service.ts";
 
 export const deploymentRoutes = router();
 
@@ -92,7 +90,7 @@ const remove = createRoute({
   operationId: "deleteDeployment",
   tags,
   summary: "Delete a deployment with its revisions and threads",
-  request: { params: DeploymentPath },
+  request: { params: DeploymentPath, query: DeploymentDeleteQuery },
   responses: {
     204: { description: "Accepted; it is 404 once it is gone" },
     ...refusals,
@@ -100,10 +98,26 @@ const remove = createRoute({
   },
 });
 deploymentRoutes.openapi(remove, async (c) => {
-  await deleteDeployment(c.var.ctx, c.req.valid("param").deployment_id);
+  const { deployment_id } = c.req.valid("param");
+  await deleteDeployment(c.var.ctx, deployment_id, c.req.valid("query"));
   return c.body(null, 204);
 });
 
-function originOf(url: string): string {
-  return new URL(url).origin;
-}
+const removeMany = createRoute({
+  method: "delete",
+  path: "/v2/deployments",
+  operationId: "deleteDeployments",
+  tags,
+  summary: "Delete several deployments",
+  request: { query: DeploymentIdsQuery },
+  responses: {
+    200: json(DeploymentsDeleted, "All accepted"),
+    207: json(DeploymentsDeleted, "Some accepted; failed says which are not, and why"),
+    ...refusals,
+    404: json(ErrorDetail, "None of them is in the workspace"),
+  },
+});
+deploymentRoutes.openapi(removeMany, async (c) => {
+  const answer = await deleteDeployments(c.var.ctx, c.req.valid("query").deployment_ids);
+  return c.json(answer, answer.failed.length === 0 ? 200 : 207);
+});

@@ -1,8 +1,11 @@
-import { and, eq, getTableColumns, sql } from "drizzle-orm";
-import type { Context } from "../shared/context.ts";
-import { notFound } from "../shared/errors.ts";
-import { FIRST_STATUS } from "./revisions.ts";
+import { and, eq, getTableColumns, isNull, sql } from "drizzle-orm";
+import type { Context, Database } from "../shared/context.ts";
+import { AppError, notFound } from "../shared/errors.ts";
+import { among } from "../shared/sql.ts";
+import { FIRST_STATUS, statusOfCopy } from "./revisions.ts";
 import type { RevisionPath } from "./schema.ts";
+import { merged } from "./sql.ts";
+import type { StoredRevisionConfig } from "./stored.ts";
 import { deployments, revisions } from "./table.ts";
 
 export type DeploymentRow = typeof deployments.$inferSelect;
@@ -46,6 +49,7 @@ export async function findRevision(ctx: Context, path: RevisionPath): Promise<Re
         eq(revisions.id, revision_id),
         eq(revisions.deployment_id, deployment_id),
         eq(revisions.workspace_id, ctx.caller.workspace_id),
+        isNull(revisions.deleted_at),
       ),
     );
   if (row) return row;
@@ -53,28 +57,108 @@ export async function findRevision(ctx: Context, path: RevisionPath): Promise<Re
   throw notFound("Revision", revision_id);
 }
 
+/** Those of the ids that the deployment has. */
+export async function findRevisions(
+  ctx: Context,
+  deployment_id: string,
+  ids: readonly string[],
+): Promise<RevisionRow[]> {
+  return ctx.db
+    .select()
+    .from(revisions)
+    .where(
+      and(
+        eq(revisions.deployment_id, deployment_id),
+        eq(revisions.workspace_id, ctx.caller.workspace_id),
+        isNull(revisions.deleted_at),
+        among(revisions.id, ids),
+      ),
+    );
+}
+
+export function assertChangeable(deployment: DeploymentRow): void {
+  if (deployment.status === "AWAITING_DELETE") throw beingDeleted(deployment);
+}
+
+/** A deletion came between: the row tells, and where there is none, that is the answer. */
+export async function overtaken(
+  ctx: Context,
+  deployment_id: string,
+  cause: unknown,
+): Promise<AppError> {
+  return beingDeleted(await findDeployment(ctx, deployment_id), cause);
+}
+
+function beingDeleted({ id }: DeploymentRow, cause?: unknown): AppError {
+  const text = `Deployment ${id} is being deleted and cannot be changed; its name is free for a new one.`;
+  return new AppError("conflict", text, { cause });
+}
+
+type RevisionInput = {
+  now: string;
+  /** What a preview has over the deployment's own; null where the revision is none. */
+  preview?: StoredRevisionConfig | null;
+  /** What a push says; the build finds out for itself. */
+  repo_commit_sha?: string;
+};
+
 /** The next revision, frozen from the deployment's row as this very batch left it. Fails once that is being deleted. */
 export function insertRevision(
   ctx: Context,
-  deployment: Pick<DeploymentRow, "id" | "source">,
+  { id, source }: Pick<DeploymentRow, "id" | "source">,
   revision_id: string,
-  now: string,
+  input: RevisionInput,
 ) {
-  const newest = sql`select max(number) from revisions where deployment_id = ${deployment.id}`;
-  return ctx.db.insert(revisions).values({
-    id: revision_id,
-    workspace_id: ctx.caller.workspace_id,
-    deployment_id: deployment.id,
-    number: sql`1 + coalesce((${newest}), 0)`,
-    source: deployment.source,
+  const { workspace_id } = ctx.caller;
+  return insertRevisionOf(ctx.db, { id, source, workspace_id }, revision_id, input);
+}
+
+/** The same for a deployment that was found without a caller. */
+export function insertRevisionOf(
+  db: Database,
+  { id, source, workspace_id }: Pick<DeploymentRow, "id" | "source" | "workspace_id">,
+  revision_id: string,
+  { now, preview = null, repo_commit_sha }: RevisionInput,
+) {
+  const config = merged(deployments.source_revision_config, preview ?? {});
+  return db.insert(revisions).values({
+    ...place(workspace_id, id, revision_id, now),
+    source,
     source_revision_config: sql`(
-      select source_revision_config from deployments
-      where id = ${deployment.id} and status = 'READY'
+      select ${config} from deployments where id = ${id} and status = 'READY'
     )`,
+    is_preview: preview !== null,
     status: FIRST_STATUS,
+    ...(repo_commit_sha !== undefined && { repo_commit_sha }),
+  });
+}
+
+/** The next revision, with what an earlier one froze and what its build found. Fails as the above does. */
+export function copyRevision(ctx: Context, source: RevisionRow, revision_id: string, now: string) {
+  const { repo_commit_sha, artifact_key, artifact_bytes, config, config_env } = source;
+  const { graphs, descriptors, deployment_id } = source;
+  return ctx.db.insert(revisions).values({
+    ...place(ctx.caller.workspace_id, deployment_id, revision_id, now),
+    source: source.source,
+    source_revision_config: sql`(
+      select ${JSON.stringify(source.source_revision_config)} from deployments
+      where id = ${deployment_id} and status = 'READY'
+    )`,
+    status: statusOfCopy(source.status),
+    ...{ repo_commit_sha, artifact_key, artifact_bytes, config, config_env, graphs, descriptors },
+  });
+}
+
+function place(workspace_id: string, deployment_id: string, id: string, now: string) {
+  const newest = sql`select max(number) from revisions where deployment_id = ${deployment_id}`;
+  return {
+    id,
+    workspace_id,
+    deployment_id,
+    number: sql`1 + coalesce((${newest}), 0)`,
     attempt: 0,
     sent_at: now,
     created_at: now,
     updated_at: now,
-  });
+  };
 }

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { isShallow, MAX_DEPTH } from "../shared/depth.ts";
-import { HttpUrl, list, PageQuery, Timestamp, Uuid } from "../shared/schema.ts";
+import { HttpUrl, list, QueryBoolean, Timestamp, Uuid } from "../shared/schema.ts";
 
 export const DEPLOYMENT_TYPES = [
   "dev_free",
@@ -68,7 +68,7 @@ const ResourceSpec = Json.refine(
   `must be at most ${MAX_SPEC_CHARACTERS} characters of JSON, nested at most ${MAX_DEPTH} deep`,
 );
 
-const SourceConfigInput = z.object({
+export const SourceConfigInput = z.object({
   integration_id: Uuid.nullish(),
   repo_url: HttpUrl.nullish(),
   deployment_type: z.enum(DEPLOYMENT_TYPES).nullish(),
@@ -79,7 +79,7 @@ const SourceConfigInput = z.object({
   build_command: z.string().max(1000).nullish(),
 });
 
-const RevisionConfigInput = z.object({
+export const RevisionConfigInput = z.object({
   repo_ref: RepoRef.nullish(),
   agent_config_path: TreePath.nullish(),
   langgraph_config_path: TreePath.nullish(),
@@ -88,8 +88,14 @@ const RevisionConfigInput = z.object({
 });
 export type RevisionConfigInput = z.infer<typeof RevisionConfigInput>;
 
-const SecretInput = z.object({ name: z.string(), value: z.string() });
+export const SecretInput = z.object({ name: z.string(), value: z.string() });
 export type SecretInput = z.infer<typeof SecretInput>;
+
+/** A published client sends null or nothing; a list that is not empty could not be honoured. */
+export const NoSecretReferences = z
+  .array(z.unknown())
+  .max(0, "must be empty: there are no Kubernetes secrets to point to here; use secrets")
+  .nullish();
 
 export const DeploymentCreateRequest = z
   .object({
@@ -98,9 +104,18 @@ export const DeploymentCreateRequest = z
     source_config: SourceConfigInput.default({}),
     source_revision_config: RevisionConfigInput.default({}),
     secrets: list(SecretInput).default([]),
+    secret_references: NoSecretReferences,
   })
   .openapi("DeploymentCreateRequest");
 export type DeploymentCreateRequest = z.infer<typeof DeploymentCreateRequest>;
+
+const Traffic = z
+  .array(z.object({ revision_id: Uuid, percent: z.number().int().min(1).max(100) }))
+  .max(10)
+  .openapi({
+    description:
+      "Revisions that serve beside each other, by percents that sum to 100; a thread stays on its revision while the split stands. One with 100 becomes the active one; none ends the split, and the active one serves alone. A revision that is deployed after it ends it too.",
+  });
 
 export const DeploymentPatchRequest = z
   .object({
@@ -110,6 +125,12 @@ export const DeploymentPatchRequest = z
     source_config: SourceConfigInput.nullish(),
     source_revision_config: RevisionConfigInput.nullish(),
     secrets: list(SecretInput).nullish(),
+    traffic: Traffic.nullish(),
+    secret_references: NoSecretReferences,
+    revision_source: z
+      .string()
+      .nullish()
+      .openapi({ description: "What published clients repeat; the source of the deployment." }),
   })
   .openapi("DeploymentPatchRequest");
 export type DeploymentPatchRequest = z.infer<typeof DeploymentPatchRequest>;
@@ -125,7 +146,7 @@ const SourceConfig = z.object({
   build_command: z.string().nullable(),
 });
 
-const SourceRevisionConfig = z.object({
+export const SourceRevisionConfig = z.object({
   repo_ref: z.string().nullable(),
   agent_config_path: z.string().nullable(),
   langgraph_config_path: z.string().nullable(),
@@ -150,6 +171,8 @@ export const Deployment = z
     status: DeploymentStatus,
     latest_revision_id: Uuid.nullable(),
     active_revision_id: Uuid.nullable(),
+    tracing_project_id: Uuid.nullable(),
+    traffic: Traffic,
     image_version: z.null(),
     url: z.string().openapi({ description: "Where the agent server of this deployment answers." }),
     created_at: Timestamp,
@@ -158,53 +181,23 @@ export const Deployment = z
   .openapi("Deployment");
 export type Deployment = z.infer<typeof Deployment>;
 
-export const DeploymentsQuery = PageQuery.extend({
-  name_contains: z.string().max(63).optional(),
-  status: DeploymentStatus.optional(),
+export const DeploymentDeleteQuery = z.object({
+  delete_tracing_project: QueryBoolean.default(false),
 });
-export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;
+export type DeploymentDeleteQuery = z.infer<typeof DeploymentDeleteQuery>;
 
 export const DeploymentsList = z
   .object({ resources: z.array(Deployment), offset: z.number().int() })
   .openapi("DeploymentsList");
 export type DeploymentsList = z.infer<typeof DeploymentsList>;
 
-export const Revision = z
+export const DeploymentsDeleted = z
   .object({
-    id: Uuid,
-    deployment_id: Uuid,
-    status: RevisionStatus,
-    status_reason: z
-      .string()
-      .nullable()
-      .openapi({ description: "Why it ended as it did, for machines: ref_not_found ..." }),
-    status_message: z
-      .string()
-      .nullable()
-      .openapi({ description: "Why it ended as it did, for people." }),
-    source: z.string(),
-    source_revision_config: SourceRevisionConfig,
-    repo_commit_sha: z.string().nullable(),
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    deleted: z.array(Uuid),
+    failed: z.array(z.object({ id: Uuid, detail: z.string() })),
   })
-  .openapi("Revision");
-export type Revision = z.infer<typeof Revision>;
-
-export const RevisionsQuery = PageQuery.extend({
-  status: z
-    .string()
-    .transform((text) => text.split(",").map((part) => part.trim()))
-    .pipe(z.array(RevisionStatus))
-    .optional()
-    .openapi({ type: "string", description: "Comma-separated statuses." }),
-});
-export type RevisionsQuery = z.infer<typeof RevisionsQuery>;
-
-export const RevisionsList = z
-  .object({ resources: z.array(Revision), offset: z.number().int() })
-  .openapi("RevisionsList");
-export type RevisionsList = z.infer<typeof RevisionsList>;
+  .openapi("DeploymentsDeleted");
+export type DeploymentsDeleted = z.infer<typeof DeploymentsDeleted>;
 
 export const DeploymentPath = z.object({ deployment_id: Uuid });
 export const RevisionPath = DeploymentPath.extend({ revision_id: Uuid });

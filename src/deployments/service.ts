@@ -1,16 +1,20 @@
-import { and, asc, eq, sql } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
+import { assertReachable } from "../shared/egress.ts";
 import { AppError, notFound } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
+import { sendOrLeave } from "../shared/queue.ts";
 import { findActive, forgetActive } from "./active.ts";
 import { toDeployment } from "./answers.ts";
+import { applyChange } from "./change.ts";
 import { assertIntegration } from "./integration-service.ts";
-import { sendOrLeave } from "./queue.ts";
 import { statusesBefore } from "./revisions.ts";
 import {
+  assertChangeable,
   type DeploymentRow,
   findDeployment,
+  findRevisions,
   insertRevision,
   isOurs,
   selectDeployments,
@@ -18,21 +22,31 @@ import {
 import type {
   Deployment,
   DeploymentCreateRequest,
+  DeploymentDeleteQuery,
   DeploymentPatchRequest,
-  DeploymentsList,
-  DeploymentsQuery,
 } from "./schema.ts";
 import { assertSecrets } from "./secret-rules.ts";
 import { replaceSecrets } from "./secrets.ts";
 import { canBuild, type SourceChange, toChange, toNewSource } from "./sources.ts";
-import { inStatus, isOrphaned, isUniqueViolation, merged } from "./sql.ts";
+import { inStatus, isUniqueViolation } from "./sql.ts";
 import { deployments, revisions } from "./table.ts";
+import { deleteTracingProject, openTracingProject } from "./tracing-project.ts";
+import { assertTraffic } from "./traffic.ts";
 
 export type ActiveRevision = Awaited<ReturnType<typeof findActive>>;
 
-/** What a run needs of its deployment. 404 when the workspace has no such one, 503 until one is deployed. */
-export function activeRevision(ctx: Context, deployment_id: string): Promise<ActiveRevision> {
-  return findActive(ctx, deployment_id);
+/** What a run on this thread needs of its deployment, named as `{id}`, `{slug}` or either with `@{revision_id}`. 404 when the workspace has no such one, 503 until one is deployed. */
+export function activeRevision(
+  ctx: Context,
+  deployment_id: string,
+  thread_id: string | null = null,
+): Promise<ActiveRevision> {
+  return findActive(ctx, deployment_id, thread_id);
+}
+
+/** Where the runs of a deployment are traced. 404 when the workspace has no such deployment. */
+export function tracingProject(ctx: Context, deployment_id: string): Promise<string> {
+  return openTracingProject(ctx, deployment_id);
 }
 
 export async function createDeployment(
@@ -43,6 +57,8 @@ export async function createDeployment(
   assertMay(ctx, "write");
   assertSecrets(input.secrets);
   const parts = toNewSource(input);
+  const { repo_url } = parts.source_config;
+  assertReachable(ctx.env, { repo_url }, ["body", "source_config"]);
   await assertIntegration(ctx, parts.source_config);
   const [id, revision_id, now] = [newId(), newId(), new Date().toISOString()];
   const isBuilt = canBuild(parts.source, parts.source_revision_config);
@@ -57,13 +73,15 @@ export async function createDeployment(
     latest_revision_id: isBuilt ? revision_id : null,
     active_revision_id: null,
     secrets_version: 1,
+    tracing_project_id: null,
+    traffic: null,
     created_at: now,
     updated_at: now,
   };
   try {
     await ctx.db.batch([
       ctx.db.insert(deployments).values(row),
-      ...(isBuilt ? [insertRevision(ctx, row, revision_id, now)] : []),
+      ...(isBuilt ? [insertRevision(ctx, row, revision_id, { now })] : []),
       ...(await replaceSecrets(ctx, id, input.secrets, now)),
     ]);
   } catch (error) {
@@ -72,6 +90,7 @@ export async function createDeployment(
       : error;
   }
   if (isBuilt) await sendOrLeave(ctx.env.BUILDS, { revision_id });
+  await openTracingProject(ctx, id);
   return getDeployment(ctx, id, origin);
 }
 
@@ -86,28 +105,6 @@ export async function getDeployment(
   return toDeployment(row, ctx.env, origin);
 }
 
-export async function listDeployments(
-  ctx: Context,
-  { limit, offset, name_contains, status }: DeploymentsQuery,
-  origin: string,
-): Promise<DeploymentsList> {
-  assertMay(ctx, "read");
-  const part = name_contains?.toLowerCase();
-  const rows = await selectDeployments(ctx)
-    .where(
-      and(
-        eq(deployments.workspace_id, ctx.caller.workspace_id),
-        part === undefined ? undefined : sql`instr(${deployments.name}, ${part}) > 0`,
-        status === undefined ? undefined : sql`${deployments.status} = ${status}`,
-      ),
-    )
-    .orderBy(asc(deployments.created_at), asc(deployments.id))
-    .limit(limit)
-    .offset(offset);
-  const resources = rows.map((row) => toDeployment(row, ctx.env, origin));
-  return { resources, offset: offset + resources.length };
-}
-
 export async function updateDeployment(
   ctx: Context,
   deployment_id: string,
@@ -115,30 +112,29 @@ export async function updateDeployment(
   origin: string,
 ): Promise<Deployment> {
   assertMay(ctx, "write");
-  const secrets = input.secrets ?? [];
-  assertSecrets(secrets);
   const before = await findDeployment(ctx, deployment_id);
-  if (before.status === "AWAITING_DELETE") throw beingDeleted(before);
+  assertChangeable(before);
   const change = toChange(before, input);
-  const now = new Date().toISOString();
-  const revision_id = makesRevision(before, change) ? newId() : null;
-  const bump = secrets.length > 0 ? 1 : 0;
-  const secrets_version = sql`${deployments.secrets_version} + ${bump}`;
-  await ctx.db
-    .batch([
-      ctx.db
-        .update(deployments)
-        .set({ ...toUpdate(input, change, revision_id), secrets_version, updated_at: now })
-        .where(isOurs(ctx, deployment_id)),
-      ...(revision_id === null ? [] : [insertRevision(ctx, before, revision_id, now)]),
-      ...(secrets.length > 0 ? await replaceSecrets(ctx, deployment_id, secrets, now) : []),
-    ])
-    .catch(async (error: unknown) => {
-      throw isOrphaned(error) ? await overtaken(ctx, deployment_id, error) : error;
-    });
-  forgetActive(deployment_id);
-  if (revision_id !== null) await sendOrLeave(ctx.env.BUILDS, { revision_id });
+  await applyChange(ctx, before, {
+    ...change,
+    traffic: await toTraffic(ctx, before, input.traffic),
+    display_name: input.display_name,
+    secrets: input.secrets ?? [],
+    revision_id: makesRevision(before, change) ? newId() : null,
+  });
   return getDeployment(ctx, deployment_id, origin);
+}
+
+/** Undefined where it is not to change. */
+async function toTraffic(
+  ctx: Context,
+  before: DeploymentRow,
+  traffic: DeploymentPatchRequest["traffic"],
+) {
+  if (traffic == null) return undefined;
+  const ids = traffic.map(({ revision_id }) => revision_id);
+  assertTraffic(traffic, await findRevisions(ctx, before.id, ids));
+  return traffic;
 }
 
 function makesRevision(before: DeploymentRow, change: SourceChange): boolean {
@@ -147,23 +143,15 @@ function makesRevision(before: DeploymentRow, change: SourceChange): boolean {
   return canBuild(before.source, { ...before.source_revision_config, ...config });
 }
 
-function toUpdate(
-  { display_name }: DeploymentPatchRequest,
-  { source_config, source_revision_config: config }: SourceChange,
-  revision_id: string | null,
-) {
-  return {
-    ...(display_name != null && { display_name }),
-    ...(source_config && { source_config: merged(deployments.source_config, source_config) }),
-    ...(config && { source_revision_config: merged(deployments.source_revision_config, config) }),
-    ...(revision_id !== null && { latest_revision_id: revision_id }),
-  };
-}
-
 /** Answers at once; threads, artifacts and rows go with a message of the deletions queue. */
-export async function deleteDeployment(ctx: Context, deployment_id: string): Promise<void> {
+export async function deleteDeployment(
+  ctx: Context,
+  deployment_id: string,
+  { delete_tracing_project }: DeploymentDeleteQuery,
+): Promise<void> {
   assertMay(ctx, "delete");
   await findDeployment(ctx, deployment_id);
+  if (delete_tracing_project) await deleteTracingProject(ctx, deployment_id);
   const updated_at = new Date().toISOString();
   await ctx.db.batch([
     ctx.db
@@ -203,15 +191,5 @@ async function taken(ctx: Context, name: string, cause: unknown): Promise<AppErr
       ),
     );
   const text = `A deployment named "${name}" exists in this workspace. Choose another name, or change that one: PATCH /v2/deployments/${row?.id ?? "{id}"}.`;
-  return new AppError("conflict", text, { cause });
-}
-
-/** A deletion came between: the row tells, and where there is none, that is the answer. */
-async function overtaken(ctx: Context, deployment_id: string, cause: unknown): Promise<AppError> {
-  return beingDeleted(await findDeployment(ctx, deployment_id), cause);
-}
-
-function beingDeleted({ id }: DeploymentRow, cause?: unknown): AppError {
-  const text = `Deployment ${id} is being deleted and cannot be changed; its name is free for a new one.`;
   return new AppError("conflict", text, { cause });
 }

@@ -19,6 +19,7 @@ export type SourceParts = {
 export type SourceChange = Partial<Omit<SourceParts, "source">>;
 
 type SourceConfigInput = DeploymentCreateRequest["source_config"];
+type ChangeInput = Partial<Omit<DeploymentPatchRequest, "display_name" | "secrets">>;
 
 const DEFAULT_CONFIG_PATH = "langgraph.json";
 
@@ -44,8 +45,8 @@ export function toNewSource(input: DeploymentCreateRequest): SourceParts {
 
 /** What a PATCH adds to `before`; undefined where it is silent. */
 export function toChange(
-  before: SourceParts & { id: string; name: string },
-  input: DeploymentPatchRequest,
+  before: SourceParts & Place & { name: string },
+  input: ChangeInput,
 ): SourceChange {
   assertUnchanged(before, input);
   const source_config = input.source_config ? toSourceConfig(input.source_config) : undefined;
@@ -67,9 +68,11 @@ export function canBuild(source: StoredSource, config: StoredRevisionConfig): bo
   return source === "github" || config.source_tarball_path !== undefined;
 }
 
+type Place = { id: string; workspace_id: string };
+
 /** Tarballs of a deployment's own uploads, and no other object of the bucket. */
-export function uploadPrefix(deployment_id: string): string {
-  return `uploads/${deployment_id}/`;
+export function uploadPrefix({ id, workspace_id }: Place): string {
+  return `uploads/${workspace_id}/${id}/`;
 }
 
 /** A token goes to the host of its integration only: the API's own, or that without `api.` before. */
@@ -87,7 +90,7 @@ function toStoredSource(source: DeploymentCreateRequest["source"]): StoredSource
     case "internal_docker":
       throw invalid(
         ["body", "source"],
-        `"${source}" is not possible: Heddle runs code and not images; use "github" with the repository of the agent`,
+        `"${source}" is not possible: Heddle runs code and not images; use "github" with the repository of the agent, or upload its source as "internal_source", which is what langgraphjs deploy --remote does`,
       );
   }
 }
@@ -117,14 +120,12 @@ function assertGithub(config: StoredSourceConfig, revision: StoredRevisionConfig
   if (revision.repo_ref === undefined) throw missing("source_revision_config", "repo_ref");
 }
 
-function assertUnchanged(
-  before: SourceParts & { name: string },
-  input: DeploymentPatchRequest,
-): void {
+function assertUnchanged(before: SourceParts & { name: string }, input: ChangeInput): void {
   const top = { name: before.name, source: before.source };
   for (const field of ["name", "source"] as const) {
     assertSame(["body", field], top[field], input[field]);
   }
+  assertSame(["body", "revision_source"], before.source, input.revision_source);
   for (const field of ["repo_url", "integration_id", "deployment_type"] as const) {
     const loc = ["body", "source_config", field];
     assertSame(loc, before.source_config[field], input.source_config?.[field]);
@@ -140,12 +141,12 @@ function assertSame(loc: string[], before: string | undefined, now: string | nul
   );
 }
 
-function assertTarball(before: SourceParts & { id: string }, path: string | undefined): void {
+function assertTarball(before: SourceParts & Place, path: string | undefined): void {
   if (path === undefined) return;
   if (before.source !== "internal_source") {
     throw wrongConfig("source_tarball_path", "belongs to the source internal_source only");
   }
-  const prefix = uploadPrefix(before.id);
+  const prefix = uploadPrefix(before);
   if (!path.startsWith(prefix) || path.includes("..")) {
     throw wrongConfig(
       "source_tarball_path",

@@ -1,9 +1,9 @@
 import { type Column, type SQL, sql } from "drizzle-orm";
+import { among } from "../shared/sql.ts";
 import type { RevisionStatus } from "./schema.ts";
 
-/** One parameter however many values: D1 binds at most 100. */
 export function inStatus(column: Column, statuses: readonly RevisionStatus[]): SQL {
-  return sql`${column} in (select value from json_each(${JSON.stringify(statuses)}))`;
+  return among(column, statuses);
 }
 
 /** `change` over the stored object, field by field: two patches at once both stay. */

@@ -8,6 +8,8 @@ import { deployments, revisions } from "./table.ts";
 /** A message that has not led to a lease by then is taken for lost; a second one does no harm. */
 const RESEND_AFTER_MS = LEASE_MS;
 const BATCH = 50;
+const KEEP_DELIVERIES_MS = 30 * 24 * 3600 * 1000;
+const DELIVERIES = 1000;
 
 /** Builds whose message or whose Worker was lost. */
 export async function sweepBuilds(env: Env, now: Date): Promise<void> {
@@ -41,6 +43,16 @@ export async function sweepDeletions(env: Env, now: Date): Promise<void> {
     )
     .returning({ deployment_id: deployments.id });
   if (rows.length > 0) await env.DELETIONS.sendBatch(rows.map((body) => ({ body })));
+}
+
+/** By then no host delivers again what it delivered. */
+export async function sweepDeliveries(env: Env, now: Date): Promise<void> {
+  const oldest = new Date(now.getTime() - KEEP_DELIVERIES_MS).toISOString();
+  await database(env).run(sql`
+    delete from webhook_deliveries where rowid in (
+      select rowid from webhook_deliveries where created_at < ${oldest} limit ${DELIVERIES}
+    )
+  `);
 }
 
 function before(now: Date): string {

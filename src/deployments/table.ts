@@ -9,6 +9,7 @@ import {
 } from "drizzle-orm/sqlite-core";
 import type { RevisionStatus } from "./schema.ts";
 import type { StoredRevisionConfig, StoredSourceConfig } from "./stored.ts";
+import type { Share } from "./traffic.ts";
 
 export const deployments = sqliteTable(
   "deployments",
@@ -27,6 +28,10 @@ export const deployments = sqliteTable(
     latest_revision_id: text(),
     active_revision_id: text(),
     secrets_version: integer().notNull(),
+    /** Where its runs are traced; null until it is made. */
+    tracing_project_id: text(),
+    /** Percents of the revisions that serve beside each other; null where the active one serves alone. */
+    traffic: text({ mode: "json" }).$type<Share[]>(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
   },
@@ -50,6 +55,10 @@ export const revisions = sqliteTable(
     source: text().$type<"github" | "internal_source">().notNull(),
     source_revision_config: text({ mode: "json" }).$type<StoredRevisionConfig>().notNull(),
     status: text().$type<RevisionStatus>().notNull(),
+    /** Reached at its own URL alone, and never active by itself. */
+    is_preview: integer({ mode: "boolean" }).notNull().default(false),
+    /** Gone for callers; threads whose last run was on it still read their state through it. */
+    deleted_at: text(),
     status_reason: text(),
     status_message: text(),
     repo_commit_sha: text(),
@@ -101,6 +110,37 @@ export const build_logs = sqliteTable(
   (table) => [index("build_logs_by_revision").on(table.revision_id, table.id)],
 );
 
+/** What was done is not done again: hosts deliver an event more than once. */
+export const webhook_deliveries = sqliteTable(
+  "webhook_deliveries",
+  {
+    integration_id: text().notNull(),
+    delivery_id: text().notNull(),
+    workspace_id: text().notNull(),
+    created_at: text().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.integration_id, table.delivery_id] }),
+    index("webhook_deliveries_by_time").on(table.created_at),
+  ],
+);
+
+/** Kept and shown; Heddle itself needs nobody to roll out for it. */
+export const listeners = sqliteTable(
+  "listeners",
+  {
+    id: text().primaryKey(),
+    workspace_id: text().notNull(),
+    version: text(),
+    compute_type: text().$type<"k8s">().notNull(),
+    compute_id: text().notNull(),
+    compute_config: text({ mode: "json" }).$type<{ k8s_namespaces: string[] }>().notNull(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+  },
+  (table) => [uniqueIndex("listeners_compute").on(table.workspace_id, table.compute_id)],
+);
+
 export const integrations = sqliteTable(
   "integrations",
   {
@@ -110,6 +150,9 @@ export const integrations = sqliteTable(
     name: text().notNull(),
     /** Base of the repository host's API; the token goes to this host and no other. */
     api_url: text().notNull(),
+    /** Of an app, whose private key is what is encrypted; of a plain token, null. */
+    app_id: text(),
+    app_installation_id: integer(),
     key_id: text().notNull(),
     ciphertext: text().notNull(),
     created_at: text().notNull(),

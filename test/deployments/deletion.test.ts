@@ -32,7 +32,7 @@ async function deployed() {
   if (!build) throw new Error("The second revision cannot be claimed");
   const timestamp = new Date().toISOString();
   await appendLog(env, build, [{ level: "INFO", message: "a line", timestamp }], new Date());
-  const upload = `uploads/${deployment.id}/source.tgz`;
+  const upload = `uploads/${deployment.workspace_id}/${deployment.id}/source.tgz`;
   await env.ARTIFACTS.put(upload, "x");
   return { deployment, building, objects: [artifact_key, upload] };
 }

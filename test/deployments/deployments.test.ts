@@ -85,7 +85,9 @@ describe("creating", () => {
       status: "READY",
       latest_revision_id: expect.any(String),
       active_revision_id: null,
+      tracing_project_id: expect.any(String),
       image_version: null,
+      traffic: [],
       url,
       created_at: expect.any(String),
       updated_at: expect.any(String),
@@ -135,10 +137,13 @@ describe("creating", () => {
     const early = await patch(body.id, { source_revision_config: { repo_ref: "x" } });
     expect(await early.json()).toMatchObject({ latest_revision_id: null });
     const foreign = await patch(body.id, {
-      source_revision_config: { source_tarball_path: `uploads/${UNKNOWN_ID}/a.tgz` },
+      source_revision_config: {
+        source_tarball_path: `uploads/${ours.workspace_id}/${UNKNOWN_ID}/a.tgz`,
+      },
     });
     expect(foreign.status).toBe(422);
-    const source_tarball_path = `uploads/${body.id}/a.tgz`;
+    const source_tarball_path = `uploads/${ours.workspace_id}/${body.id}/a.tgz`;
+    await env.ARTIFACTS.put(source_tarball_path, "");
     const uploaded = await patch(body.id, { source_revision_config: { source_tarball_path } });
     expect(await uploaded.json()).toMatchObject({
       latest_revision_id: expect.any(String),
@@ -320,14 +325,46 @@ describe("listing", () => {
     expect(namesOf(await list("name_contains=%25"))).toEqual([]);
     expect(namesOf(await list("status=AWAITING_DELETE"))).toEqual([]);
     expect(namesOf(await list("status=READY"))).toHaveLength(3);
+    expect(namesOf(await list("name_contains=a&limit=1"))).toEqual(["alpha"]);
+    expect(namesOf(await list("name_contains=beta&limit=1"))).toEqual(["beta"]);
+    expect(namesOf(await list("deployment_type=dev"))).toHaveLength(3);
+    expect(namesOf(await list("deployment_type=prod"))).toEqual([]);
+    const [alpha, , beta] = (await list("")).resources;
+    const ids = `${beta?.id},%20${alpha?.id.toUpperCase()},${UNKNOWN_ID}`;
+    expect(namesOf(await list(`deployment_ids=${ids}`))).toEqual(["alpha", "beta"]);
+    for (const none of ["image_version=1", "image_version=", `tag_value_ids=${UNKNOWN_ID}`]) {
+      expect(namesOf(await list(none))).toEqual([]);
+    }
   });
 
-  test.each(["limit=0", "limit=101", "limit=x", "offset=-1", "status=nope"])(
-    "?%s is refused",
-    async (query) => {
-      expect((await api(`/v2/deployments?${query}`, { key: ours.viewer })).status).toBe(422);
-    },
-  );
+  test("a whole name comes first, and what is being deleted only when asked for", async () => {
+    const mine = await workspace();
+    for (const name of ["chat-one", "chat"]) {
+      await api("/v2/deployments", { key: mine.editor, json: input({ name }) });
+    }
+    type List = { resources: Body[] };
+    const list = async (query: string) =>
+      (await read<List>(`/v2/deployments?${query}`, mine.viewer)).resources;
+    const [chat] = await list("name_contains=chat");
+    expect(chat?.name).toBe("chat");
+    await api(`/v2/deployments/${chat?.id}`, { key: mine.admin, method: "DELETE" });
+    expect((await list("")).map(({ name }) => name)).toEqual(["chat-one"]);
+  });
+
+  test.each([
+    "limit=0",
+    "limit=101",
+    "limit=x",
+    "offset=-1",
+    "status=nope",
+    "deployment_type=huge",
+    "deployment_ids=nope",
+    `deployment_ids=${`${UNKNOWN_ID},`.repeat(100)}${UNKNOWN_ID}`,
+    "remote_reconciled=maybe",
+    "tag_value_ids=nope",
+  ])("?%s is refused", async (query) => {
+    expect((await api(`/v2/deployments?${query}`, { key: ours.viewer })).status).toBe(422);
+  });
 });
 
 describe("changing", () => {
@@ -444,6 +481,30 @@ describe("revisions", () => {
   });
 });
 
+describe("deleting several", () => {
+  test("answers 200 for all, 207 for some, 404 for none", async () => {
+    const [one, two, three] = [await created(), await created(), await created()];
+    const remove = (...ids: string[]) =>
+      api(`/v2/deployments?${ids.map((id) => `deployment_ids=${id}`).join("&")}`, {
+        key: ours.admin,
+        method: "DELETE",
+      });
+    const all = await remove(one.id, two.id, one.id);
+    expect(all.status).toBe(200);
+    expect(await all.json()).toEqual({ deleted: [one.id, two.id], failed: [] });
+    const some = await remove(three.id, UNKNOWN_ID);
+    expect(some.status).toBe(207);
+    expect(await some.json()).toEqual({
+      deleted: [three.id],
+      failed: [{ id: UNKNOWN_ID, detail: `Deployment ID ${UNKNOWN_ID} not found.` }],
+    });
+    expect((await remove(UNKNOWN_ID)).status).toBe(404);
+    expect((await remove()).status).toBe(422);
+    expect((await remove("nope")).status).toBe(422);
+    expect((await remove(...Array.from({ length: 101 }, () => UNKNOWN_ID))).status).toBe(422);
+  });
+});
+
 describe("who may do what", () => {
   const operations: [string, string, unknown][] = [
     ["POST", "/v2/deployments", {}],
@@ -453,7 +514,16 @@ describe("who may do what", () => {
     ["DELETE", "/v2/deployments/{id}", undefined],
     ["GET", "/v2/deployments/{id}/revisions", undefined],
     ["GET", "/v2/deployments/{id}/revisions/{rev}", undefined],
+    ["POST", "/v2/deployments/{id}/revisions", {}],
+    ["POST", "/v2/deployments/{id}/revisions/{rev}/redeploy", undefined],
+    ["POST", "/v2/deployments/{id}/revisions/{rev}/interrupt", undefined],
+    ["POST", "/v2/deployments/{id}/upload-url", undefined],
+    ["POST", "/v2/deployments/{id}/push-token", undefined],
+    ["DELETE", "/v2/deployments?deployment_ids={id}", undefined],
     ["POST", "/v1/projects/{id}/revisions/{rev}/build_logs", {}],
+    ["POST", "/v1/projects/{id}/deploy_logs", {}],
+    ["POST", "/v1/projects/{id}/revisions/{rev}/deploy_logs", {}],
+    ["POST", "/v1/projects/{id}/revisions/{rev}/deploy", undefined],
     ["GET", "/v1/integrations/github/install", undefined],
     ["POST", "/v1/integrations/github/install", { name: "a", token: "b" }],
   ];
@@ -485,6 +555,13 @@ describe("who may do what", () => {
   test.each([
     ["PATCH", "/v2/deployments/{id}", { display_name: "x" }],
     ["DELETE", "/v2/deployments/{id}", undefined],
+    ["DELETE", "/v2/deployments?deployment_ids={id}", undefined],
+    ["POST", "/v2/deployments/{id}/revisions", {}],
+    ["POST", "/v2/deployments/{id}/revisions/{rev}/redeploy", undefined],
+    ["POST", "/v2/deployments/{id}/revisions/{rev}/interrupt", undefined],
+    ["POST", "/v2/deployments/{id}/upload-url", undefined],
+    ["POST", "/v2/deployments/{id}/push-token", undefined],
+    ["POST", "/v1/projects/{id}/revisions/{rev}/deploy", undefined],
     ["POST", "/v1/integrations/github/install", { name: "a", token: "b" }],
   ])("%s %s is not for a viewer", async (...operation) => {
     expect((await call(ours.viewer, operation)).status).toBe(403);
@@ -519,4 +596,20 @@ describe("who may do what", () => {
     expect((await get("/v2/deployments/nope")).status).toBe(422);
     expect((await get(`/v2/deployments/${id}/revisions/nope`)).status).toBe(422);
   });
+});
+
+test("a deployment has a tracing project of its name, which goes with it only when that is asked", async () => {
+  const make = async () => {
+    const response = await api("/v2/deployments", { key: ours.admin, json: input({}) });
+    return response.json<{ id: string; name: string; tracing_project_id: string }>();
+  };
+  const project = (id: string) => api(`/api/v1/sessions/${id}`, { key: ours.admin });
+  const [kept, gone] = [await make(), await make()];
+  expect(await (await project(kept.tracing_project_id)).json()).toMatchObject({ name: kept.name });
+  const remove = (path: string) => api(path, { key: ours.admin, method: "DELETE" });
+  expect((await remove(`/v2/deployments/${kept.id}`)).status).toBe(204);
+  const query = "?delete_tracing_project=true";
+  expect((await remove(`/v2/deployments/${gone.id}${query}`)).status).toBe(204);
+  expect((await project(kept.tracing_project_id)).status).toBe(200);
+  expect((await project(gone.tracing_project_id)).status).toBe(404);
 });

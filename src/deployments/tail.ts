@@ -1,0 +1,16 @@
+import { WorkerEntrypoint } from "cloudflare:workers";
+import { agentLog } from "./agent-log.ts";
+import { type AgentLine, toLines } from "./tail-lines.ts";
+
+export type { AgentLine } from "./tail-lines.ts";
+
+export type TailProps = { deployment_id: string; revision_id: string };
+
+/** Gets what an agent's isolate printed and threw during a call, once the call is over: no run waits for it. */
+export class AgentTail extends WorkerEntrypoint<Env, TailProps> {
+  override async tail(events: TraceItem[]): Promise<void> {
+    const { deployment_id, revision_id } = this.ctx.props;
+    const lines: AgentLine[] = toLines(revision_id, events);
+    if (lines.length > 0) await agentLog(this.env, deployment_id).append(deployment_id, lines);
+  }
+}

@@ -1,0 +1,57 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { originOf, router } from "../shared/http.ts";
+import { ErrorDetail, HTTPValidationError, json, refusals } from "../shared/schema.ts";
+import { IntegrationPath, Webhook, WebhookAnswer } from "./integration-schema.ts";
+import { getWebhook, receiveWebhook } from "./webhook-service.ts";
+
+export const webhookRoutes = router();
+
+const tags = ["Integrations"];
+
+const get = createRoute({
+  method: "get",
+  path: "/v1/integrations/github/{integration_id}/webhook",
+  operationId: "getWebhook",
+  tags,
+  summary: "Get the URL and the secret of the webhook that builds on push",
+  request: { params: IntegrationPath },
+  responses: {
+    200: json(Webhook, "What to enter at the repository host"),
+    404: json(ErrorDetail, "No such integration in the workspace"),
+    ...refusals,
+  },
+});
+webhookRoutes.openapi(get, async (c) => {
+  const { integration_id } = c.req.valid("param");
+  return c.json(await getWebhook(c.var.ctx, integration_id, originOf(c.req.url)), 200);
+});
+
+const receive = createRoute({
+  method: "post",
+  path: "/webhooks/{integration_id}",
+  operationId: "receiveWebhook",
+  tags,
+  summary: "Take an event of a repository host: GitHub, Gitea, Forgejo or GitLab",
+  security: [],
+  request: {
+    params: IntegrationPath,
+    // Read as text, whose very bytes are signed.
+    headers: z.object({
+      "x-hub-signature-256": z.string().optional(),
+      "x-gitea-signature": z.string().optional(),
+      "x-gitlab-token": z.string().optional(),
+    }),
+  },
+  responses: {
+    200: json(WebhookAnswer, "Understood"),
+    400: json(ErrorDetail, "The body is not JSON"),
+    401: json(ErrorDetail, "The signature does not fit"),
+    413: json(ErrorDetail, "Body too large"),
+    422: json(HTTPValidationError, "A part of the URL is wrong"),
+  },
+});
+webhookRoutes.openapi(receive, async (c) => {
+  const { integration_id } = c.req.valid("param");
+  const body = await c.req.text();
+  return c.json(await receiveWebhook(c.env, integration_id, c.req.raw.headers, body), 200);
+});
