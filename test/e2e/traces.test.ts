@@ -1,8 +1,9 @@
-import { Client } from "langsmith";
+import type { Client } from "langsmith";
 import { getCurrentRunTree, traceable } from "langsmith/traceable";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { request } from "./support/http.ts";
 import { killWorker, stack, until } from "./support/stack.ts";
+import { collect, tracing } from "./support/tracing.ts";
 
 type Found = { id: string; name: string };
 
@@ -11,17 +12,6 @@ const MODEL_OUTPUT = {
   content: "42",
   usage_metadata: { input_tokens: 11, output_tokens: 3, total_tokens: 14 },
 };
-
-function sdk(): Client {
-  const apiUrl = stack.base_url;
-  return new Client({ apiUrl, apiKey: stack.api_key, callerOptions: { maxRetries: 0 } });
-}
-
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const item of items) found.push(item);
-  return found;
-}
 
 function unique(name: string): string {
   return `${name}-${crypto.randomUUID().slice(0, 8)}`;
@@ -78,7 +68,7 @@ describe.each([
 
   beforeAll(async () => {
     process.env.LANGSMITH_DISABLE_RUN_COMPRESSION = disabled;
-    client = sdk();
+    client = tracing();
     ids = await traceAgent(client, project);
   });
   afterAll(() => {
@@ -149,10 +139,48 @@ describe.each([
       feedback_stats: { correct: { n: 1, avg: 0.1235 } },
     });
   });
+
+  test("changes feedback, and takes it back", async () => {
+    const { step = "" } = ids;
+    const { id } = await client.createFeedback(step, "tone", { score: 0 });
+    await client.updateFeedback(id, { score: 1, comment: "better" });
+    expect(await client.readFeedback(id)).toMatchObject({ score: 1, comment: "better" });
+    await client.deleteFeedback(id);
+    expect(await collect(client.listFeedback({ runIds: [step] }))).toEqual([]);
+  });
+
+  test("counts runs, and says how the project goes", async () => {
+    const stats = await client.getRunStats({ projectNames: [project] });
+    expect(stats).toMatchObject({ run_count: 3, total_tokens: 14, error_rate: 0 });
+    const model = await client.getRunStats({ projectNames: [project], runType: "llm" });
+    expect(model).toMatchObject({ run_count: 1, latency_p50: expect.any(Number) });
+    const found = await client.readProject({ projectName: project, includeStats: true });
+    expect(found).toMatchObject({ run_count: 1, total_tokens: 14 });
+  });
+
+  test("groups traces by thread", async () => {
+    const projectName = unique("talk");
+    const options = { client, project_name: projectName, tracingEnabled: true };
+    const turn = traceable(async (text: string) => text.toUpperCase(), {
+      ...options,
+      name: "turn",
+      metadata: { thread_id: "t-9" },
+    });
+    for (const text of ["one", "two"]) await turn(text);
+    await client.awaitPendingTraceBatches();
+    const groups = await collect(client.listGroupRuns({ projectName, groupBy: "conversation" }));
+    expect(groups).toEqual([
+      expect.objectContaining({
+        thread_id: "t-9",
+        count: 2,
+        last_outputs: expect.stringMatching(/^{"outputs":"(ONE|TWO)"}$/),
+      }),
+    ]);
+  });
 });
 
 test("the SDK's projects: created, upserted, read, listed, deleted", async () => {
-  const client = sdk();
+  const client = tracing();
   const projectName = unique("made");
   const project = await client.createProject({ projectName, description: "one" });
   await expect(client.createProject({ projectName })).rejects.toThrow("exists already");
@@ -216,7 +244,7 @@ test("what was accepted before the Worker was killed is there, once", async () =
   await until("A batch after the crash", send, (status) => status === 202);
 
   const found = await collect<Found>(
-    sdk().listRuns({ projectName: project, select: ["id", "name"] }),
+    tracing().listRuns({ projectName: project, select: ["id", "name"] }),
   );
   const ids = found.map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);

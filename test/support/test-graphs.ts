@@ -11,4 +11,9 @@ export const TEST_GRAPHS = [
   "plain",
   "factory",
   "flood",
+  "tooled",
+  "odd",
+  "signs_in",
+  "signs_in_plainly",
+  "traced",
 ];

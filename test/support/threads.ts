@@ -5,6 +5,7 @@ import { toNewRun } from "../../src/threads/new-run.ts";
 import { RunCreate } from "../../src/threads/schema.ts";
 import { type ThreadCalls, threadObject } from "../../src/threads/stub.ts";
 import { testDeployment } from "./agent-deployment.ts";
+import { systemContext } from "./deployment.ts";
 
 export const EVERYTHING = { after: 0, modes: null, cancel_on_disconnect: false };
 
@@ -41,6 +42,7 @@ export async function testThread() {
     toNewRun(RunCreate.parse({ assistant_id: graph_id, ...body }), {
       assistant: { graph_id, assistant_id: systemAssistantId(graph_id) },
       revision,
+      asker: { caller: systemContext(workspace_id).caller, origin: "https://heddle.test" },
       headers: {},
       run_id,
       create_thread: null,

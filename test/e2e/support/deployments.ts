@@ -26,6 +26,8 @@ export type DeployOptions = {
   secrets?: { name: string; value: string }[];
   repo_ref?: string;
   config_path?: string;
+  /** Another caller than the stack's own. */
+  headers?: Record<string, string>;
 };
 
 export function createBody(name: string, repo_url: string, options: DeployOptions = {}) {
@@ -57,12 +59,13 @@ export async function build(name: string, repo_url: string, options: DeployOptio
     "POST",
     "/v2/deployments",
     createBody(uniqueName(name), repo_url, options),
+    options.headers,
   );
   if (created.status !== 201) {
     throw new Error(`POST /v2/deployments: ${created.status} ${JSON.stringify(created.body)}`);
   }
   const { id, latest_revision_id } = created.body;
-  const revision = await awaitRevision(id, latest_revision_id);
+  const revision = await awaitRevision(id, latest_revision_id, options.headers);
   return { id, revision, agent_url: `${stack.base_url}/agents/${id}` };
 }
 
@@ -75,10 +78,20 @@ export async function deploy(name: string, files: Files, options: DeployOptions 
   return deployed;
 }
 
-export async function awaitRevision(id: string, revision_id: string): Promise<Revision> {
+export async function awaitRevision(
+  id: string,
+  revision_id: string,
+  headers: Record<string, string> = {},
+): Promise<Revision> {
   const { body } = await until(
     "The end of the build",
-    () => request<Revision>("GET", `/v2/deployments/${id}/revisions/${revision_id}`),
+    () =>
+      request<Revision>(
+        "GET",
+        `/v2/deployments/${id}/revisions/${revision_id}`,
+        undefined,
+        headers,
+      ),
     ({ body }) => /DEPLOYED|FAILED|SKIPPED/.test(body.status),
     60_000,
   );

@@ -4,7 +4,10 @@ import { killWorkerOf } from "../../../scripts/local/worker.ts";
 /** The stack of this test run, as `.heddle/local.json` would describe it. */
 export const stack = inject("stack");
 
-/** SIGKILL to the process that runs the Worker. Resolves at once; the Worker comes back by itself. */
+/** For what never happens; what does happen may take long on a busy machine. */
+const PATIENCE_MS = 240_000;
+
+/** SIGKILL to the process that runs the Worker. Resolves when that is gone; the Worker comes back by itself. */
 export function killWorker(): Promise<void> {
   return killWorkerOf(stack.dir);
 }
@@ -14,7 +17,7 @@ export async function until<T>(
   what: string,
   read: () => Promise<T>,
   isWanted: (answer: T) => boolean,
-  timeout_ms = 30_000,
+  timeout_ms = PATIENCE_MS,
 ): Promise<T> {
   const deadline = Date.now() + timeout_ms;
   for (;;) {

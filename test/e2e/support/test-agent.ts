@@ -3,13 +3,17 @@ import { TEST_GRAPHS } from "../../support/test-graphs.ts";
 import { deploy } from "./deployments.ts";
 
 /** The graphs of test/fixtures/agents as a repository, deployed: the same that the workerd tests run. */
-export async function deployTestAgent(): Promise<string> {
+export async function deployTestAgent(headers: Record<string, string> = {}): Promise<string> {
   const graphs = TEST_GRAPHS.map((name) => [name, `./src/graphs.ts:${name}`]);
-  const { id } = await deploy("test-agent", {
-    "langgraph.json": JSON.stringify({ graphs: Object.fromEntries(graphs) }),
-    "package.json": await readFile("examples/chat/package.json", "utf8"),
-    "package-lock.json": await readFile("examples/chat/package-lock.json", "utf8"),
-    "src/graphs.ts": await readFile("test/fixtures/agents/graphs.ts", "utf8"),
-  });
+  const { id } = await deploy(
+    "test-agent",
+    {
+      "langgraph.json": JSON.stringify({ graphs: Object.fromEntries(graphs) }),
+      "package.json": await readFile("examples/chat/package.json", "utf8"),
+      "package-lock.json": await readFile("examples/chat/package-lock.json", "utf8"),
+      "src/graphs.ts": await readFile("test/fixtures/agents/graphs.ts", "utf8"),
+    },
+    { headers },
+  );
   return id;
 }

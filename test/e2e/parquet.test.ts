@@ -1,0 +1,239 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { gunzipSync } from "node:zlib";
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  DuckDBListValue,
+  DuckDBTimestampTZValue,
+  type DuckDBValue,
+} from "@duckdb/node-api";
+import { tableFromIPC, Vector } from "apache-arrow";
+import fc from "fast-check";
+import { decompress } from "fzstd";
+import { parquetReadObjects } from "hyparquet";
+import { readParquet } from "parquet-wasm";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CONSTANTS as BENCH_CONSTANTS, traceRows } from "../../bench/rows.ts";
+import { COLUMNS, selectColumns } from "../../src/exports/columns.ts";
+import { ParquetWriter } from "../../src/exports/parquet/writer.ts";
+import { schemaStatements } from "../../src/exports/schema-statements.ts";
+import {
+  anyRows,
+  batchOf,
+  COMPRESSIONS,
+  CONSTANTS,
+  concat,
+  expectedRow,
+  ODD_ROWS,
+  type Row,
+  writeRows,
+} from "../support/parquet.ts";
+
+setFlagsFromString("--expose-gc");
+const gc: () => void = runInNewContext("gc");
+
+/** Twice: buffers are freed beside the first collection, and before the second. */
+function liveBytes() {
+  gc();
+  gc();
+  const { heapUsed: heap, arrayBuffers: buffers } = process.memoryUsage();
+  return { heap, buffers };
+}
+
+let dir: string;
+let db: DuckDBConnection;
+let files = 0;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "heddle-parquet-"));
+  db = await (await DuckDBInstance.create(":memory:")).connect();
+  await db.run("SET TimeZone = 'UTC'");
+});
+
+afterAll(async () => {
+  db.closeSync();
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** Never the same path twice: DuckDB remembers what it read. */
+async function save(bytes: Uint8Array, name = `${files++}.parquet`): Promise<string> {
+  const path = join(dir, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, bytes);
+  return path;
+}
+
+async function query(sql: string): Promise<unknown[][]> {
+  const rows = (await db.runAndReadAll(sql)).getRows();
+  return rows.map((row) => row.map(plain));
+}
+
+function plain(value: DuckDBValue): unknown {
+  if (value instanceof DuckDBTimestampTZValue) return value.micros;
+  if (value instanceof DuckDBListValue) return value.items.map(plain);
+  return value;
+}
+
+const readers = {
+  duckdb: async (bytes: Uint8Array) => query(`SELECT * FROM '${await save(bytes)}'`),
+
+  hyparquet: async (bytes: Uint8Array<ArrayBuffer>, columns = COLUMNS) => {
+    const rows = await parquetReadObjects({
+      file: bytes.buffer,
+      compressors: {
+        ZSTD: (page) => decompress(page),
+        GZIP: (page) => new Uint8Array(gunzipSync(page)),
+      },
+      parsers: { timestampFromMicroseconds: (micros: bigint) => micros },
+    });
+    return rows.map((row) => columns.map(({ name }) => row[name] ?? null));
+  },
+
+  "parquet-wasm": async (bytes: Uint8Array) => {
+    const table = tableFromIPC(readParquet(bytes).intoIPCStream());
+    const columns = table.schema.fields.map(({ name }) => arrowCells(table.getChild(name)));
+    return Array.from({ length: table.numRows }, (_, row) => columns.map((cells) => cells[row]));
+  },
+};
+
+/** Times from the raw values: Arrow's own are in milliseconds. */
+function arrowCells(vector: Vector | null): unknown[] {
+  return (vector?.data ?? [])
+    .flatMap((data) =>
+      Array.from({ length: data.length }, (_, row) => {
+        if (!data.getValid(row)) return null;
+        if (data.values instanceof BigInt64Array) return data.values[row];
+        return undefined;
+      }),
+    )
+    .map((value, row) => (value === undefined ? arrowCell(vector?.get(row)) : value));
+}
+
+function arrowCell(value: unknown): unknown {
+  return value instanceof Vector ? value.toArray() : value;
+}
+
+describe.each(Object.entries(readers))("%s", (_, read) => {
+  test.each(COMPRESSIONS)(
+    "reads every value of every column as it was, %s",
+    async (compression) => {
+      const bytes = writeRows(COLUMNS, ODD_ROWS, compression);
+      expect(await read(bytes)).toEqual(ODD_ROWS.map((row) => expectedRow(COLUMNS, row)));
+    },
+  );
+
+  test("reads any rows", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyRows, fc.constantFrom(...COMPRESSIONS), async (rows, compression) => {
+        const bytes = writeRows(COLUMNS, rows, compression);
+        expect(await read(bytes)).toEqual(rows.map((row) => expectedRow(COLUMNS, row)));
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
+
+test("DuckDB names the types that the documentation names", async () => {
+  const path = await save(writeRows(COLUMNS, ODD_ROWS));
+  const types = {
+    text: "VARCHAR",
+    texts: "VARCHAR[]",
+    boolean: "BOOLEAN",
+    timestamp: "TIMESTAMP WITH TIME ZONE",
+    integer: "BIGINT",
+    double: "DOUBLE",
+  };
+  const described = await query(`SELECT column_name, column_type FROM (DESCRIBE FROM '${path}')`);
+  expect(described).toEqual(COLUMNS.map(({ name, type }) => [name, types[type]]));
+});
+
+test("DuckDB skips row groups by start_time and is told of nulls", async () => {
+  const rows = Array.from(
+    { length: 25_000 },
+    (_, index): Row => ({
+      start_us: index * 1_000_000,
+      error: index < 10_000 ? null : "failed",
+    }),
+  );
+  const columns = selectColumns(["start_time", "error"]);
+  const path = await save(writeRows(columns, rows));
+  const statistics = await query(`
+    SELECT stats_min_value, stats_max_value, stats_null_count FROM parquet_metadata('${path}')
+    ORDER BY column_id, row_group_id`);
+  expect(statistics).toEqual([
+    ["1970-01-01 00:00:00+00", "1970-01-01 02:46:39+00", 0n],
+    ["1970-01-01 02:46:40+00", "1970-01-01 05:33:19+00", 0n],
+    ["1970-01-01 05:33:20+00", "1970-01-01 06:56:39+00", 0n],
+    [null, null, 10_000n],
+    [null, null, 0n],
+    [null, null, 0n],
+  ]);
+  const [[count]] = (await query(
+    `SELECT count(*) FROM '${path}' WHERE start_time >= '1970-01-01 06:00:00+00' AND error IS NOT NULL`,
+  )) as [[bigint]];
+  expect(count).toBe(3400n);
+});
+
+test("the documented statement reads an export's folders", async () => {
+  const folder = `export_id=e1/tenant_id=${CONSTANTS.tenant_id}/session_id=${CONSTANTS.session_id}/runs`;
+  const bytes = writeRows(COLUMNS, ODD_ROWS.slice(0, 3));
+  await save(bytes, `${folder}/year=2026/month=11/day=1/part-00000.parquet`);
+  await save(bytes, `${folder}/year=2026/month=11/day=20/part-00000.parquet`);
+  const { duckdb } = schemaStatements(COLUMNS, join(dir, folder));
+  const rows = await query(`${duckdb.replace(";", "")} ORDER BY day`);
+  const expected = ODD_ROWS.slice(0, 3).map((row) => expectedRow(COLUMNS, row));
+  expect(rows.slice(0, 3)).toEqual(expected.map((row) => [...row, 2026n, 11n, 1n]));
+  expect(rows.slice(3)).toEqual(expected.map((row) => [...row, 2026n, 11n, 20n]));
+});
+
+test("a file without rows has all columns", async () => {
+  const path = await save(writeRows(COLUMNS, []));
+  expect(await query(`SELECT * FROM '${path}'`)).toEqual([]);
+  expect(await query(`SELECT count(*) FROM (DESCRIBE FROM '${path}')`)).toEqual([[29n]]);
+});
+
+test("a value of 40 MB is written whole and leaves no memory behind", async () => {
+  const columns = selectColumns(["id", "inputs", "outputs"]);
+  const writer = new ParquetWriter(columns, { compression: "zstandard" });
+  const inputs = JSON.stringify({ text: "The order is late. ".repeat(2_200_000) });
+  const outputs = JSON.stringify({ text: "注文は遅れています。".repeat(1_300_000) });
+  const small = batchOf([{ id: "before", inputs: "{}", outputs: "{}" }]);
+  const parts = writer.write(small);
+  const before = liveBytes().buffers;
+  parts.push(...writer.write(batchOf([{ id: "big", inputs, outputs }])));
+  expect(liveBytes().buffers - before).toBeLessThan(1024 * 1024);
+  parts.push(...writer.write(small), ...writer.finish());
+  const bytes = concat(parts);
+  const md5 = (text: unknown) => createHash("md5").update(String(text)).digest("hex");
+  const expected = [
+    ["before", md5("{}"), md5("{}")],
+    ["big", md5(inputs), md5(outputs)],
+    ["before", md5("{}"), md5("{}")],
+  ];
+  for (const read of Object.values(readers)) {
+    const rows = await read(bytes, columns);
+    expect(rows.map(([id, ...texts]) => [id, ...texts.map(md5)])).toEqual(expected);
+  }
+});
+
+test("a million rows pass through without growth of memory", () => {
+  const batch = traceRows(0, 1000);
+  const options = { compression: "none", constants: BENCH_CONSTANTS } as const;
+  const writer = new ParquetWriter(COLUMNS, options);
+  let written = 0;
+  let early = liveBytes();
+  for (let batches = 1; batches <= 1000; batches++) {
+    for (const part of writer.write(batch)) written += part.length;
+    if (batches === 100) early = liveBytes();
+  }
+  expect(written).toBeGreaterThan(1_500_000_000);
+  const late = liveBytes();
+  expect(late.buffers).toBeLessThan(32 * 1024 * 1024);
+  expect(late.buffers - early.buffers).toBeLessThan(8 * 1024 * 1024);
+  expect(late.heap - early.heap).toBeLessThan(8 * 1024 * 1024);
+});

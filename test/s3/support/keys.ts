@@ -1,0 +1,24 @@
+import type { FaultProxy } from "../../support/node/fault-proxy.ts";
+import type { Keys } from "../../support/s3-info.ts";
+import { s3 } from "./s3.ts";
+
+/** Keys that will not last. Where the server gives none, the network stands in for it. */
+export async function passingKeys(
+  proxy: FaultProxy,
+): Promise<{ keys: Keys; revoke(): Promise<void> }> {
+  const { key_desk } = s3;
+  if (key_desk === null) return { keys: s3, revoke: async () => refuse(proxy) };
+  const id = crypto.randomUUID().replaceAll("-", "").toUpperCase();
+  const keys = { access_key_id: `AKID${id.slice(0, 16)}`, secret_access_key: id };
+  const ask = async (method: string) => {
+    const answer = await fetch(key_desk, { method, body: JSON.stringify(keys) });
+    if (!answer.ok) throw new Error(await answer.text());
+  };
+  await ask("PUT");
+  return { keys, revoke: () => ask("DELETE") };
+}
+
+function refuse(proxy: FaultProxy): void {
+  const body = "<Error><Code>InvalidAccessKeyId</Code><Message>Unknown key.</Message></Error>";
+  proxy.fail({ answer: { status: 403, body }, times: Number.POSITIVE_INFINITY });
+}

@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+import { judge, type Look, startAt, type Waiting } from "../../scripts/local/patience.ts";
+
+const WORKER = { pid: 7, rss_bytes: 1, cpu_ms: 1000 };
+
+function look(at_s: number, seen: Partial<Look> = {}): Look {
+  return { now_ms: at_s * 1000, worker: WORKER, answered: false, wrangler_lives: true, ...seen };
+}
+
+/** Verdicts, one per look. */
+function watch(...looks: Look[]): string[] {
+  let waiting: Waiting = startAt(0);
+  return looks.map((one) => {
+    const [next, verdict] = judge(waiting, one);
+    waiting = next;
+    return verdict.is;
+  });
+}
+
+const worked = (cpu_s: number, pid = 7) => ({ worker: { ...WORKER, pid, cpu_ms: cpu_s * 1000 } });
+const UP = [look(1), look(2, { answered: true })];
+const GONE = { worker: undefined };
+
+describe("a Worker that was up", () => {
+  test("is killed when it computes for ten seconds without an answer", () => {
+    const looks = [look(8, worked(7)), look(12, worked(10.9)), look(13, worked(11.1))];
+    expect(watch(...UP, ...looks)).toEqual(["fine", "fine", "fine", "fine", "kill"]);
+  });
+
+  test("is let be for a minute when the machine gives it no time", () => {
+    const looks = [
+      look(20, worked(2)),
+      look(62, worked(9)),
+      look(63, { ...worked(9), answered: true }),
+    ];
+    expect(watch(...UP, ...looks, look(90, worked(18)))).not.toContain("kill");
+  });
+
+  test("is killed when it does nothing at all", () => {
+    expect(watch(...UP, look(121), look(123))).toEqual(["fine", "fine", "fine", "kill"]);
+  });
+
+  test("is killed at once when it outgrows its memory", () => {
+    const grown = { worker: { ...WORKER, rss_bytes: 3 * 1024 ** 3 }, answered: true };
+    expect(watch(...UP, look(3, grown))).toEqual(["fine", "fine", "kill"]);
+  });
+});
+
+describe("a Worker that starts", () => {
+  test("has its own patience, which begins when the one before it is gone", () => {
+    const looks = [look(100, { answered: true }), look(101, GONE), look(130, worked(1, 8))];
+    expect(watch(...UP, ...looks, look(131, { ...worked(1, 8), answered: true }))).not.toContain(
+      "restart",
+    );
+    expect(watch(...UP, ...looks, look(132, worked(1, 8)))).toContain("restart");
+  });
+
+  test("has twice as much after each start that nothing came of", () => {
+    const looks = [31, 60, 90, 92, 150, 211, 213].map((at) => look(at, GONE));
+    expect(watch(...looks)).toEqual([
+      "restart",
+      "fine",
+      "fine",
+      "restart",
+      "fine",
+      "fine",
+      "restart",
+    ]);
+  });
+
+  test("is not taken for up because its predecessor answered", () => {
+    const looks = [look(3, { ...worked(1, 8), answered: true }), look(20, worked(12, 8))];
+    expect(watch(...UP, ...looks)).not.toContain("kill");
+  });
+
+  test("is killed when it computes for long: it may have begun where its predecessor ended", () => {
+    expect(watch(look(1), look(25, worked(21)))).toEqual(["fine", "kill"]);
+  });
+
+  test("is awaited, with the first patience, after a kill", () => {
+    const looks = [look(20, worked(12)), look(49, GONE), look(51, GONE)];
+    expect(watch(...UP, ...looks)).toEqual(["fine", "fine", "kill", "fine", "restart"]);
+  });
+});
+
+test("wrangler's own end is not waited for", () => {
+  expect(watch(...UP, look(3, { wrangler_lives: false }))).toEqual(["fine", "fine", "restart"]);
+});

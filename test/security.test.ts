@@ -1,0 +1,267 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, test } from "vitest";
+import { database } from "../src/shared/context.ts";
+import { createApiKey, revokeApiKey } from "../src/workspaces/service.ts";
+import { type Belongings, belongings, bucket, rowsOf, urlOf } from "./support/belongings.ts";
+import { type Operation, operations, sampleOf } from "./support/operations.ts";
+import { api, type TestWorkspace, workspace } from "./support/workspace.ts";
+
+/** What is open to all, each for its reason. `/docs` and `/openapi.json` are, too, and no operations. */
+const PUBLIC = {
+  ok: "a health check has no key",
+  info: "clients ask what they may use before they have a key",
+  oauthCallback: "a browser comes back from a provider; the state is the proof",
+  oauthSetup: "a browser comes back from a provider; the state is the proof",
+  receiveUpload: "the URL is signed for one upload",
+  receiveWebhook: "the host signs the event with the integration's secret",
+};
+
+/** What a viewer may change: accounts of their own, with which agents act for them. */
+const OWN = [
+  "authenticateOAuth",
+  "submitOAuthCallback",
+  "deleteOAuthTokens",
+  "updateOAuthTokenMetadata",
+  "deleteOAuthToken",
+  "createAgentConnection",
+  "deleteAgentConnection",
+];
+
+/** What takes a body and only reads. */
+const READING = [
+  "validateTraceQuery",
+  "getTraceRunStats",
+  "groupTraceRuns",
+  "queryTraceRuns",
+  "queryTraceRunsV2",
+  "listBuildLogs",
+  "listAgentLogs",
+  "listAgentLogsOfRevision",
+  "getThreadStateAtCheckpoint",
+  "getThreadHistory",
+];
+
+/** An id in a path that names nothing of a workspace alone: the answer is empty for others. */
+const EMPTY_FOR_OTHERS = ["listAgentConnections", "waitForOAuth"];
+
+/** SDKs send runs with other types too; test/traces/ingest.test.ts has what is refused. */
+const LENIENT = ["createTraceRun", "ingestRunsBatch", "patchTraceRun"];
+
+/** Agents are named by whoever asks; a checkpoint that is not there has an empty state. */
+const FREE_IDS = ["agent_id", "checkpoint_id"];
+
+let ours: Belongings;
+let theirs: TestWorkspace;
+let revoked: string;
+let before: Awaited<ReturnType<typeof rowsOf>>;
+
+beforeAll(async () => {
+  [ours, theirs] = await Promise.all([belongings(), workspace()]);
+  revoked = await revokedKey(ours);
+  before = await rowsOf(ours.workspace_id);
+});
+
+const guarded = operations.filter(({ is_public }) => !is_public);
+const named = (list: Operation[]) => list.map((operation) => [operation.id, operation] as const);
+
+/** Bodies that name what is there; of the others the least that the document asks for. */
+function bodyOf({ id, body }: Operation): unknown {
+  const { session_id, destination_id, run_id, provider_id, token_id } = ours.ids;
+  const bodies: Record<string, unknown> = {
+    createDeployment: {
+      name: "new-agent",
+      source: "github",
+      source_config: { repo_url: "https://git.test/agent.git", deployment_type: "dev" },
+      source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json" },
+      secrets: [],
+    },
+    createBulkExport: {
+      bulk_export_destination_id: destination_id,
+      session_id,
+      start_time: "2026-01-01T00:00:00Z",
+      end_time: "2026-01-02T00:00:00Z",
+    },
+    cancelBulkExport: { status: "CANCELLED" },
+    createBulkExportDestination: bucket(),
+    updateBulkExportDestination: { credentials: bucket().credentials },
+    createTraceRun: { id: run_id, name: "stolen", run_type: "chain", session_id },
+    ingestRunsBatch: { post: [], patch: [{ id: run_id, name: "stolen", session_id }] },
+    deleteTraces: { session_id, trace_ids: [run_id] },
+    queryTraceRuns: { session: [session_id] },
+    queryTraceRunsV2: { project_ids: [session_id] },
+    getTraceRunStats: { session: [session_id] },
+    groupTraceRuns: { session_id, group_by: "conversation" },
+    createFeedback: { run_id, key: "stolen", score: 0 },
+    createOAuthProvider: {
+      provider_id: "new",
+      name: "New",
+      client_id: "client",
+      auth_url: "https://provider.test/auth",
+      token_url: "https://provider.test/token",
+    },
+    discoverOAuthProvider: { provider_id: "mcp", name: "MCP", mcp_server_url: "https://mcp.test/" },
+    authenticateOAuth: { provider: provider_id, scopes: ["repo"] },
+    createAgentConnection: { oauth_token_id: token_id },
+    createIntegration: { name: "host", token: "secret" },
+  };
+  return bodies[id] ?? (body === null ? undefined : sampleOf(body));
+}
+
+async function revokedKey({ organization_id, workspace_id }: TestWorkspace): Promise<string> {
+  const db = database(env);
+  const key = { kind: "service", organization_id, workspace_id, role: "admin" } as const;
+  const { id: api_key_id, api_key } = await createApiKey(db, key);
+  await revokeApiKey(db, { organization_id, api_key_id });
+  return api_key;
+}
+
+type Sent = { key?: string; tenant?: string; url?: string; body?: unknown };
+
+async function call(operation: Operation, { key, tenant, url, body = bodyOf(operation) }: Sent) {
+  const isPatch = operation.id === "patchTraceRun";
+  const json = isPatch && body === undefined ? { name: "stolen" } : body;
+  const response = await api(url ?? urlOf(operation, ours.ids), {
+    method: operation.method,
+    ...(key === undefined ? {} : { key }),
+    ...(tenant === undefined ? {} : { tenant }),
+    ...(json === undefined ? {} : { json }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+describe("without credentials", () => {
+  test("only what is public by design answers", () => {
+    const open = operations.filter(({ is_public }) => is_public).map(({ id }) => id);
+    expect(open.sort()).toEqual(Object.keys(PUBLIC).sort());
+  });
+
+  test.each(named(guarded))(
+    "%s is a 401 to who has no key, a wrong one or a revoked one",
+    async (_, operation) => {
+      const wrong = ["lsv2_sk_", "lsv2_sk_' OR 1=1 --", "a.b.c", "x".repeat(5000), revoked];
+      expect((await call(operation, {})).status).toBe(401);
+      for (const key of wrong) expect((await call(operation, { key })).status).toBe(401);
+    },
+  );
+
+  test.each(named(guarded))("%s has no other path around its 401", async (_, operation) => {
+    const url = urlOf(operation, ours.ids);
+    for (const trick of tricks(url)) {
+      const { status } = await call(operation, { url: trick });
+      expect([401, 404], trick).toContain(status);
+    }
+  });
+});
+
+function tricks(url: string): string[] {
+  const [path = "", query] = url.split("?");
+  const end = query === undefined ? "" : `?${query}`;
+  return [
+    `//${path.slice(1)}`,
+    path.replace(/\/([^/]+)$/, "//$1"),
+    `${path}/`,
+    path.toUpperCase(),
+    `/docs/%2e%2e${path}`,
+    `/docs/..%2f${path.slice(1)}`,
+    `/ok/..;${path}`,
+    `${path}%00`,
+    `${path}%2f`,
+    `${path}/${"a".repeat(5000)}`,
+    `/api-host${path}`,
+    `/api-host//${path.slice(1)}`,
+    path.replace(/[a-z](?=[a-z]+$)/, (letter) => `%${letter.charCodeAt(0).toString(16)}`),
+  ].map((changed) => changed + end);
+}
+
+describe("with a key of another workspace", () => {
+  test.each(named(guarded))("%s does not know what is ours", async (id, operation) => {
+    const { status, text } = await call(operation, { key: theirs.admin });
+    const isOfOurs = operation.path.includes("{") && !EMPTY_FOR_OTHERS.includes(id);
+    if (isOfOurs) expect([status, text]).toEqual([404, expect.any(String)]);
+    expect(status).not.toBe(403);
+    // The address that discovery is sent to does not answer.
+    expect(status).toBeLessThan(id === "discoverOAuthProvider" ? 504 : 500);
+    if (status < 300) expect(text).not.toMatch(new RegExp(secretIds()));
+  });
+
+  test.each(named(guarded))("%s is refused where X-Tenant-Id names ours", async (_, operation) => {
+    const { status } = await call(operation, { key: theirs.admin, tenant: ours.workspace_id });
+    expect([403, 404]).toContain(status);
+  });
+
+  test("nothing of ours was changed", async () => {
+    expect(await rowsOf(ours.workspace_id)).toEqual(before);
+  });
+});
+
+/** Ids that only answers about our workspace can have; the others were in the question. */
+function secretIds(): string {
+  const { revision_id, thread_id, feedback_id, token_id } = ours.ids;
+  return [ours.workspace_id, revision_id, thread_id, feedback_id, token_id].join("|");
+}
+
+describe("a viewer", () => {
+  const changing = guarded.filter(
+    ({ id, method }) => method !== "GET" && !OWN.includes(id) && !READING.includes(id),
+  );
+
+  test.each(named(changing))("%s is not for viewers", async (_, operation) => {
+    const { status, text } = await call(operation, { key: ours.viewer });
+    expect([status, text]).toEqual([403, expect.stringMatching(/viewer/)]);
+  });
+
+  test("changed nothing", async () => {
+    expect(await rowsOf(ours.workspace_id)).toEqual(before);
+  });
+});
+
+describe("odd requests of an admin", () => {
+  const withIds = guarded.filter(({ path }) => path.includes("{"));
+
+  const oddIds = ["1", "%00", "' OR 1=1 --", "\u{1f600}", "a".repeat(3000), "null"];
+
+  test.each(named(withIds))("%s refuses ids that are none", async (id, operation) => {
+    const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+    for (const [name, odd] of names.flatMap((name) => oddIds.map((odd) => [name, odd] as const))) {
+      const ids = { ...ours.ids, [name]: odd, [name === "run_id" ? "agent_run_id" : name]: odd };
+      const url = urlOf(operation, ids);
+      const { status, text } = await call(operation, { key: ours.admin, url });
+      const isFree = EMPTY_FOR_OTHERS.includes(id) || FREE_IDS.includes(name);
+      const allowed = isFree ? [200, 201, 400, 404, 422] : [400, 404, 422];
+      expect(allowed, `${name}=${odd.slice(0, 20)}: ${text}`).toContain(status);
+    }
+  });
+
+  const withBody = guarded.filter(({ id, body }) => body !== null && !LENIENT.includes(id));
+  const bodies: [string, string][] = [
+    ["{", "application/json"],
+    ["", "application/json"],
+    ["[]", "application/json"],
+    ["null", "application/json"],
+    ['"text"', "application/json"],
+    ["7", "application/json"],
+    [`${"[".repeat(3000)}${"]".repeat(3000)}`, "application/json"],
+    ["{}", "text/plain"],
+    ["a=b", "application/x-www-form-urlencoded"],
+    ["\u0000", "application/octet-stream"],
+  ];
+
+  test.each(named(withBody))("%s refuses bodies that are no JSON object", async (id, operation) => {
+    const url = urlOf(operation, ours.ids);
+    for (const [body, type] of bodies) {
+      const headers = { "Content-Type": type };
+      const { method } = operation;
+      const response = await api(url, { key: ours.admin, method, body, headers });
+      const text = await response.text();
+      const { status } = response;
+      expect([id, type, body.slice(0, 20), status, text]).toEqual([
+        id,
+        type,
+        body.slice(0, 20),
+        expect.toSatisfy((s: number) => [400, 404, 409, 413, 415, 422].includes(s)),
+        text,
+      ]);
+      expect(operation.statuses).toContain(String(status));
+    }
+  });
+});

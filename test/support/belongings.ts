@@ -1,0 +1,133 @@
+import { env } from "cloudflare:workers";
+import { expect, inject, vi } from "vitest";
+import { newId } from "../../src/shared/ids.ts";
+import { provider, tokenOf } from "../oauth/support.ts";
+import { post, wireRun } from "../traces/support/runs.ts";
+import { testDeployment } from "./agent-deployment.ts";
+import type { Operation } from "./operations.ts";
+import { type TestWorkspace, workspace } from "./workspace.ts";
+
+/** A workspace with one of everything, by the names that paths give to ids. */
+export type Belongings = TestWorkspace & { ids: Record<string, string> };
+
+export async function belongings(): Promise<Belongings> {
+  const owner = await workspace();
+  const { workspace_id, admin } = owner;
+  const { deployment_id, revision_id } = await testDeployment(workspace_id);
+  const session = await made(admin, "/api/v1/sessions", { name: "ours" });
+  const run = wireRun("ours");
+  await post(admin, "/api/v1/runs", run);
+  const feedback = await made(admin, "/api/v1/feedback", { run_id: run.id, key: "good", score: 1 });
+  const provider_id = await provider(admin);
+  const { api_key_id } = await keyOf(workspace_id);
+  const token_id = await tokenOf(owner, `key:${api_key_id}`, provider_id);
+  const destination = await made(admin, "/api/v1/bulk-exports/destinations", bucket());
+  const exported = await made(admin, "/api/v1/bulk-exports", {
+    bulk_export_destination_id: destination.id,
+    session_id: session.id,
+    start_time: new Date().toISOString(),
+    interval_hours: 168,
+  });
+  const thread = await made(admin, `/agents/${deployment_id}/threads`, {});
+  const agent_run = await made(admin, `/agents/${deployment_id}/threads/${thread.thread_id}/runs`, {
+    assistant_id: "echo",
+    after_seconds: 3600,
+    input: {},
+  });
+  const host = { name: "host", token: "secret", api_url: "http://127.0.0.1:9" };
+  const integration = await made(admin, "/v1/integrations/github/install", host);
+  const listener = await made(admin, "/v2/listeners", {
+    compute_type: "k8s",
+    compute_id: "cluster",
+    compute_config: { k8s_namespaces: [] },
+  });
+  const ids = {
+    integration_id: integration.id ?? "",
+    listener_id: listener.id ?? "",
+    workspace_id,
+    deployment_id,
+    revision_id,
+    thread_id: thread.thread_id ?? "",
+    agent_run_id: agent_run.run_id ?? "",
+    run_id: run.id,
+    session_id: session.id ?? "",
+    feedback_id: feedback.id ?? "",
+    provider_id,
+    token_id,
+    destination_id: destination.id ?? "",
+    bulk_export_id: exported.id ?? "",
+    agent_id: "agent",
+    connection_id: newId(),
+    auth_id: newId(),
+    upload_id: newId(),
+    checkpoint_id: newId(),
+    name: "file",
+  };
+  await vi.waitFor(() => told(workspace_id), { timeout: 20_000, interval: 100 });
+  return { ...owner, ids };
+}
+
+/** Objects tell D1 of their threads and runs by alarm: after that, nothing moves by itself. */
+async function told(workspace_id: string): Promise<void> {
+  const { threads, partitions } = await rowsOf(workspace_id);
+  expect(threads).toEqual([expect.objectContaining({ status: "busy" })]);
+  expect(partitions).toEqual([expect.objectContaining({ rows: 1 })]);
+}
+
+/** The operation's URL with these ids in it, and what its query must have. */
+export function urlOf({ path, parameters }: Operation, ids: Record<string, string>): string {
+  const isAgent = path.startsWith("/agents/");
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const id = isAgent && name === "run_id" ? ids.agent_run_id : ids[name];
+    if (id === undefined) throw new Error(`test/support/belongings.ts makes no ${name} of ${path}`);
+    return encodeURIComponent(id);
+  });
+  const query = new URLSearchParams();
+  for (const { name, in: place, required } of parameters) {
+    if (place !== "query" || !required) continue;
+    query.set(name, ids[name] ?? ids[name.replace(/s$/, "")] ?? ids.bulk_export_id ?? "");
+  }
+  return query.size === 0 ? filled : `${filled}?${query}`;
+}
+
+export function bucket() {
+  const { bucket: bucket_name, endpoint, region, access_key_id, secret_access_key } = inject("s3");
+  return {
+    destination_type: "s3",
+    display_name: "bucket",
+    config: { bucket_name, endpoint_url: endpoint, region, prefix: "security" },
+    credentials: { access_key_id, secret_access_key },
+  };
+}
+
+async function made(key: string, path: string, json: unknown): Promise<Record<string, string>> {
+  const response = await post(key, path, json);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
+  return JSON.parse(text) as Record<string, string>;
+}
+
+async function keyOf(workspace_id: string): Promise<{ api_key_id: string }> {
+  const key = await env.DB.prepare(
+    "SELECT id AS api_key_id FROM api_keys WHERE workspace_id = ? AND role = 'admin'",
+  )
+    .bind(workspace_id)
+    .first<{ api_key_id: string }>();
+  if (key === null) throw new Error("the workspace has no key");
+  return key;
+}
+
+/** All that D1 holds of a workspace, to be compared; its audit log grows with each refusal. */
+export async function rowsOf(workspace_id: string): Promise<Record<string, unknown>> {
+  const { results } = await env.DB.prepare(
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%`workspace_id`%' AND name <> 'audit_logs' ORDER BY name",
+  ).all<{ name: string }>();
+  const found = await env.DB.batch(
+    results.map(({ name }) =>
+      env.DB.prepare(`SELECT * FROM "${name}" WHERE workspace_id = ? ORDER BY rowid`).bind(
+        workspace_id,
+      ),
+    ),
+  );
+  return Object.fromEntries(found.map((table, n) => [results[n]?.name, table.results]));
+}
