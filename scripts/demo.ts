@@ -11,6 +11,7 @@ import {
   streamWithoutThread,
 } from "./demo/agent.ts";
 import { awaitDeployed, awaitGone, type ControlPlane, connect } from "./demo/control-plane.ts";
+import { exportTraces, findTraces, readWithDuckDb } from "./demo/exports.ts";
 import { pushBranch } from "./demo/repository.ts";
 import { endLine, expect, type Note, tell, toldSteps } from "./demo/story.ts";
 import { type Stack, startStack } from "./local/stack.ts";
@@ -27,7 +28,9 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   });
 }
 
-console.log(`${paint("bold", "Heddle")}: an agent goes from a git repository to answers`);
+console.log(
+  `${paint("bold", "Heddle")}: an agent goes from a git repository to answers, and its traces to a bucket`,
+);
 try {
   await tellAll();
   const time = formatDuration(performance.now() - started);
@@ -72,6 +75,14 @@ async function tellAll(): Promise<void> {
       return deployed;
     },
   );
+  const project = await tell("Each run left its trace: model, tools, nodes", (note) =>
+    findTraces(info, "chat", note),
+  );
+  const { manifest, paths } = await tell(
+    "POST /api/v1/bulk-exports writes the traces to a bucket as Parquet",
+    (note) => exportTraces(info, project, join(dir, "parquet"), note),
+  );
+  await tell("DuckDB reads them", (note) => readWithDuckDb(paths, manifest, note));
   await tell("DELETE ends both", async (note) => {
     for (const { id, name } of [chat, echo]) {
       await control.remove(id);

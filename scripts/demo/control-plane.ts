@@ -1,5 +1,6 @@
 // The control plane as any CI job speaks to it: plain HTTP with two headers.
 import type { StackInfo } from "../local/stack.ts";
+import { caller } from "./call.ts";
 import { expect } from "./story.ts";
 
 export type Deployment = {
@@ -23,24 +24,9 @@ const GIVE_UP_MS = 120_000;
 
 export type ControlPlane = ReturnType<typeof connect>;
 
-export function connect({ base_url, api_key, tenant_id }: StackInfo) {
-  const call = async <T>(method: string, path: string, status: number, body?: unknown) => {
-    const response = await fetch(base_url + path, {
-      method,
-      headers: {
-        "X-Api-Key": api_key,
-        "X-Tenant-Id": tenant_id,
-        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    expect(
-      response.status === status,
-      `${method} ${path} should answer ${status} and answered ${response.status}: ${text}`,
-    );
-    return (text === "" ? null : JSON.parse(text)) as T;
-  };
+export function connect(info: StackInfo) {
+  const { base_url, api_key, tenant_id } = info;
+  const call = caller(info);
   return {
     create: (name: string, repo_url: string) =>
       call<Deployment>("POST", "/v2/deployments", 201, {

@@ -2,10 +2,18 @@ import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 
-export type Process = { pid: number; parent_pid: number; rss_bytes: number; command: string };
+export type Process = {
+  pid: number;
+  parent_pid: number;
+  rss_bytes: number;
+  /** How long it had a processor. */
+  cpu_ms: number;
+  command: string;
+};
 
 const run = promisify(execFile);
 const PAGE_BYTES = 4096;
+const TICK_MS = 10;
 
 /** The workerd that runs the Worker. Its sibling, wrangler's proxy, is the one that listens on our port. */
 export async function findWorker(ancestor_pid: number, port: number): Promise<Process | undefined> {
@@ -58,6 +66,7 @@ async function readProc(pid: number): Promise<Process | null> {
       pid,
       parent_pid: Number(fields[1]),
       rss_bytes: Number(fields[21]) * PAGE_BYTES,
+      cpu_ms: (Number(fields[11]) + Number(fields[12])) * TICK_MS,
       command: command.replaceAll("\0", " "),
     };
   } catch {
@@ -66,13 +75,28 @@ async function readProc(pid: number): Promise<Process | null> {
 }
 
 async function listByPs(): Promise<Process[]> {
-  const { stdout } = await run("ps", ["-axo", "pid=,ppid=,rss=,args="], { maxBuffer: 1 << 24 });
+  const { stdout } = await run("ps", ["-axo", "pid=,ppid=,rss=,time=,args="], {
+    maxBuffer: 1 << 24,
+  });
   return stdout.split("\n").flatMap((line) => {
-    const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(.*)$/.exec(line);
+    const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line);
     if (!match) return [];
-    const [, pid, parent_pid, rss, command = ""] = match;
+    const [, pid, parent_pid, rss, time = "", command = ""] = match;
     return [
-      { pid: Number(pid), parent_pid: Number(parent_pid), rss_bytes: Number(rss) * 1024, command },
+      {
+        pid: Number(pid),
+        parent_pid: Number(parent_pid),
+        rss_bytes: Number(rss) * 1024,
+        cpu_ms: toMs(time),
+        command,
+      },
     ];
   });
+}
+
+/** "1:02.34", or with hours and days before it. */
+function toMs(time: string): number {
+  const seconds = [1, 60, 3600, 86_400];
+  const parts = time.split(/[-:]/).map(Number).reverse();
+  return 1000 * parts.reduce((sum, part, n) => sum + part * (seconds[n] ?? 0), 0);
 }

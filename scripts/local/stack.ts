@@ -20,6 +20,10 @@ export type StackOptions = {
   dir: string;
   /** No progress and no Worker errors on the terminal; wrangler.log has them. */
   quiet?: boolean;
+  /** The Worker's entry, where it is another than the product's. */
+  main?: string;
+  /** Where V8's inspector listens. 0 or none: any free port. */
+  inspector_port?: number;
   /** Told of each finished step of the start, instead of a line on the terminal. */
   onStep?(label: string, ms: number): void;
 };
@@ -54,7 +58,8 @@ type Closers = (() => Promise<void>)[];
 
 const ROOT = join(import.meta.dirname, "../..");
 const BUCKET = "exports";
-const START_MS = 60_000;
+/** For a machine that is busy; a wrangler that ends is noticed at once. */
+const START_MS = 300_000;
 const run = promisify(execFile);
 
 export async function startStack(options: StackOptions): Promise<Stack> {
@@ -66,7 +71,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    return await raise(folder, options.port ?? 0, { say, onStep }, closers, stop);
+    return await raise(folder, options, { say, onStep }, closers, stop);
   } catch (error) {
     await stop();
     throw error;
@@ -75,7 +80,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 
 async function raise(
   folder: Folder,
-  wantedPort: number,
+  { port: wantedPort = 0, main, inspector_port }: StackOptions,
   { say, onStep }: { say: Say; onStep: OnStep },
   closers: Closers,
   stop: () => Promise<void>,
@@ -88,7 +93,11 @@ async function raise(
     step(onStep, "S3 server has a bucket for exports", startBucket(folder, closers)),
   ]);
   const port = wantedPort === 0 ? await freePort() : wantedPort;
-  const worker = await step(onStep, "Worker answers", startWorker(folder, port, npm, say, closers));
+  const worker = await step(
+    onStep,
+    "Worker answers",
+    startWorker(folder, { port, main, inspector_port }, npm, say, closers),
+  );
   const info = {
     base_url: worker.url,
     api_key: folder.kept.api_key ?? "",
@@ -149,13 +158,27 @@ async function startBucket(folder: Folder, closers: Closers): Promise<StackInfo[
   return { endpoint, region, bucket: BUCKET, access_key_id, secret_access_key };
 }
 
-async function startWorker(folder: Folder, port: number, npm: Npm, say: Say, closers: Closers) {
+type Served = {
+  port: number;
+  main: string | undefined;
+  inspector_port: number | undefined;
+};
+
+async function startWorker(
+  folder: Folder,
+  { port, main, inspector_port }: Served,
+  npm: Npm,
+  say: Say,
+  closers: Closers,
+) {
   const url = `http://127.0.0.1:${port}`;
   const secrets_file = await secretsFile(folder);
   await rm(join(folder.path, "wrangler.log"), { force: true });
   const onError: Say = (line) => say(paint("red", line));
   const launch = async () => {
-    const started = startWrangler({ path: folder.path, port, ...npm, secrets_file, onError });
+    const inspected = { main, inspector_port };
+    const options = { path: folder.path, port, ...inspected, ...npm, secrets_file, onError };
+    const started = startWrangler(options);
     await rememberWrangler(folder.path, { pid: started.pid, port });
     return started;
   };
@@ -174,8 +197,8 @@ async function startWorker(folder: Folder, port: number, npm: Npm, say: Say, clo
   });
   const ticks = startTicks(url, ["* * * * *"]);
   closers.push(async () => {
-    dog.stop();
     ticks.stop();
+    await dog.stop();
   });
   return { url, kill: () => killWorkerOf(folder.path) };
 }

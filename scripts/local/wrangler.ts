@@ -12,6 +12,9 @@ export type WranglerOptions = {
   /** What workerd trusts beside the system's authorities. */
   ca_file: string | undefined;
   secrets_file: string;
+  /** Instead of the entry that wrangler.toml names. */
+  main?: string | undefined;
+  inspector_port?: number | undefined;
   onError(line: string): void;
 };
 
@@ -56,10 +59,12 @@ export async function execWrangler(path: string, args: string[]): Promise<string
   return stdout;
 }
 
-function devArguments({ path, port, registry_url, secrets_file }: WranglerOptions): string[] {
+function devArguments(options: WranglerOptions): string[] {
+  const { path, port, registry_url, secrets_file, main, inspector_port = 0 } = options;
   return [
-    ...["dev", "-c", "wrangler.toml", "-c", "wrangler.builder.toml"],
-    ...["--ip", "127.0.0.1", "--port", String(port), "--inspector-port", "0"],
+    ...(main === undefined ? ["dev"] : ["dev", main]),
+    ...["-c", "wrangler.toml", "-c", "wrangler.builder.toml"],
+    ...["--ip", "127.0.0.1", "--port", String(port), "--inspector-port", String(inspector_port)],
     ...["--persist-to", join(path, "state"), "--env-file", secrets_file],
     ...["--var", "EGRESS_ALLOW_PRIVATE:true", "--var", `REGISTRY_URL:${registry_url}`],
     ...["--show-interactive-dev-session=false"],

@@ -23,7 +23,14 @@ export type S3Options = {
   now?: () => number;
 };
 
-export type S3Server = { endpoint: string; region: string; close(): Promise<void> };
+export type S3Server = {
+  endpoint: string;
+  region: string;
+  /** A user may have several keys, as long as they last. */
+  addKeys(user: User): void;
+  removeKeys(access_key_id: string): void;
+  close(): Promise<void>;
+};
 
 type Host = {
   region: string;
@@ -45,9 +52,10 @@ export async function startS3(options: S3Options): Promise<S3Server> {
     if (store.buckets.has(name)) continue;
     await createBucket(store, { name, owner: first.name, created_at: now() });
   }
+  const users = new Map(options.users.map((user) => [user.access_key_id, user]));
   const host: Host = {
     region: options.region ?? "us-east-1",
-    users: new Map(options.users.map((user) => [user.access_key_id, user])),
+    users,
     store,
     uploads: new Map(),
     now,
@@ -62,6 +70,12 @@ export async function startS3(options: S3Options): Promise<S3Server> {
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     region: host.region,
+    addKeys: (user) => {
+      users.set(user.access_key_id, user);
+    },
+    removeKeys: (access_key_id) => {
+      users.delete(access_key_id);
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

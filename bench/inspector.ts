@@ -1,0 +1,70 @@
+/** What V8's inspector tells of the isolate that a Worker's script runs in. */
+export type Inspector = {
+  call(method: string, params?: object): Promise<Record<string, unknown>>;
+  close(): void;
+};
+
+/** Wrangler answers for the first script that it runs. */
+export async function inspect(port: number): Promise<Inspector> {
+  const headers = { Origin: "http://localhost" };
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`, { headers });
+  await new Promise((resolve, reject) => {
+    socket.addEventListener("open", resolve, { once: true });
+    socket.addEventListener("error", reject, { once: true });
+  });
+  const waiting = new Map<number, (result: Record<string, unknown>) => void>();
+  socket.addEventListener("message", ({ data }) => {
+    const { id, result } = JSON.parse(String(data)) as { id?: number; result?: object };
+    if (id !== undefined) waiting.get(id)?.({ ...result });
+    if (id !== undefined) waiting.delete(id);
+  });
+  let last = 0;
+  return {
+    call: (method, params = {}) =>
+      new Promise((resolve) => {
+        waiting.set(++last, resolve);
+        socket.send(JSON.stringify({ id: last, method, params }));
+      }),
+    close: () => socket.close(),
+  };
+}
+
+const SAMPLE_MS = 50;
+
+/** The most that was used while it looked, in MB: objects and buffers, dead ones that were not collected yet too. */
+export function watchHeap(inspector: Inspector) {
+  const peak = { used_mb: 0, buffers_mb: 0 };
+  const look = async () => {
+    const usage = await inspector.call("Runtime.getHeapUsage");
+    peak.used_mb = Math.max(peak.used_mb, megabytes(usage.usedSize));
+    peak.buffers_mb = Math.max(peak.buffers_mb, megabytes(usage.backingStorageSize));
+  };
+  const timer = setInterval(() => void look(), SAMPLE_MS);
+  return {
+    stop() {
+      clearInterval(timer);
+      return peak;
+    },
+  };
+}
+
+/** What is left after a collection. */
+export async function liveHeap(inspector: Inspector) {
+  await inspector.call("HeapProfiler.collectGarbage");
+  const usage = await inspector.call("Runtime.getHeapUsage");
+  return { used_mb: megabytes(usage.usedSize), buffers_mb: megabytes(usage.backingStorageSize) };
+}
+
+function megabytes(bytes: unknown): number {
+  return Math.round(Number(bytes ?? 0) / 1e5) / 10;
+}
+
+/** A profile of the processor, as browsers' tools open it. */
+export async function profile(inspector: Inspector, work: () => Promise<unknown>): Promise<string> {
+  await inspector.call("Profiler.enable");
+  await inspector.call("Profiler.setSamplingInterval", { interval: 500 });
+  await inspector.call("Profiler.start");
+  await work();
+  const { profile: found } = await inspector.call("Profiler.stop");
+  return JSON.stringify(found);
+}

@@ -1,0 +1,203 @@
+// Prints one JSON object: what runs cost through the local stack, beside the same rows in the object alone.
+// Usage: npm run bench:traces -- [--seed 1000000] [--rounds 5] [--only queries]
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type StackInfo, startStack } from "../scripts/local/stack.ts";
+import { apiOf } from "./client.ts";
+import { workerdCpu } from "./cpu.ts";
+import { percentile, round, sample, time } from "./measure.ts";
+import { type Body, batchBody, multipartBody } from "./trace-bodies.ts";
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string", default: "100000" },
+    rounds: { type: "string", default: "5" },
+    only: { type: "string", default: "ingestion,scan,queries" },
+  },
+});
+const SEED = Number(values.seed);
+const ROUNDS = Number(values.rounds);
+const PARTS = values.only.split(",");
+const SEED_DAY = "2026-05-05";
+const AT_ONCE = 4;
+
+type Shape = { runs: number; bytes: number; requests: number };
+const SHAPES: Shape[] = [
+  { runs: 100, bytes: 2000, requests: 40 },
+  { runs: 500, bytes: 2000, requests: 12 },
+  { runs: 100, bytes: 20_000, requests: 12 },
+  { runs: 500, bytes: 20_000, requests: 4 },
+];
+
+async function main() {
+  const dir = await mkdtemp(join(tmpdir(), "heddle-bench-stack-"));
+  const stack = await startStack({ dir, quiet: true, main: "bench/worker/index.ts" });
+  try {
+    const bench = benchOf(stack.info);
+    const report: Record<string, unknown> = { node: process.version };
+    if (PARTS.includes("ingestion")) {
+      const shapes = [];
+      for (const shape of SHAPES) shapes.push(await bench.ingestion(shape));
+      report.ingestion = shapes;
+      if (PARTS.includes("scan")) report.scan = await bench.scan();
+    }
+    if (PARTS.includes("queries")) report.queries = await bench.queries();
+    process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  } finally {
+    await stack.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+function benchOf(info: StackInfo) {
+  const api = apiOf(info);
+  const send = async ({ path, type, bytes }: Body) => {
+    const headers = { "X-Api-Key": info.api_key, "Content-Type": type };
+    const response = await fetch(`${info.base_url}${path}`, {
+      method: "POST",
+      headers,
+      body: bytes,
+    });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    await response.text();
+  };
+  const inside = async (what: string, query: Record<string, string>, body?: Body) => {
+    const search = new URLSearchParams({ workspace: info.tenant_id, ...query });
+    const path = `/bench/${what}?${search}`;
+    if (body) return send({ ...body, path });
+    return (await api.call("POST", path)).json() as Promise<number>;
+  };
+  const projectOf = async (name: string) => {
+    const found = (await api.json("GET", `/sessions?name=${name}`)) as unknown as { id: string }[];
+    return found[0]?.id ?? "";
+  };
+
+  async function ingestion({ runs, bytes, requests }: Shape) {
+    const project = `ingest-${runs}-${bytes}`;
+    const through = async (bodyOf: typeof batchBody) => {
+      const bodies = Array.from({ length: requests }, () => bodyOf(project, runs, bytes));
+      return measure(runs * requests, () => inParallel(bodies, send));
+    };
+    const alone = async (n: number) => {
+      const query = { project: `alone-${n}-${project}`, day: SEED_DAY };
+      for (let k = 0; k < requests; k++) {
+        await inside("prepare", query, batchBody(project, runs, bytes));
+      }
+      return measure(runs * requests, async () => void (await inside("insert", query)));
+    };
+    await through(batchBody);
+    const rounds = {
+      batch: [] as Measured[],
+      multipart: [] as Measured[],
+      alone: [] as Measured[],
+    };
+    for (let n = 0; n < ROUNDS; n++) {
+      rounds.batch.push(await through(batchBody));
+      rounds.multipart.push(await through(multipartBody));
+      rounds.alone.push(await alone(n));
+    }
+    return { runs_per_request: runs, bytes_per_run: bytes, ...compared(rounds) };
+  }
+
+  async function scan() {
+    const rounds = { rpc: [] as Measured[], alone: [] as Measured[] };
+    const project = await projectOf("ingest-500-2000");
+    const day = new Date().toISOString().slice(0, 10);
+    const query = { project, day };
+    const rows = (await inside("scan-alone", query)) ?? 0;
+    for (let n = 0; n < ROUNDS; n++) {
+      rounds.rpc.push(await measure(rows, async () => void (await inside("scan", query))));
+      rounds.alone.push(await measure(rows, async () => void (await inside("scan-alone", query))));
+    }
+    return { rows, ...compared(rounds) };
+  }
+
+  async function queries() {
+    await send(batchBody("seeded", 1, 100));
+    const project = await projectOf("seeded");
+    const [day, step] = [SEED_DAY, 2000];
+    const first = { ...firstRun(project), session_id: project };
+    await api.call("POST", "/runs/batch", { post: [first] });
+    const seeding = await time(async () => {
+      for (let from = 0; from < SEED; from += step) {
+        await inside("seed", { project, day, from: String(from), count: String(step) });
+      }
+    });
+    const ask = async (filter: string | undefined) => {
+      const body = { session: [project], limit: 100, ...(filter ? { filter } : {}) };
+      const call = async () => void (await (await api.call("POST", "/runs/query", body)).text());
+      await call();
+      const times = await sample(10 * ROUNDS, call);
+      return { p50_ms: percentile(times, 0.5), p95_ms: percentile(times, 0.95) };
+    };
+    const metadata = (key: string, value: string) =>
+      `and(eq(metadata_key, "${key}"), eq(metadata_value, "${value}"))`;
+    return {
+      runs: SEED,
+      seeding_s: round(seeding / 1000),
+      plan_ms: percentile(await sample(ROUNDS, () => inside("plan", { project }) as never), 0.5),
+      newest: await ask(undefined),
+      metadata_of_few: await ask(metadata("user_id", "u77")),
+      metadata_of_half: await ask(metadata("env", "prod")),
+      metadata_of_none: await ask(metadata("user_id", "nobody")),
+      tag_of_few: await ask('has(tags, "rare")'),
+      tag_of_all: await ask('has(tags, "bench")'),
+    };
+  }
+
+  return { ingestion, scan, queries };
+}
+
+/** The partition of the seeded day is known to the catalogue once a run of that day has come. */
+function firstRun(session_id: string) {
+  return {
+    id: crypto.randomUUID(),
+    session_id,
+    name: "first",
+    start_time: `${SEED_DAY}T00:00:00Z`,
+  };
+}
+
+type Measured = { per_second: number; cpu_us: number | null };
+
+async function measure(rows: number, work: () => Promise<void>): Promise<Measured> {
+  const before = await workerdCpu();
+  const ms = await time(work);
+  const after = await workerdCpu();
+  const cpu_us = before === null || after === null ? null : (after - before) / rows;
+  return { per_second: (rows / ms) * 1000, cpu_us };
+}
+
+function compared<K extends string>(rounds: Record<K | "alone", Measured[]>) {
+  const medianOf = (name: K | "alone") => median(rounds[name].map((one) => one.per_second));
+  return Object.fromEntries(
+    (Object.keys(rounds) as (K | "alone")[]).map((name) => {
+      const speeds = rounds[name].map((one) => Math.round(one.per_second));
+      return [
+        name,
+        {
+          per_second: Math.round(medianOf(name)),
+          spread: [Math.min(...speeds), Math.max(...speeds)],
+          workerd_cpu_us: round(median(rounds[name].map((one) => one.cpu_us ?? 0))),
+          of_alone: round(medianOf(name) / medianOf("alone")),
+        },
+      ];
+    }),
+  );
+}
+
+function median(numbers: number[]): number {
+  return percentile(numbers, 0.5);
+}
+
+async function inParallel<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const worker = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+await main();

@@ -1,0 +1,161 @@
+import { and, eq } from "drizzle-orm";
+import { writeFile } from "../../src/exports/file-writer.ts";
+import { bulk_export_files } from "../../src/exports/table.ts";
+import heddle, { TracePartition as Product } from "../../src/index.ts";
+import { contextFor, database } from "../../src/shared/context.ts";
+import { dayOf } from "../../src/shared/times.ts";
+import { openSlot } from "../../src/traces/catalogue.ts";
+import type { RunChange } from "../../src/traces/changes.ts";
+import { toIncoming } from "../../src/traces/incoming.ts";
+import { planScan, type ScanColumn, scanChunk } from "../../src/traces/scan-service.ts";
+import { PartitionStore } from "../../src/traces/storage/partition.ts";
+import { rowChange, seedChange } from "./seed.ts";
+
+// What is exported here by name goes before what the star brings.
+export * from "../../src/index.ts";
+
+const PAGE_BYTES = 4 * 1024 * 1024;
+const COLUMNS: ScanColumn[] = [
+  ...(["id", "trace_id", "parent_run_id", "name", "run_type", "start_us", "end_us"] as const),
+  ...(["status", "error", "is_root", "dotted_order", "reference_example_id"] as const),
+  ...(["trace_tier", "total_tokens", "prompt_tokens", "completion_tokens"] as const),
+  ...(["total_cost", "prompt_cost", "completion_cost", "first_token_us", "tags"] as const),
+  ...(["inputs", "outputs", "extra", "events", "feedback_stats"] as const),
+];
+
+/** The product's object, and what it keeps without the ways that lead to it. */
+export class TracePartition extends Product {
+  readonly #alone = new PartitionStore(this.ctx.storage);
+  #prepared: RunChange[][] = [];
+
+  async prepare(changes: RunChange[]): Promise<void> {
+    this.#prepared.push(changes);
+  }
+
+  /** Each list is a transaction that is durable before the next, as it is behind HTTP. */
+  async insertPrepared(): Promise<number> {
+    let rows = 0;
+    for (const changes of this.#prepared.splice(0)) {
+      this.#alone.ingest(changes, false);
+      await this.ctx.storage.sync();
+      rows += changes.length;
+    }
+    return rows;
+  }
+
+  async seed(project_id: string, day: string, from: number, count: number): Promise<void> {
+    const changes = Array.from({ length: count }, (_, n) => seedChange(day, from + n));
+    await this.ingest({ project_id, day, slot: 0 }, changes, false);
+  }
+
+  async scanAlone(): Promise<number> {
+    const columns = COLUMNS.filter((name) => name !== "feedback_stats");
+    const all = { filter: null, candidates: [], from_us: 0, to_us: 1e17, until: null };
+    const query = { ...all, min_seq: null, max_seq: 1e17, columns, max_bytes: PAGE_BYTES };
+    let rows = 0;
+    let after: { start_us: number; id: string } | null = null;
+    do {
+      const page = this.#alone.scan.read({ ...query, after });
+      rows += page.ids.length;
+      after = page.next;
+    } while (after !== null);
+    return rows;
+  }
+}
+
+type Stub = Pick<TracePartition, "prepare" | "insertPrepared" | "seed" | "scanAlone">;
+
+export default {
+  ...heddle,
+  async fetch(request: Request, env: Env, execution: ExecutionContext): Promise<Response> {
+    const url = new URL(request.url);
+    if (!url.pathname.startsWith("/bench/")) return heddle.fetch(request, env, execution);
+    return Response.json(await measured(url.pathname.slice(7), request, env, url.searchParams));
+  },
+};
+
+/** Rows of `rows.ts`, each with its day's object. */
+async function seedRows(env: Env, query: URLSearchParams): Promise<void> {
+  const [from, count, size] = ["from", "count", "size"].map((name) => Number(query.get(name)));
+  const project_id = query.get("project") ?? "";
+  const ctx = contextOf(env, query.get("workspace") ?? "");
+  const numbers = Array.from({ length: count ?? 0 }, (_, n) => (from ?? 0) + n);
+  const changes = numbers.map((n) => rowChange(n, size ?? 1));
+  for (const [day, some] of Map.groupBy(changes, ({ columns }) => dayOf(columns.start_us ?? 0))) {
+    const place = { project_id, day, slot: await openSlot(ctx, { project_id, day }) };
+    await env.PARTITIONS.getByName(`${project_id}/${day}/0`).ingest(place, some, false);
+  }
+}
+
+/** Writes a file of an export once more: the same bytes to the same key. */
+async function writeAgain(env: Env, export_id: string, number: number): Promise<number> {
+  const files = bulk_export_files;
+  const db = database(env);
+  const isIt = and(eq(files.bulk_export_id, export_id), eq(files.number, number));
+  const [file] = await db.update(files).set({ status: "RUNNING" }).where(isIt).returning();
+  if (!file) throw new Error(`The export ${export_id} has no file ${number}`);
+  const written = { rows_written: 0, bytes_written: 0 };
+  const { signal } = new AbortController();
+  await writeFile(env, file, { written, signal });
+  await db.update(files).set({ status: "COMPLETED", upload_id: null }).where(isIt);
+  return written.rows_written;
+}
+
+async function measured(what: string, request: Request, env: Env, query: URLSearchParams) {
+  const ask = (name: string) => query.get(name) ?? "";
+  const [project_id, day] = [ask("project"), ask("day")];
+  // The binding is typed as the product's class; what runs is the one above.
+  const object = env.PARTITIONS.getByName(`${project_id}/${day}/0`) as unknown as Stub;
+  switch (what) {
+    case "prepare": {
+      const { post } = await request.json<{ post: unknown[] }>();
+      await object.prepare(post.map((run) => toIncoming(run, "post", [])));
+      return post.length;
+    }
+    case "insert":
+      return object.insertPrepared();
+    case "seed":
+      await object.seed(project_id, day, Number(ask("from")), Number(ask("count")));
+      return null;
+    case "seed-rows":
+      await seedRows(env, query);
+      return null;
+    case "write-again":
+      return writeAgain(env, ask("export"), Number(ask("number")));
+    case "scan-alone":
+      return object.scanAlone();
+    case "plan":
+      return (await plan(env, ask("workspace"), project_id)).chunks.length;
+    case "scan":
+      return scan(env, ask("workspace"), project_id);
+    default:
+      throw new Error(`No measurement is called ${what}`);
+  }
+}
+
+function contextOf(env: Env, workspace_id: string) {
+  const actor = { type: "system", job: "bench" } as const;
+  const caller = { organization_id: "", workspace_id, role: "viewer", plan: "enterprise" } as const;
+  return contextFor(env, { ...caller, actor });
+}
+
+function plan(env: Env, workspace_id: string, project_id: string) {
+  const range = { from_us: 0, to_us: 4e15, filter: null, min_seqs: null };
+  const limits = { max_rows: 250_000, max_bytes: 128 * 1024 * 1024 };
+  return planScan(contextOf(env, workspace_id), { project_id, ...range, ...limits });
+}
+
+async function scan(env: Env, workspace_id: string, project_id: string): Promise<number> {
+  const ctx = contextOf(env, workspace_id);
+  let rows = 0;
+  for (const chunk of (await plan(env, workspace_id, project_id)).chunks) {
+    let after: { start_us: number; id: string } | null = null;
+    do {
+      const request = { columns: COLUMNS, filter: null, after, max_bytes: PAGE_BYTES };
+      const page = await scanChunk(ctx, chunk, request);
+      rows += page.rows;
+      after = page.next;
+    } while (after !== null);
+  }
+  return rows;
+}

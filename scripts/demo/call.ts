@@ -1,0 +1,26 @@
+// Plain HTTP with two headers, as any CI job speaks to Heddle.
+import type { StackInfo } from "../local/stack.ts";
+import { expect } from "./story.ts";
+
+export type Call = ReturnType<typeof caller>;
+
+/** Answers the body as JSON; another status than the one that is named fails the demo. */
+export function caller({ base_url, api_key, tenant_id }: StackInfo) {
+  return async <T>(method: string, path: string, status: number, body?: unknown): Promise<T> => {
+    const response = await fetch(base_url + path, {
+      method,
+      headers: {
+        "X-Api-Key": api_key,
+        "X-Tenant-Id": tenant_id,
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    expect(
+      response.status === status,
+      `${method} ${path} should answer ${status} and answered ${response.status}: ${text}`,
+    );
+    return (text === "" ? null : JSON.parse(text)) as T;
+  };
+}

@@ -1,0 +1,123 @@
+// `npm run fuzz`: random requests, right and wrong, to every operation of a local stack for two minutes. Exit 1 when an answer is not what /openapi.json says.
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type Answer, checker } from "./fuzz/answers.ts";
+import { type Document, type Operation, operationsOf } from "./fuzz/document.ts";
+import { idPool, type Pool } from "./fuzz/pool.ts";
+import { type FuzzRequest, requestOf } from "./fuzz/requests.ts";
+import { belongings, type Target } from "./fuzz/target.ts";
+import { startStack } from "./local/stack.ts";
+
+type Finding = { operation: string; what: string; times: number; number: number; curl: string };
+
+const ANSWER_MS = 10_000;
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "120" },
+    seed: { type: "string", default: String(Date.now() % 2 ** 31) },
+    only: { type: "string" },
+  },
+});
+const seed = Number(values.seed);
+const dir = join(process.env.HEDDLE_DIR ?? ".heddle", "fuzz");
+await rm(dir, { recursive: true, force: true });
+console.log(`Seed ${seed}, ${values.seconds} s; the same again: npm run fuzz -- --seed ${seed}`);
+const stack = await startStack({ dir, quiet: true });
+try {
+  await fuzz({ base_url: stack.info.base_url, api_key: stack.info.api_key });
+} finally {
+  await stack.stop();
+}
+
+async function fuzz(target: Target): Promise<void> {
+  const document = (await (await fetch(`${target.base_url}/openapi.json`)).json()) as Document;
+  const operations = operationsOf(document).filter(({ id }) =>
+    [undefined, id].includes(values.only),
+  );
+  const pool = idPool(await belongings(target, stack.info));
+  const check = checker(document);
+  const findings = new Map<string, Finding>();
+  const until = Date.now() + Number(values.seconds) * 1000;
+  let number = 0;
+  for (; Date.now() < until; number++) {
+    const operation = operations[number % operations.length];
+    if (operation === undefined) throw new Error(`No operation is called ${values.only}`);
+    const request = requestOf(document, operation, pool, seed + number);
+    const what = await attempt(target, operation, request, pool, check);
+    if (what !== null)
+      note(findings, { operation: operation.id, what, number, curl: toCurl(operation, request) });
+  }
+  report([...findings.values()], operations.length, number);
+}
+
+/** What is wrong with the answer. */
+async function attempt(
+  target: Target,
+  operation: Operation,
+  request: FuzzRequest,
+  pool: Pool,
+  check: ReturnType<typeof checker>,
+) {
+  const answer = await send(target, operation, request);
+  if (answer === "waits") return null;
+  if (typeof answer === "string") return answer;
+  const what = check(operation, answer);
+  if (what === null && answer.status < 300 && answer.type === "application/json") {
+    pool.learn(operation.path, JSON.parse(answer.text));
+  }
+  return what === null ? null : `${what} | ${answer.text.slice(0, 200)}`;
+}
+
+async function send(
+  { base_url, api_key }: Target,
+  { method }: Operation,
+  { path, headers, body }: FuzzRequest,
+): Promise<Answer | string> {
+  const init: RequestInit = {
+    method,
+    headers: { ...headers, "x-api-key": api_key },
+    redirect: "manual",
+    signal: AbortSignal.timeout(ANSWER_MS),
+    ...(body === undefined ? {} : { body }),
+  };
+  try {
+    return await read(await fetch(base_url + path, init));
+  } catch (error) {
+    const isLate = error instanceof DOMException && error.name === "TimeoutError";
+    if (isLate) return /\/(wait|join)\b/.test(path) ? "waits" : `no answer in ${ANSWER_MS} ms`;
+    return `no answer: ${error instanceof Error ? error.message : error}`;
+  }
+}
+
+async function read(response: Response): Promise<Answer> {
+  const type = (response.headers.get("content-type") ?? "").split(";")[0] ?? "";
+  const { status } = response;
+  if (type !== "text/event-stream") return { status, type, text: await response.text() };
+  await response.body?.cancel();
+  return { status, type, text: "" };
+}
+
+function note(findings: Map<string, Finding>, finding: Omit<Finding, "times">): void {
+  const key = `${finding.operation} ${finding.what.split(" | ")[0]}`;
+  const known = findings.get(key);
+  if (known === undefined) findings.set(key, { ...finding, times: 1 });
+  else known.times++;
+}
+
+function toCurl({ method }: Operation, { path, headers, body }: FuzzRequest): string {
+  const quote = (text: string) => `'${text.slice(0, 2000).replaceAll("'", "'\\''")}'`;
+  const given = Object.entries(headers).map(([name, value]) => ` -H ${quote(`${name}: ${value}`)}`);
+  const data = body === undefined ? "" : ` --data-binary ${quote(body)}`;
+  return `curl -X ${method} -H "X-Api-Key: $KEY"${given.join("")}${data} "$BASE_URL"${quote(path)}`;
+}
+
+function report(findings: Finding[], operations: number, requests: number): void {
+  for (const { operation, what, times, number, curl } of findings) {
+    console.log(`\n${operation}: ${what}\n  ${times} times, first in request ${number}\n  ${curl}`);
+  }
+  const found = `${findings.length} kinds of wrong answers`;
+  console.log(`\n${requests} requests to ${operations} operations, seed ${seed}: ${found}`);
+  process.exitCode = findings.length === 0 && requests > operations ? 0 : 1;
+}

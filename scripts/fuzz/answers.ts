@@ -1,0 +1,56 @@
+import { z } from "zod";
+import type { Document, Operation, Schema } from "./document.ts";
+
+export type Answer = { status: number; type: string; text: string };
+
+/** What is wrong with an answer, by the document alone; null when nothing is. */
+export function checker(document: Document) {
+  const parsers = new Map<Schema, z.ZodType>();
+  const parserOf = (schema: Schema) => {
+    const parser = parsers.get(schema) ?? z.fromJSONSchema(standAlone(document, schema));
+    parsers.set(schema, parser);
+    return parser;
+  };
+  return (operation: Operation, answer: Answer) => whatIsWrong(operation, answer, parserOf);
+}
+
+function whatIsWrong(
+  { responses }: Operation,
+  answer: Answer,
+  parserOf: (schema: Schema) => z.ZodType,
+): string | null {
+  const { status, type, text } = answer;
+  if (status >= 500 && status !== 503) return `status ${status}`;
+  const response = responses[String(status)];
+  if (response === undefined) return `undocumented status ${status}`;
+  if (response.content === undefined) return text === "" ? null : "an undocumented body";
+  const media = response.content[type];
+  if (media === undefined) return `undocumented Content-Type ${type} of a ${status}`;
+  return type.endsWith("json") && media.schema ? breach(parserOf(media.schema), answer) : null;
+}
+
+function breach(parser: z.ZodType, { status, text }: Answer): string | null {
+  const parsed = parser.safeParse(readJson(text));
+  return parsed.success ? null : `a ${status} that breaks its schema: ${textOf(parsed.error)}`;
+}
+
+/** With what its references name beside it, as JSON Schema has it. */
+function standAlone({ components }: Document, schema: Schema) {
+  const text = JSON.stringify({ ...schema, $defs: components.schemas });
+  return JSON.parse(text.replaceAll("#/components/schemas/", "#/$defs/"));
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf({ issues }: z.ZodError): string {
+  return issues
+    .map(({ path, message }) => `${path.join(".")}: ${message}`)
+    .join("; ")
+    .slice(0, 300);
+}

@@ -1,0 +1,84 @@
+// How a Worker that is stuck is told from one whose machine is slow: by the time it had the processor,
+// not by the time that passed. No I/O and no clock.
+export type Worker = { pid: number; rss_bytes: number; cpu_ms: number };
+
+export type Look = {
+  now_ms: number;
+  worker: Worker | undefined;
+  /** It did since the last look. */
+  answered: boolean;
+  wrangler_lives: boolean;
+};
+
+export type Waiting = {
+  /** The process that was seen last; 0 for none. */
+  pid: number;
+  is_up: boolean;
+  /** The last answer, or the beginning of a start. */
+  since_ms: number;
+  /** What the process had computed by then. */
+  cpu_ms: number;
+  start_patience_ms: number;
+};
+
+export type Verdict =
+  | { is: "fine" }
+  | { is: "kill"; pid: number; why: string }
+  | { is: "restart"; why: string };
+
+/** Longer than the longest blocking step of a build, shorter than a person's patience. */
+const COMPUTES_MS = 10_000;
+/** A start computes too, on a small machine for long. */
+const START_COMPUTES_MS = 20_000;
+/** Silent, and computes nothing. */
+const SILENT_MS = 120_000;
+/** Twice as long after each start that nothing came of: no machine is too slow. */
+const START_MS = 30_000;
+const RSS_LIMIT_BYTES = 2 * 1024 ** 3;
+const FINE: Verdict = { is: "fine" };
+
+export function startAt(now_ms: number, start_patience_ms = START_MS): Waiting {
+  return { pid: 0, is_up: false, since_ms: now_ms, cpu_ms: 0, start_patience_ms };
+}
+
+export function judge(waiting: Waiting, look: Look): [Waiting, Verdict] {
+  const { now_ms, worker } = look;
+  const isLate = !waiting.is_up && now_ms - waiting.since_ms > waiting.start_patience_ms;
+  if (!look.wrangler_lives || isLate) {
+    const why = isLate ? "did not come up" : "ended with wrangler";
+    return [startAt(now_ms, waiting.start_patience_ms * 2), { is: "restart", why }];
+  }
+  if (worker !== undefined) return judgeWorker(waiting, worker, look);
+  return [waiting.is_up ? startAt(now_ms) : { ...waiting, pid: 0 }, FINE];
+}
+
+function judgeWorker(waiting: Waiting, worker: Worker, look: Look): [Waiting, Verdict] {
+  const { now_ms, answered } = look;
+  if (worker.rss_bytes > RSS_LIMIT_BYTES) {
+    const megabytes = Math.round(worker.rss_bytes / 1024 ** 2);
+    const why = `grew to ${megabytes} MB (deployed, an isolate may have 128 MB)`;
+    return [startAt(now_ms), { is: "kill", pid: worker.pid, why }];
+  }
+  // An answer of a moment ago may have been its predecessor's.
+  if (worker.pid !== waiting.pid) {
+    const start = waiting.is_up ? startAt(now_ms) : waiting;
+    return [{ ...start, pid: worker.pid, cpu_ms: 0 }, FINE];
+  }
+  if (answered) return [{ ...up(worker), since_ms: now_ms }, FINE];
+  return judgeSilence(waiting, worker, now_ms);
+}
+
+function judgeSilence(waiting: Waiting, worker: Worker, now_ms: number): [Waiting, Verdict] {
+  const computed_ms = worker.cpu_ms - waiting.cpu_ms;
+  const limit_ms = waiting.is_up ? COMPUTES_MS : START_COMPUTES_MS;
+  const isSilent = waiting.is_up && now_ms - waiting.since_ms > SILENT_MS;
+  if (computed_ms <= limit_ms && !isSilent) return [waiting, FINE];
+  const why = isSilent
+    ? `did not answer for ${SILENT_MS / 1000} s`
+    : `computed for ${limit_ms / 1000} s and did not answer (does an agent loop for ever?)`;
+  return [startAt(now_ms), { is: "kill", pid: worker.pid, why }];
+}
+
+function up({ pid, cpu_ms }: Worker): Omit<Waiting, "since_ms"> {
+  return { pid, is_up: true, cpu_ms, start_patience_ms: START_MS };
+}
