@@ -9,7 +9,7 @@ import {
   ended,
   listExportRuns,
   listKeys,
-  openUploads,
+  noneOpen,
   readManifest,
 } from "../e2e/support/exports.ts";
 import { request } from "../e2e/support/http.ts";
@@ -56,7 +56,7 @@ test("an export writes a file for each day, a manifest, and says so last", async
     `${prefix}/export_id=${made.id}/_manifest.json`,
     ...[1, 2, 3].map((day) => `${base}/year=2026/month=3/day=${day}/part-00000.parquet`),
   ]);
-  expect(await openUploads(prefix)).toEqual([]);
+  await noneOpen(prefix);
   const runs = await listExportRuns(made.id);
   expect(runs.map((run) => [run.start_time, run.end_time, run.status])).toEqual([
     ["2026-03-01T00:00:00.000000Z", "2026-03-02T00:00:00.000000Z", "COMPLETED"],

@@ -95,7 +95,17 @@ export async function listKeys(prefix: string): Promise<string[]> {
   }
 }
 
-export async function openUploads(prefix: string): Promise<string[]> {
+/** What an export left open it aborts after its end; killed meanwhile, when the sweep comes again. */
+export async function noneOpen(prefix: string): Promise<void> {
+  await until(
+    "the end of all uploads",
+    () => openUploads(prefix),
+    (open) => open.length === 0,
+    120_000,
+  );
+}
+
+async function openUploads(prefix: string): Promise<string[]> {
   const url = `${s3.endpoint}/${s3.bucket}/?uploads&prefix=${encodeURIComponent(prefix)}`;
   const text = await (await bucketClient().fetch(url)).text();
   return [...text.matchAll(/<UploadId>(.*?)<\/UploadId>/g)].map(([, id]) => id ?? "");
