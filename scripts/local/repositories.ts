@@ -1,4 +1,4 @@
-// Each folder of examples/ becomes a repository of the git host, with its history on `main`.
+// Each agent of examples/ becomes a repository of the git host, with its history on `main`.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -18,8 +18,8 @@ const AUTHOR = {
 };
 
 export async function publishExamples(examples: string, root: string): Promise<string[]> {
-  const entries = await readdir(examples, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const entries = await readdir(examples);
+  const names = entries.filter((name) => existsSync(join(examples, name, "langgraph.json")));
   await Promise.all(
     names.map((name) => commitFolder(join(examples, name), join(root, "examples", `${name}.git`))),
   );

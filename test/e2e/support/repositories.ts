@@ -10,8 +10,8 @@ export type Files = Record<string, string>;
 
 const run = promisify(execFile);
 
-/** Pushes the files as one commit to `main` of a repository of the stack's git host; answers its URL. */
-export async function pushRepository(name: string, files: Files): Promise<string> {
+/** Pushes the files as one commit to a branch of a repository of the stack's git host; answers its URL. */
+export async function pushRepository(name: string, files: Files, branch = "main"): Promise<string> {
   const url = `${stack.git.url}/tests/${name}.git`;
   const folder = await mkdtemp(join(tmpdir(), "heddle-repository-"));
   try {
@@ -24,7 +24,7 @@ export async function pushRepository(name: string, files: Files): Promise<string
     await git("add", "--all");
     const author = ["-c", "user.name=Test", "-c", "user.email=test@heddle.invalid"];
     await git(...author, "commit", "--quiet", "--message", "An agent");
-    await git("push", "--quiet", "--force", url, "main");
+    await git("push", "--quiet", "--force", url, `main:refs/heads/${branch}`);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
