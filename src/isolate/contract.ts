@@ -9,6 +9,8 @@ export const STREAM_MODES = [
   "debug",
   "tasks",
   "checkpoints",
+  "tools",
+  "events",
 ] as const;
 export type StreamMode = (typeof STREAM_MODES)[number];
 
@@ -101,6 +103,8 @@ export type RunCall = GraphCall & {
   resuming: boolean;
   input: unknown;
   command: WireCommand | null;
+  /** An answer to an interrupt that does not wait fails the run. */
+  strict_resume: boolean;
   stream_modes: StreamMode[];
   stream_subgraphs: boolean;
   interrupt_before: string[] | "*" | null;

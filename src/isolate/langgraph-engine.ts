@@ -14,14 +14,15 @@ import { langChainTracer } from "./langchain-tracer.ts";
 import { type Graph, withSaver } from "./langgraph.ts";
 import { toCommand, toOptions, toStateConfig } from "./langgraph-config.ts";
 import type { Outbox } from "./outbox.ts";
+import { assertAwaited } from "./resume.ts";
 import { HostSaver } from "./saver.ts";
 import { describeSchemas } from "./schemas.ts";
 import { type Snapshot, toCheckpoint, toSummary, toThreadState } from "./snapshot.ts";
-import { EventWriter } from "./stream-events.ts";
+import { EventWriter, type LangChainEvent } from "./stream-events.ts";
 import { toWire } from "./wire.ts";
 
-/** With subgraphs the namespace comes first. */
-type StreamChunk = [mode: string, chunk: unknown] | [ns: string[], mode: string, chunk: unknown];
+/** `[mode, chunk]`; with subgraphs the namespace comes first. More may follow, which is LangGraph's own. */
+type StreamChunk = unknown[];
 
 export class LangGraphEngine implements Engine {
   readonly #graph_id: string;
@@ -57,11 +58,12 @@ export class LangGraphEngine implements Engine {
     });
     const graph = withSaver(this.#graph, saver);
     onSummary(async () => toSummary(await readState(graph, toStateConfig(call))));
+    if (call.strict_resume) await assertAnswersWaited(graph, call);
     const events = new EventWriter(call, (event, data) =>
       outbox.push({ op: "event", event, data }),
     );
     const input = call.resuming ? null : (toCommand(call.command) ?? call.input ?? null);
-    const stream = await graph.stream(input, {
+    const chunks = streamOf(graph, input, events, {
       ...toOptions(call),
       streamMode: events.graphModes,
       subgraphs: call.stream_subgraphs,
@@ -69,9 +71,8 @@ export class LangGraphEngine implements Engine {
       signal,
       ...(tracer && { callbacks: [langChainTracer(tracer)] }),
     });
-    for await (const chunk of stream as AsyncIterable<StreamChunk>) {
-      if (chunk.length === 3) events.write(...chunk);
-      else events.write([], ...chunk);
+    for await (const chunk of chunks) {
+      events.write(...toParts(chunk, call.stream_subgraphs));
       if (outbox.isBehind) await outbox.flush();
     }
     const { summary } = events;
@@ -110,6 +111,38 @@ export class LangGraphEngine implements Engine {
       call.as_node ?? undefined,
     );
     return toCheckpoint({ ...config.configurable, thread_id });
+  }
+}
+
+async function assertAnswersWaited(graph: Graph, call: RunCall): Promise<void> {
+  if (call.resuming) return;
+  assertAwaited(call.command, await readState(graph, toStateConfig(call), true));
+}
+
+type Parts = [ns: string[], mode: string, chunk: unknown];
+
+function toParts(chunk: StreamChunk, hasNamespace: boolean): Parts {
+  return (hasNamespace ? chunk.slice(0, 3) : [[], ...chunk]) as Parts;
+}
+
+type StreamOptions = NonNullable<Parameters<Graph["stream"]>[1]> & { runId: string };
+
+/** What the graph streams; where a client wants LangChain's events, they are told on the way. */
+async function* streamOf(
+  graph: Graph,
+  input: unknown,
+  events: EventWriter,
+  options: StreamOptions,
+): AsyncGenerator<StreamChunk> {
+  if (!events.wantsEvents) {
+    yield* (await graph.stream(input, options)) as AsyncIterable<StreamChunk>;
+    return;
+  }
+  const all = graph.streamEvents(input as Record<string, unknown>, { ...options, version: "v2" });
+  for await (const event of all as AsyncIterable<LangChainEvent>) {
+    const isOwn = event.event === "on_chain_stream" && event.run_id === options.runId;
+    if (isOwn) yield event.data.chunk as StreamChunk;
+    else events.writeEvent(event);
   }
 }
 

@@ -4,6 +4,15 @@ import { toCheckpointPayload, toDebugEvent } from "./debug-events.ts";
 import { toWire } from "./wire.ts";
 
 type Emit = (event: string, data: string) => void;
+type Metadata = Record<string, unknown>;
+
+/** What `streamEvents` of LangChain says, version 2. */
+export type LangChainEvent = {
+  event: string;
+  run_id: string;
+  tags?: string[];
+  data: { chunk?: unknown };
+};
 
 /** Turns LangGraph's stream chunks into the server-sent events of the modes a client asked for. */
 export class EventWriter {
@@ -35,22 +44,37 @@ export class EventWriter {
     | "debug"
     | "tasks"
     | "checkpoints"
+    | "tools"
   )[] {
-    const modes = [...this.#modes].map((mode) => (mode === "messages-tuple" ? "messages" : mode));
+    const modes = [...this.#modes].flatMap((mode) => {
+      if (mode === "events") return [];
+      return mode === "messages-tuple" ? ["messages" as const] : [mode];
+    });
     return [...new Set([...modes, "values" as const])];
+  }
+
+  get wantsEvents(): boolean {
+    return this.#modes.has("events");
+  }
+
+  /** Data that JSON cannot hold does not end the run: the event is told without it. */
+  writeEvent(event: LangChainEvent) {
+    if (event.tags?.includes("langsmith:hidden")) return;
+    this.#emit("events", wireOr(event, { ...event, data: {} }));
   }
 
   write(ns: string[], mode: string, chunk: unknown) {
     const suffix = ns.length > 0 ? `|${ns.join("|")}` : "";
     switch (mode) {
       case "messages":
-        return this.#writeMessage(suffix, chunk as [BaseMessage, Record<string, unknown>]);
+        return this.#writeMessage(suffix, chunk as [BaseMessage, Metadata]);
       case "values":
         return this.#writeValues(suffix, chunk);
+      // LangGraph adds some to the events of subgraphs that nobody asked for.
+      case "checkpoints":
+        return this.#writeCheckpoint(suffix, chunk);
       case "debug":
         return this.#emit(`debug${suffix}`, toWire(toDebugEvent(chunk)));
-      case "checkpoints":
-        return this.#emit(`checkpoints${suffix}`, toWire(toCheckpointPayload(chunk)));
       default:
         return this.#emit(`${mode}${suffix}`, toWire(chunk));
     }
@@ -60,6 +84,11 @@ export class EventWriter {
   get summary(): ThreadSummary | null {
     if (!this.#values || this.#isInterrupted) return null;
     return { values: this.#textOf(this.#values), next: [], interrupts: "{}" };
+  }
+
+  #writeCheckpoint(suffix: string, chunk: unknown) {
+    if (!this.#modes.has("checkpoints")) return;
+    this.#emit(`checkpoints${suffix}`, toWire(toCheckpointPayload(chunk)));
   }
 
   #writeValues(suffix: string, chunk: unknown) {
@@ -92,16 +121,30 @@ export class EventWriter {
     this.#emit("messages/complete", toWire(fresh));
   }
 
-  #writeMessage(suffix: string, [message, metadata]: [BaseMessage, Record<string, unknown>]) {
+  #writeMessage(suffix: string, [message, metadata]: [BaseMessage, Metadata]) {
     if (this.#modes.has("messages-tuple")) {
       this.#emit(`messages${suffix}`, toWire([message, metadata]));
     }
     if (!this.#modes.has("messages") || !message.id || !isChunk(message)) return;
+    if (isOfNode(metadata)) return;
     const before = this.#partials.get(message.id);
     if (!before) this.#emit("messages/metadata", toWire({ [message.id]: { metadata } }));
     const partial = before ? before.concat(message) : message;
     this.#partials.set(message.id, partial);
     this.#emit("messages/partial", toWire([partial]));
+  }
+}
+
+/** A message that a node returned and no model streamed: it is told once it is in the state. */
+function isOfNode({ name, langgraph_node }: Metadata): boolean {
+  return name !== undefined && name === langgraph_node;
+}
+
+function wireOr(value: unknown, instead: unknown): string {
+  try {
+    return toWire(value);
+  } catch {
+    return toWire(instead);
   }
 }
 

@@ -24,5 +24,7 @@ export const SERVICE_INFO = {
     crons: false,
     langsmith: false,
     langsmith_tracing_replicas: false,
+    stream_namespaces: true,
+    strict_resume: true,
   },
 };

@@ -93,6 +93,7 @@ export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
     resuming,
     input: kwargs.input,
     command: kwargs.command,
+    strict_resume: kwargs.strict_resume === true,
     config: withAttempt(kwargs.config, run.attempt, resuming),
     context: kwargs.context,
     stream_modes: kwargs.stream_mode,

@@ -50,6 +50,7 @@ function toKwargs(input: RunCreate, { headers, temporary }: Place): RunKwargs {
     resumable: input.stream_resumable === true,
     ...toInterrupts(input),
     durability: input.durability ?? (checkpoint_during === false ? "exit" : "async"),
+    strict_resume: input.strict_resume === true,
     webhook: input.webhook ?? null,
     feedback_keys: input.feedback_keys ?? null,
     temporary,

@@ -243,9 +243,9 @@ export class ThreadObject extends DurableObject<Env> {
     this.#followers.wake(run_ids);
   }
 
-  #events(run_id: string, { after, modes, cancel_on_disconnect }: StreamChoice) {
-    const frames = this.#followers.events(run_id, after, eventFilter(modes));
-    return toByteStream(frames, () => this.#left(run_id, cancel_on_disconnect));
+  #events(run_id: string, choice: StreamChoice) {
+    const frames = this.#followers.events(run_id, choice.after, eventFilter(choice));
+    return toByteStream(frames, () => this.#left(run_id, choice.cancel_on_disconnect));
   }
 
   #result(run_id: string, kind: "wait" | "join", cancel_on_disconnect: boolean) {

@@ -33,6 +33,8 @@ export type RunKwargs = {
   interrupt_before: string[] | "*" | null;
   interrupt_after: string[] | "*" | null;
   durability: "sync" | "async" | "exit";
+  /** Absent from runs that came before it was kept. */
+  strict_resume?: boolean;
   webhook: string | null;
   feedback_keys: string[] | null;
   temporary: boolean;
@@ -81,9 +83,11 @@ export type NewRun = {
 
 export type RunRefusal = "thread_missing" | "busy" | "too_large";
 
-/** What a reader of a run's stream asks for: events after an id, of some modes, and whether leaving cancels. */
+/** What a reader of a run's stream asks for: events after an id, of some modes and graphs, and whether leaving cancels. */
 export type StreamChoice = {
   after: number;
   modes: string[] | null;
+  /** Of which graphs: "" is the root, `a:1|b:2` a graph below it; null: of all. */
+  namespaces: string[] | null;
   cancel_on_disconnect: boolean;
 };

@@ -1,3 +1,4 @@
+import type { StreamChoice } from "./records.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
 /**
@@ -21,12 +22,32 @@ export function resultText(store: ThreadStore, run_id: string, kind: "wait" | "j
 
 const ALWAYS = ["metadata", "error"];
 
+type Choice = Pick<StreamChoice, "modes" | "namespaces">;
+
 /** Which events a reader asked for; names are `mode`, `mode/detail` or `mode|namespace`. */
-export function eventFilter(modes: string[] | null): (event: string) => boolean {
-  if (!modes || modes.length === 0) return () => true;
+export function eventFilter({ modes, namespaces }: Choice): (event: string) => boolean {
   return (event) => {
-    const name = event.split("|")[0] ?? event;
+    const [name = "", ...ns] = event.split("|");
     if (ALWAYS.includes(name)) return true;
-    return modes.includes(name === "messages" ? "messages-tuple" : (name.split("/")[0] ?? name));
+    return isOfModes(name, modes) && isOfNamespaces(name, ns, namespaces);
   };
+}
+
+function isOfModes(name: string, modes: string[] | null): boolean {
+  if (modes === null) return true;
+  return modes.includes(name === "messages" ? "messages-tuple" : (name.split("/")[0] ?? name));
+}
+
+function isOfNamespaces(name: string, ns: string[], namespaces: string[] | null): boolean {
+  if (namespaces === null) return true;
+  // A message says which node it is of: its graph is one level up.
+  const graph = name === "messages" ? ns.slice(0, -1) : ns;
+  return namespaces.some((wanted) => isSameNamespace(wanted, graph));
+}
+
+/** Of a part without an id, such as `agent` for `agent:1f1e...`, the name counts. */
+function isSameNamespace(wanted: string, graph: string[]): boolean {
+  const parts = wanted === "" ? [] : wanted.split("|");
+  if (parts.length !== graph.length) return false;
+  return parts.every((part, n) => part === graph[n] || part === graph[n]?.split(":")[0]);
 }

@@ -51,15 +51,25 @@ export function valuesResponse(stream: ReadableStream, headers: Record<string, s
 }
 
 export function toFollow(
-  query: { cancel_on_disconnect: boolean; stream_mode?: string | string[] | undefined },
+  query: {
+    cancel_on_disconnect: boolean;
+    stream_mode?: string | string[] | undefined;
+    namespace?: string | string[] | undefined;
+  },
   headers: { "last-event-id"?: string | undefined },
 ): StreamChoice {
   const modes = toList(query.stream_mode);
   return {
     after: Math.max(Number(headers["last-event-id"] ?? 0), 0),
     modes: modes.length > 0 ? modes : null,
+    namespaces: toNamespaces(query.namespace),
     cancel_on_disconnect: query.cancel_on_disconnect,
   };
+}
+
+/** Null: all of them. An empty one is the root. */
+export function toNamespaces(namespace: string | string[] | undefined): string[] | null {
+  return namespace === undefined ? null : toList(namespace);
 }
 
 /** Arrays in a query: newer clients repeat the key, older ones send one JSON text. */

@@ -2,7 +2,15 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { body, json } from "../shared/schema.ts";
 import { agentErrors } from "./errors-schema.ts";
-import { runHeaders, sseResponse, toFollow, toList, toTarget, valuesResponse } from "./run-http.ts";
+import {
+  runHeaders,
+  sseResponse,
+  toFollow,
+  toList,
+  toNamespaces,
+  toTarget,
+  valuesResponse,
+} from "./run-http.ts";
 import {
   cancelRun,
   createRun,
@@ -23,6 +31,7 @@ import {
   RunCreate,
   RunPath,
   RunQuery,
+  StreamQuery,
   ThreadPath,
 } from "./schema.ts";
 
@@ -65,12 +74,13 @@ runRoutes.openapi(
     operationId: "streamRun",
     tags,
     summary: "Queue a run on a thread and stream its events",
-    request: { params: ThreadPath, body: body(RunCreate) },
+    request: { params: ThreadPath, query: StreamQuery, body: body(RunCreate) },
     responses: { 200: eventStream, ...agentErrors },
   }),
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw);
-    const { run, stream } = await streamRun(c.var.ctx, target, c.req.valid("json"));
+    const namespaces = toNamespaces(c.req.valid("query").namespace);
+    const { run, stream } = await streamRun(c.var.ctx, target, c.req.valid("json"), namespaces);
     return sseResponse(stream, runHeaders(run));
   },
 );

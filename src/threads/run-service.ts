@@ -21,13 +21,16 @@ export async function createRun(ctx: Context, target: RunTarget, input: RunCreat
   return accepted(await object.createRun(order), thread_id).run;
 }
 
-export async function streamRun(ctx: Context, target: RunTarget, input: RunCreate) {
+export async function streamRun(
+  ctx: Context,
+  target: RunTarget,
+  input: RunCreate,
+  namespaces: string[] | null,
+) {
   const { order, object, thread_id } = await prepare(ctx, target, input);
   const cancel_on_disconnect = input.on_disconnect === "cancel";
-  return accepted(
-    await object.streamRun(order, { after: 0, modes: null, cancel_on_disconnect }),
-    thread_id,
-  );
+  const choice = { after: 0, modes: null, namespaces, cancel_on_disconnect };
+  return accepted(await object.streamRun(order, choice), thread_id);
 }
 
 export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate) {

@@ -156,6 +156,7 @@ export const RunCreate = z
       .nullish(),
     durability: z.enum(["sync", "async", "exit"]).nullish(),
     checkpoint_during: z.boolean().nullish(),
+    strict_resume: z.boolean().nullish(),
   })
   .openapi("RunCreate");
 export type RunCreate = z.infer<typeof RunCreate>;
@@ -175,14 +176,19 @@ export const CancelQuery = z.object({
 
 export const JoinQuery = z.object({ cancel_on_disconnect: QueryBoolean.default(false) });
 
+const Namespaces = z.union([z.string(), z.array(z.string())]).optional();
+
+export const StreamQuery = z.object({ namespace: Namespaces });
+
 export const FollowQuery = JoinQuery.extend({
   stream_mode: z.union([z.string(), z.array(z.string())]).optional(),
+  namespace: Namespaces,
 });
 
 export const FollowHeaders = z.object({
   "last-event-id": z
     .string()
-    .regex(/^-?\d+$/, "must be the id of an event, or -1 for all of them")
+    .regex(/^(-?\d+)?$/, "must be the id of an event, or -1 for all of them")
     .optional(),
 });
 

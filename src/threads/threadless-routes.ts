@@ -6,6 +6,7 @@ import {
   sseResponse,
   threadlessRunHeaders,
   toFollow,
+  toNamespaces,
   toTarget,
   valuesResponse,
 } from "./run-http.ts";
@@ -17,6 +18,7 @@ import {
   FollowQuery,
   Run,
   RunCreate,
+  StreamQuery,
   ThreadlessRunPath,
 } from "./schema.ts";
 
@@ -50,12 +52,13 @@ threadlessRoutes.openapi(
     operationId: "streamThreadlessRun",
     tags,
     summary: "Start a run on a thread of its own and stream its events",
-    request,
+    request: { ...request, query: StreamQuery },
     responses: { 200: eventStream, ...agentErrors },
   }),
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw);
-    const { run, stream } = await streamRun(c.var.ctx, target, c.req.valid("json"));
+    const namespaces = toNamespaces(c.req.valid("query").namespace);
+    const { run, stream } = await streamRun(c.var.ctx, target, c.req.valid("json"), namespaces);
     return sseResponse(stream, threadlessRunHeaders(run));
   },
 );

@@ -16,4 +16,6 @@ export const TEST_GRAPHS = [
   "signs_in",
   "signs_in_plainly",
   "traced",
+  "team",
+  "asks_within",
 ];

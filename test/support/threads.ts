@@ -7,7 +7,12 @@ import { type ThreadCalls, threadObject } from "../../src/threads/stub.ts";
 import { testDeployment } from "./agent-deployment.ts";
 import { systemContext } from "./deployment.ts";
 
-export const EVERYTHING = { after: 0, modes: null, cancel_on_disconnect: false };
+export const EVERYTHING = {
+  after: 0,
+  modes: null,
+  namespaces: null,
+  cancel_on_disconnect: false,
+};
 
 type Body = Record<string, unknown>;
 

@@ -2,7 +2,7 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import type { ThreadObject } from "../../src/threads/object.ts";
-import { namesOf, testThread } from "../support/threads.ts";
+import { EVERYTHING, namesOf, testThread } from "../support/threads.ts";
 
 /** The raw stub: the test helpers of the runtime want it, not its typed calls. */
 function stubOf({ deployment_id, thread_id }: { deployment_id: string; thread_id: string }) {
@@ -19,11 +19,7 @@ async function crash(place: { deployment_id: string; thread_id: string }) {
 test("a run whose object crashes goes on from its last step, and its reader misses nothing", async () => {
   const { place, object, create, follow, join } = await testThread();
   const { run_id } = await create("steps", { input: { delay_ms: 150 }, stream_mode: "updates" });
-  const before = await object.followRun(run_id, {
-    after: 0,
-    modes: null,
-    cancel_on_disconnect: false,
-  });
+  const before = await object.followRun(run_id, EVERYTHING);
   const reader = before?.getReader();
   let text = "";
   while (!text.includes('"a"')) text += new TextDecoder().decode((await reader?.read())?.value);
@@ -69,9 +65,7 @@ test("a temporary thread is gone when its run is over, and its storage a little 
   await new Response(accepted.stream).text();
   expect(await object.getThread()).toBeNull();
   expect(await object.getRun(run.run_id)).toBeNull();
-  expect(
-    await object.followRun(run.run_id, { after: 0, modes: null, cancel_on_disconnect: false }),
-  ).not.toBeNull();
+  expect(await object.followRun(run.run_id, EVERYTHING)).not.toBeNull();
   const size = await runInDurableObject(stubOf(place), (_instance, state) => {
     state.storage.sql.exec("UPDATE thread SET ended_at = ended_at - 3600000");
     return state.storage.sql.databaseSize;

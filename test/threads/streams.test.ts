@@ -1,0 +1,215 @@
+import { describe, expect, test } from "vitest";
+import { EVERYTHING, namesOf, readEvents, type SentEvent, testThread } from "../support/threads.ts";
+
+const hi = { messages: [{ role: "user", content: "hi" }] };
+type Fields = Record<string, unknown>;
+type Message = { type: string; content: string; id: string };
+
+const dataOf = (events: SentEvent[], name: string) =>
+  events.filter(({ event }) => event === name).map(({ data }) => data);
+const modesOf = (events: SentEvent[]) =>
+  new Set(namesOf(events).map((name) => name.split(/[|/]/)[0] ?? ""));
+
+describe("events", () => {
+  test("LangChain's own events, without what the graph streams", async () => {
+    const { stream } = await testThread();
+    const events = await stream("tokens", { input: hi, stream_mode: "events" });
+    expect(modesOf(events)).toEqual(new Set(["metadata", "events"]));
+    const told = dataOf(events, "events") as (Fields & { event: string; data: Fields })[];
+    const names = told.map(({ event }) => event);
+    expect(names[0]).toBe("on_chain_start");
+    expect(names.at(-1)).toBe("on_chain_end");
+    expect(names).toContain("on_chat_model_stream");
+    const root = told[0];
+    expect(root).toMatchObject({ run_id: expect.any(String), name: expect.any(String) });
+    expect(
+      told.filter(({ run_id, event }) => run_id === root?.run_id && /stream/.test(event)),
+    ).toEqual([]);
+    expect(told.at(-1)?.data.output).toMatchObject({
+      messages: [{ type: "human" }, { type: "ai", content: "one two three" }],
+    });
+  });
+
+  test("beside other modes, which lose nothing by it", async () => {
+    const { stream, object } = await testThread();
+    const modes = ["values", "updates", "messages-tuple", "custom"];
+    const body = { input: { log: [] }, stream_subgraphs: true };
+    const alone = await stream("nested", { ...body, stream_mode: modes });
+    const beside = await stream("nested", { ...body, stream_mode: [...modes, "events"] });
+    const withoutIds = (events: SentEvent[]) =>
+      namesOf(events)
+        .filter((name) => name !== "events")
+        .map((name) => name.replace(/:[^|]*/g, ""));
+    expect(withoutIds(beside)).toEqual(withoutIds(alone));
+    expect(dataOf(beside, "events").length).toBeGreaterThan(3);
+    expect((await object.getThread())?.status).toBe("idle");
+  });
+
+  test("a value that JSON cannot hold costs its event's data, not the run", async () => {
+    const { object, stream } = await testThread();
+    const events = await stream("odd", { input: { log: [] }, stream_mode: ["events"] });
+    expect(dataOf(events, "error")).toEqual([]);
+    expect(dataOf(events, "events")).toContainEqual(
+      expect.objectContaining({ event: "on_chain_end", name: "RunnableLambda", data: {} }),
+    );
+    expect((await object.getThread())?.status).toBe("idle");
+  });
+});
+
+test("tools tells of each call of a tool, its input and its output", async () => {
+  const { stream } = await testThread();
+  const events = await stream("tooled", { input: hi, stream_mode: ["tools"] });
+  expect(modesOf(events)).toEqual(new Set(["metadata", "tools"]));
+  expect(dataOf(events, "tools")).toMatchObject([
+    { event: "on_tool_start", name: "look_up" },
+    { event: "on_tool_end", name: "look_up" },
+  ]);
+});
+
+test("tasks tells of each task twice, checkpoints of each state", async () => {
+  const { stream } = await testThread();
+  const events = await stream("steps", { input: {}, stream_mode: ["tasks", "checkpoints"] });
+  const tasks = dataOf(events, "tasks") as Fields[];
+  expect(tasks.map(({ name }) => name)).toEqual(["a", "a", "b", "b", "c", "c"]);
+  expect(tasks[0]).toMatchObject({ input: {}, triggers: ["branch:to:a"], interrupts: [] });
+  expect(tasks[1]).toMatchObject({ id: tasks[0]?.id, result: { log: ["a"] }, interrupts: [] });
+  const checkpoints = dataOf(events, "checkpoints") as Fields[];
+  expect(checkpoints.map(({ next }) => next)).toEqual([["__start__"], ["a"], ["b"], ["c"], []]);
+  expect(checkpoints.at(-1)).toMatchObject({
+    values: { log: ["a", "b", "c"] },
+    metadata: { source: "loop", step: 3 },
+  });
+});
+
+describe("messages", () => {
+  test("of a model in a subgraph arrive token by token, of one that is not to be streamed at once", async () => {
+    const { stream } = await testThread();
+    const events = await stream("team", { input: hi, stream_mode: "messages" });
+    expect(new Set(namesOf(events))).toEqual(
+      new Set(["metadata", "messages/metadata", "messages/partial", "messages/complete"]),
+    );
+    expect(namesOf(events).at(-1)).toBe("messages/complete");
+    const partials = dataOf(events, "messages/partial") as Message[][];
+    expect(partials.at(-1)).toMatchObject([{ type: "ai", content: "from within" }]);
+    expect(dataOf(events, "messages/metadata")).toHaveLength(1);
+    const complete = (dataOf(events, "messages/complete") as Message[][]).flat();
+    expect(complete.map(({ content }) => content)).toEqual(["hi", "from within", "in silence"]);
+    expect(new Set(complete.map(({ id }) => id)).size).toBe(3);
+  });
+
+  test("beside values, the last event is still messages/complete", async () => {
+    const { stream } = await testThread();
+    const events = await stream("tokens", { input: hi, stream_mode: ["messages", "values"] });
+    expect(namesOf(events).at(-1)).toBe("messages/complete");
+  });
+});
+
+describe("namespaces", () => {
+  const body = {
+    input: hi,
+    stream_mode: ["values", "updates", "messages-tuple"],
+    stream_subgraphs: true,
+  };
+  const graphs = (events: SentEvent[]) =>
+    new Set(namesOf(events).map((name) => name.replace(/:[^|]*/g, "")));
+
+  test("each event of a subgraph names its graph, those of the root do not", async () => {
+    const { stream } = await testThread();
+    expect(graphs(await stream("team", body))).toEqual(
+      new Set([
+        "metadata",
+        "values",
+        "updates",
+        "messages|quiet",
+        "values|writer",
+        "updates|writer",
+        "messages|writer|model",
+      ]),
+    );
+  });
+
+  test("a reader may ask for the events of some graphs only", async () => {
+    const { object, create, join } = await testThread();
+    const { run_id } = await create("team", body);
+    await join(run_id);
+    const read = async (namespaces: string[]) => {
+      const stream = await object.followRun(run_id, { ...EVERYTHING, namespaces });
+      if (!stream) throw new Error("no stream");
+      return readEvents(stream);
+    };
+    const root = new Set(["metadata", "values", "updates", "messages|quiet"]);
+    const within = ["values|writer", "updates|writer", "messages|writer|model"];
+    expect(graphs(await read([""]))).toEqual(root);
+    expect(graphs(await read(["writer"]))).toEqual(new Set(["metadata", ...within]));
+    expect(graphs(await read(["", "writer"]))).toEqual(new Set([...root, ...within]));
+    const [exact = ""] = namesOf(await read(["writer"])).flatMap(
+      (name) => name.split("|")[1] ?? [],
+    );
+    expect(graphs(await read([exact]))).toEqual(new Set(["metadata", ...within]));
+    expect(graphs(await read(["writer:none"]))).toEqual(new Set(["metadata"]));
+  });
+
+  test("subgraphs tell nothing of checkpoints that nobody asked for", async () => {
+    const { stream } = await testThread();
+    const events = await stream("nested", {
+      input: { log: [] },
+      stream_mode: ["values", "updates"],
+      stream_subgraphs: true,
+    });
+    expect(modesOf(events)).toEqual(new Set(["metadata", "values", "updates"]));
+  });
+});
+
+describe("interrupts", () => {
+  test("inside a subgraph, they are told in every mode and answered one by one", async () => {
+    const { object, stream, wait } = await testThread();
+    const modes = { stream_mode: ["values", "updates"], stream_subgraphs: true };
+    const events = await stream("asks_within", { input: {}, ...modes });
+    const asked = { __interrupt__: [{ value: { question: "first?" } }] };
+    expect(events.at(-1)).toMatchObject({ event: "values", data: asked });
+    expect(dataOf(events, "updates").at(-1)).toMatchObject(asked);
+    expect((await object.getThread())?.status).toBe("interrupted");
+    const again = await wait("asks_within", { command: { resume: "one" } });
+    expect(again.__interrupt__).toMatchObject([{ value: { question: "second?" } }]);
+    const done = await wait("asks_within", { command: { resume: "two" } });
+    expect(done.log).toEqual(["before", "one two", "done"]);
+  });
+
+  test("a map answers them by their ids", async () => {
+    const { wait } = await testThread();
+    const [{ id }] = (await wait("ask", { input: {} })).__interrupt__;
+    const done = await wait("ask", { command: { resume: { [id]: "by id" } } });
+    expect(done.log).toEqual(["answer: by id", "done"]);
+  });
+
+  test("strict_resume refuses an answer that nobody waits for, and the right one still counts", async () => {
+    const { wait, object } = await testThread();
+    const strict = (resume: unknown) => wait("ask", { command: { resume }, strict_resume: true });
+    const [{ id }] = (await wait("ask", { input: {} })).__interrupt__;
+    const unknown = await strict({ ["0".repeat(32)]: "yes" });
+    expect(unknown.__error__).toMatchObject({ error: "UnknownInterruptError" });
+    expect((await strict({ [id]: "yes" })).log).toEqual(["answer: yes", "done"]);
+    const late = await strict("again");
+    expect(late.__error__).toMatchObject({ error: "UnknownInterruptError" });
+    expect((await object.getThread())?.values).toEqual({ log: ["answer: yes", "done"] });
+  });
+
+  test("interrupt_before and interrupt_after stop with an empty list, and * means every node", async () => {
+    const { stream, wait, object } = await testThread();
+    const modes = { stream_mode: ["values", "updates"] };
+    const before = await stream("steps", { input: {}, interrupt_before: ["b"], ...modes });
+    expect(before.at(-1)).toMatchObject({ event: "values", data: { __interrupt__: [] } });
+    expect(await wait("steps", { interrupt_after: ["b"] })).toEqual({ log: ["a", "b"] });
+    expect((await object.getThread())?.status).toBe("interrupted");
+    await wait("steps", {});
+    const all = [];
+    for (let n = 0; n < 4; n++) {
+      const values = await wait(
+        "steps",
+        n === 0 ? { input: {}, interrupt_after: "*" } : { interrupt_after: "*" },
+      );
+      all.push(values.log.slice(3).join(""));
+    }
+    expect(all).toEqual(["a", "ab", "abc", "abc"]);
+  });
+});
