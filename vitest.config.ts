@@ -33,11 +33,12 @@ export default defineConfig({
           name: "workerd",
           isolate: false,
           include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**", "test/s3/**", "test/clients/**"],
+          exclude: ["test/config/**", "test/e2e/**", "test/s3/**", "test/clients/**"],
           globalSetup: ["test/support/node/workerd-setup.ts"],
           setupFiles: ["test/support/setup.ts"],
         },
       },
+      { test: { name: "config", include: ["test/config/**/*.test.ts"] } },
       {
         test: {
           name: "e2e",

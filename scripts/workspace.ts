@@ -3,16 +3,16 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { createWorkspace } from "./local/workspace.ts";
 import { execWrangler, runWrangler } from "./local/wrangler.ts";
+import { REGIONS } from "./regions.ts";
 import { type NewWorkspace, PLANS, ROLES } from "./workspace-sql.ts";
 
-const ENVIRONMENTS = ["us", "eu"] as const;
 const USAGE = `Usage: npm run workspace -- create --org <name> --plan <plan> --name <workspace> [options]
 
   --org     organization; made when it is new, else given the plan
   --plan    ${PLANS.join(", ")}
   --name    workspace of the organization; made when it is new
   --role    role of the new key: ${ROLES.join(", ")} (admin when left out)
-  --env     region of wrangler.toml: ${ENVIRONMENTS.join(", ")} (the local stack's when left out)
+  --env     region of wrangler.toml: ${REGIONS.join(", ")} (the local stack's when left out)
   --remote  the database at Cloudflare, with wrangler's login; else the one in HEDDLE_DIR (.heddle)`;
 
 type Order = { input: NewWorkspace; env: string | undefined; remote: boolean };
@@ -39,7 +39,7 @@ function readOrder(args: string[]): Order {
     fail(`Say what to do: create is the only command.\n\n${USAGE}`);
   }
   const { env, remote = false } = values;
-  if (env !== undefined) oneOf("env", env, ENVIRONMENTS);
+  if (env !== undefined) oneOf("env", env, REGIONS);
   if (remote && env === undefined) fail("--remote needs --env us or --env eu.");
   return {
     input: {

@@ -1,0 +1,94 @@
+// Wrangler's own reading of its files, so that what is inherited and what is not is its decision.
+import { describe, expect, test } from "vitest";
+import { unstable_readConfig as readConfig } from "wrangler";
+import { FILES, REGIONS, type Region } from "../../scripts/regions.ts";
+
+type Config = {
+  name: string;
+  vars: Record<string, string>;
+  triggers: { crons: string[] };
+  migrations: { new_sqlite_classes?: string[] }[];
+  durable_objects: { bindings: { name: string; class_name: string }[] };
+  queues: {
+    producers: { queue: string }[];
+    consumers: { queue: string; dead_letter_queue?: string }[];
+  };
+  r2_buckets: { bucket_name: string }[];
+  services: { service: string }[];
+};
+
+/** What a region has a name of its own for, by the field that says it. */
+const NAMES = new Set(["queue", "dead_letter_queue", "bucket_name", "database_name", "service"]);
+const OWN_FIELDS = ["name", "targetEnvironment", "vars"];
+
+/** Wrangler declares what it gives as `any`; the tests say which fields they need. */
+function read(config: string, env?: Region): Config {
+  return readConfig({ config, ...(env ? { env } : {}) }) as Config;
+}
+
+/** The top level as a region should have it. */
+function regional(value: unknown, region: Region): unknown {
+  if (Array.isArray(value)) return value.map((item) => regional(item, region));
+  if (typeof value !== "object" || value === null) return value;
+  const fields = Object.entries(value).map(([key, field]) => {
+    if (NAMES.has(key)) return [key, `${field}-${region}`];
+    return [key, key === "database_id" ? expect.any(String) : regional(field, region)];
+  });
+  const pinned = "bucket_name" in value ? { jurisdiction: region } : {};
+  return { ...Object.fromEntries(fields), ...pinned };
+}
+
+function without(config: Config): Record<string, unknown> {
+  const kept = Object.entries(config).filter(([key]) => !OWN_FIELDS.includes(key));
+  return Object.fromEntries(kept);
+}
+
+/** Every name that a configuration has for something outside of itself. */
+function namesIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, field]) =>
+    NAMES.has(key) || key === "database_id" ? [String(field)] : namesIn(field),
+  );
+}
+
+describe.each(FILES)("%s", (file) => {
+  const top = read(file);
+
+  test.each(REGIONS)("%s has all of the top level, under names of its own", (region) => {
+    const config = read(file, region);
+    expect(config.name).toBe(`${top.name}-${region}`);
+    expect(without(config)).toEqual(regional(without(top), region));
+    expect(Object.keys(config.vars)).toEqual(Object.keys(top.vars));
+  });
+
+  test("no environment shares anything with another", () => {
+    const all = [undefined, ...REGIONS].map((env) => new Set(namesIn(without(read(file, env)))));
+    const names = all.flatMap((set) => [...set]);
+    expect(names).toEqual([...new Set(names)]);
+  });
+});
+
+describe.each([undefined, ...REGIONS])("environment %s", (env) => {
+  const [main, builder] = [read("wrangler.toml", env), read("wrangler.builder.toml", env)];
+
+  test("the Worker is bound to the builder of its environment, and both to one bucket", () => {
+    expect(main.services.map(({ service }) => service)).toEqual([builder.name]);
+    expect(builder.r2_buckets).toEqual(main.r2_buckets);
+  });
+
+  test("what is sent is consumed, and what cannot be is kept", () => {
+    const { producers, consumers } = main.queues;
+    expect(consumers.map(({ queue }) => queue)).toEqual(producers.map(({ queue }) => queue));
+    for (const { queue, dead_letter_queue } of consumers) {
+      const dead = queue.replace(/^(heddle-[a-z]+)/, "$1-dead");
+      expect(dead_letter_queue).toBe(dead);
+    }
+  });
+
+  test("its objects are pinned to its region, by migrations that make their classes", () => {
+    expect(main.vars.DATA_JURISDICTION).toBe(env ?? "");
+    const made = main.migrations.flatMap(({ new_sqlite_classes = [] }) => new_sqlite_classes);
+    expect(made).toEqual(main.durable_objects.bindings.map(({ class_name }) => class_name));
+    expect(main.triggers.crons).toEqual(["* * * * *"]);
+  });
+});
