@@ -3,17 +3,37 @@ import { commandsToTry } from "./local/commands.ts";
 import { isFree } from "./local/ports.ts";
 import { startStack } from "./local/stack.ts";
 import { paint } from "./local/terminal.ts";
+import { readVariables } from "./local/variables.ts";
+import { REGIONS, type Region } from "./regions.ts";
 
 const DEFAULT_PORT = 8787;
 
 const dir = process.env.HEDDLE_DIR ?? ".heddle";
 const port = await choosePort();
 console.log(`\n${paint("bold", "Heddle")} starts on this machine\n`);
-const stack = await startStack({ port, dir }).catch((error: unknown) =>
+const stack = await start().catch((error: unknown) =>
   fail(error instanceof Error ? error.message : String(error)),
 );
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, end);
-introduce();
+// A service's output is kept in a journal, where no key belongs.
+if (process.stdout.isTTY) introduce();
+else
+  console.log(`\nHeddle answers at ${stack.info.base_url}; its first key is in ${dir}/local.json`);
+
+async function start() {
+  const region = readRegion();
+  const variables = readVariables(process.env);
+  return await startStack({ port, dir, region, variables });
+}
+
+function readRegion(): Region | undefined {
+  const wanted = process.env.HEDDLE_REGION ?? "";
+  const region = REGIONS.find((each) => each === wanted);
+  if (wanted === "" || region) return region;
+  throw new Error(
+    `HEDDLE_REGION is "${wanted}"; give one of ${REGIONS.join(", ")}, or leave it out.`,
+  );
+}
 
 async function choosePort(): Promise<number> {
   const wanted = Number(process.env.PORT ?? DEFAULT_PORT);

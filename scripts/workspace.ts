@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { createWorkspace } from "./local/workspace.ts";
 import { execWrangler, runWrangler } from "./local/wrangler.ts";
-import { REGIONS } from "./regions.ts";
+import { REGIONS, type Region } from "./regions.ts";
 import { type NewWorkspace, PLANS, ROLES } from "./workspace-sql.ts";
 
 const USAGE = `Usage: npm run workspace -- create --org <name> --plan <plan> --name <workspace> [options]
@@ -15,7 +15,7 @@ const USAGE = `Usage: npm run workspace -- create --org <name> --plan <plan> --n
   --env     region of wrangler.toml: ${REGIONS.join(", ")} (the local stack's when left out)
   --remote  the database at Cloudflare, with wrangler's login; else the one in HEDDLE_DIR (.heddle)`;
 
-type Order = { input: NewWorkspace; env: string | undefined; remote: boolean };
+type Order = { input: NewWorkspace; env: Region | undefined; remote: boolean };
 
 const dir = resolve(process.env.HEDDLE_DIR ?? ".heddle");
 const order = readOrder(process.argv.slice(2));
@@ -39,8 +39,8 @@ function readOrder(args: string[]): Order {
     fail(`Say what to do: create is the only command.\n\n${USAGE}`);
   }
   const { env, remote = false } = values;
-  if (env !== undefined) oneOf("env", env, REGIONS);
-  if (remote && env === undefined) fail("--remote needs --env us or --env eu.");
+  const region = env === undefined ? undefined : oneOf("env", env, REGIONS);
+  if (remote && region === undefined) fail("--remote needs --env us or --env eu.");
   return {
     input: {
       org: named("org", values.org),
@@ -48,7 +48,7 @@ function readOrder(args: string[]): Order {
       name: named("name", values.name),
       role: oneOf("role", values.role ?? "admin", ROLES),
     },
-    env,
+    env: region,
     remote,
   };
 }
@@ -84,9 +84,9 @@ function oneOf<T extends string>(option: string, value: string, allowed: readonl
 }
 
 function wrangler(args: string[]): Promise<string> {
-  const region = order.env === undefined ? [] : ["--env", order.env];
-  if (order.remote) return execWrangler(dir, [...args, ...region, "--remote"]);
-  return runWrangler(dir, [...args, ...region]);
+  const { env, remote } = order;
+  if (env === undefined || !remote) return runWrangler(dir, args, env);
+  return execWrangler(dir, [...args, "--env", env, "--remote"]);
 }
 
 function explain(error: unknown): string {

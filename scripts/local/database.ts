@@ -16,7 +16,7 @@ export async function prepareDatabase(folder: Folder): Promise<void> {
     await rm(state, { recursive: true, force: true });
     await createFirstWorkspace(folder, await schemaSql(names));
   } else if (JSON.stringify(names) !== (await readFile(applied, "utf8"))) {
-    await runWrangler(folder.path, ["d1", "migrations", "apply", "DB"]);
+    await runWrangler(folder.path, ["d1", "migrations", "apply", "DB"], folder.kept.region);
   }
   await writeWhole(applied, JSON.stringify(names));
 }

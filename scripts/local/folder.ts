@@ -3,9 +3,12 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { isAlive } from "./processes.ts";
+import type { Region } from "../regions.ts";
+import { identify } from "./processes.ts";
 
 export type Kept = {
+  /** The environment of wrangler.toml that the data was made in; none: its top level. */
+  region?: Region;
   git_port: number;
   s3_port: number;
   access_key_id: string;
@@ -19,22 +22,31 @@ export type Folder = { path: string; kept: Kept; release(): Promise<void> };
 
 const writes = new WeakMap<Folder, Promise<void>>();
 
-export async function openFolder(dir: string): Promise<Folder> {
+export async function openFolder(dir: string, region?: Region): Promise<Folder> {
   const path = resolve(dir);
   await mkdir(path, { recursive: true });
   const release = await claim(path);
   const file = join(path, "kept.json");
   const kept = existsSync(file)
     ? (JSON.parse(await readFile(file, "utf8")) as Kept)
-    : {
-        git_port: 0,
-        s3_port: 0,
-        access_key_id: `HEDDLE${randomBytes(7).toString("hex").toUpperCase()}`,
-        secret_access_key: randomBytes(30).toString("base64url"),
-        tenant_id: null,
-        api_key: null,
-      };
-  return { path, kept, release };
+    : newlyKept(region);
+  if (kept.region === region) return { path, kept, release };
+  await release();
+  throw new Error(
+    `${path} holds ${kept.region ?? "no region's"} data and not ${region ?? "that of no region"}. Name another folder with HEDDLE_DIR, or its region with HEDDLE_REGION.`,
+  );
+}
+
+function newlyKept(region: Region | undefined): Kept {
+  return {
+    ...(region ? { region } : {}),
+    git_port: 0,
+    s3_port: 0,
+    access_key_id: `HEDDLE${randomBytes(7).toString("hex").toUpperCase()}`,
+    secret_access_key: randomBytes(30).toString("base64url"),
+    tenant_id: null,
+    api_key: null,
+  };
 }
 
 /** One after the other: the parts of a stack start at once, and each keeps something. */
@@ -64,14 +76,16 @@ export async function writeWhole(file: string, text: string): Promise<void> {
   await rename(draft, file);
 }
 
+/** A stack that was killed, or whose machine was, left its claim behind; another process may have its number by now. */
 async function claim(path: string): Promise<() => Promise<void>> {
   const file = join(path, "stack.pid");
-  const holder = existsSync(file) ? Number(readFileSync(file, "utf8")) : 0;
-  if (holder > 0 && holder !== process.pid && isAlive(holder)) {
+  const holder = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const pid = Number.parseInt(holder, 10);
+  if (pid !== process.pid && holder !== "" && holder === (await identify(pid))) {
     throw new Error(
-      `Process ${holder} already runs a stack in ${path}. End it, or name another folder: HEDDLE_DIR=.heddle/second`,
+      `Process ${pid} already runs a stack in ${path}. End it, or name another folder: HEDDLE_DIR=.heddle/second`,
     );
   }
-  await writeFile(file, String(process.pid));
+  await writeFile(file, (await identify(process.pid)) ?? "");
   return () => rm(file, { force: true });
 }

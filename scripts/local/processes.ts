@@ -40,6 +40,21 @@ export function isAlive(pid: number): boolean {
   }
 }
 
+/** A process by its number and its beginning, which no later process of that number shares; null for none. */
+export async function identify(pid: number): Promise<string | null> {
+  try {
+    if (process.platform !== "linux") {
+      const { stdout } = await run("ps", ["-o", "lstart=", "-p", String(pid)]);
+      return `${pid} ${stdout.trim()}`;
+    }
+    const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8");
+    const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+    return `${pid} ${fieldsOf(stat)[19]} ${boot.trim()}`;
+  } catch {
+    return null;
+  }
+}
+
 /** A process that is gone already is what was wanted. */
 export function kill(pid: number, signal: NodeJS.Signals): void {
   try {
@@ -61,7 +76,7 @@ async function readProc(pid: number): Promise<Process | null> {
       readFile(`/proc/${pid}/stat`, "utf8"),
       readFile(`/proc/${pid}/cmdline`, "utf8"),
     ]);
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const fields = fieldsOf(stat);
     return {
       pid,
       parent_pid: Number(fields[1]),
@@ -72,6 +87,11 @@ async function readProc(pid: number): Promise<Process | null> {
   } catch {
     return null;
   }
+}
+
+/** Of /proc/{pid}/stat, those after the command, which may itself hold spaces and brackets. */
+function fieldsOf(stat: string): string[] {
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 async function listByPs(): Promise<Process[]> {

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { Region } from "../regions.ts";
 import { prepareDatabase } from "./database.ts";
 import { type Folder, keep, openFolder, secretsFile, writeWhole } from "./folder.ts";
 import { type GitHost, startGitHost } from "./git-host.ts";
@@ -10,6 +11,7 @@ import { publishExamples } from "./repositories.ts";
 import { startS3 } from "./s3/server.ts";
 import { formatStep, paint } from "./terminal.ts";
 import { startTicks } from "./ticks.ts";
+import type { Variables } from "./variables.ts";
 import { ping, watch } from "./watchdog.ts";
 import { killWorkerOf, rememberWrangler } from "./worker.ts";
 import { startWrangler, type Wrangler } from "./wrangler.ts";
@@ -18,6 +20,10 @@ export type StackOptions = {
   /** 0 or none: any free port. */
   port?: number;
   dir: string;
+  /** The environment of wrangler.toml; none: its top level. */
+  region?: Region | undefined;
+  /** Over those of wrangler.toml and the stack's own. */
+  variables?: Variables;
   /** No progress and no Worker errors on the terminal; wrangler.log has them. */
   quiet?: boolean;
   /** The Worker's entry, where it is another than the product's. */
@@ -64,7 +70,7 @@ const run = promisify(execFile);
 
 export async function startStack(options: StackOptions): Promise<Stack> {
   const say: Say = options.quiet ? () => {} : (line) => console.log(line);
-  const folder = await openFolder(options.dir);
+  const folder = await openFolder(options.dir, options.region);
   const onStep: OnStep = options.onStep ?? ((label, ms) => say(formatStep(label, ms)));
   const closers: Closers = [folder.release];
   const stop = async () => {
@@ -80,7 +86,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 
 async function raise(
   folder: Folder,
-  { port: wantedPort = 0, main, inspector_port }: StackOptions,
+  { port: wantedPort = 0, main, inspector_port, variables = {} }: StackOptions,
   { say, onStep }: { say: Say; onStep: OnStep },
   closers: Closers,
   stop: () => Promise<void>,
@@ -96,7 +102,7 @@ async function raise(
   const worker = await step(
     onStep,
     "Worker answers",
-    startWorker(folder, { port, main, inspector_port }, npm, say, closers),
+    startWorker(folder, { port, main, inspector_port, variables }, npm, say, closers),
   );
   const info = {
     base_url: worker.url,
@@ -162,11 +168,12 @@ type Served = {
   port: number;
   main: string | undefined;
   inspector_port: number | undefined;
+  variables: Variables;
 };
 
 async function startWorker(
   folder: Folder,
-  { port, main, inspector_port }: Served,
+  { port, ...served }: Served,
   npm: Npm,
   say: Say,
   closers: Closers,
@@ -176,8 +183,9 @@ async function startWorker(
   await rm(join(folder.path, "wrangler.log"), { force: true });
   const onError: Say = (line) => say(paint("red", line));
   const launch = async () => {
-    const inspected = { main, inspector_port };
-    const options = { path: folder.path, port, ...inspected, ...npm, secrets_file, onError };
+    const { path, kept } = folder;
+    const place = { path, port, region: kept.region, secrets_file };
+    const options = { ...place, ...served, ...npm, onError };
     const started = startWrangler(options);
     await rememberWrangler(folder.path, { pid: started.pid, port });
     return started;

@@ -22,7 +22,9 @@ export async function createWorkspace(
 
 /** The key is told once and stored as a hash, so it is kept beside the database. */
 export async function createFirstWorkspace(folder: Folder, schema: string): Promise<void> {
-  const made = await createWorkspace(FIRST, (args) => runWrangler(folder.path, args), schema);
+  const { path, kept } = folder;
+  const wrangler = (args: string[]) => runWrangler(path, args, kept.region);
+  const made = await createWorkspace(FIRST, wrangler, schema);
   await keep(folder, { tenant_id: made.tenant_id, api_key: made.api_key });
 }
 

@@ -3,6 +3,8 @@ import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify, stripVTControlCharacters } from "node:util";
+import type { Region } from "../regions.ts";
+import type { Variables } from "./variables.ts";
 
 export type WranglerOptions = {
   /** The stack's folder: state, log and registry of local Workers live in it. */
@@ -12,6 +14,9 @@ export type WranglerOptions = {
   /** What workerd trusts beside the system's authorities. */
   ca_file: string | undefined;
   secrets_file: string;
+  /** The environment of wrangler.toml; none: its top level. */
+  region: Region | undefined;
+  variables: Variables;
   /** Instead of the entry that wrangler.toml names. */
   main?: string | undefined;
   inspector_port?: number | undefined;
@@ -46,8 +51,13 @@ export function startWrangler(options: WranglerOptions): Wrangler {
 }
 
 /** A wrangler command against the stack's own database. */
-export function runWrangler(path: string, args: string[]): Promise<string> {
-  return execWrangler(path, [...args, "--local", "--persist-to", join(path, "state")]);
+export function runWrangler(path: string, args: string[], region?: Region): Promise<string> {
+  const place = ["--local", "--persist-to", join(path, "state")];
+  return execWrangler(path, [...args, ...environmentOf(region), ...place]);
+}
+
+function environmentOf(region: Region | undefined): string[] {
+  return region === undefined ? [] : ["--env", region];
 }
 
 export async function execWrangler(path: string, args: string[]): Promise<string> {
@@ -60,15 +70,21 @@ export async function execWrangler(path: string, args: string[]): Promise<string
 }
 
 function devArguments(options: WranglerOptions): string[] {
-  const { path, port, registry_url, secrets_file, main, inspector_port = 0 } = options;
+  const { path, port, secrets_file, region, main, inspector_port = 0 } = options;
   return [
     ...(main === undefined ? ["dev"] : ["dev", main]),
-    ...["-c", "wrangler.toml", "-c", "wrangler.builder.toml"],
+    ...["-c", "wrangler.toml", "-c", "wrangler.builder.toml", ...environmentOf(region)],
     ...["--ip", "127.0.0.1", "--port", String(port), "--inspector-port", String(inspector_port)],
     ...["--persist-to", join(path, "state"), "--env-file", secrets_file],
-    ...["--var", "EGRESS_ALLOW_PRIVATE:true", "--var", `REGISTRY_URL:${registry_url}`],
+    ...variablesOf(options).flatMap(([name, value]) => ["--var", `${name}:${value}`]),
     ...["--show-interactive-dev-session=false"],
   ];
+}
+
+/** A machine is where it is: workerd has no jurisdictions and refuses them. */
+function variablesOf({ registry_url, variables }: WranglerOptions): [string, string][] {
+  const usual = { DATA_JURISDICTION: "", EGRESS_ALLOW_PRIVATE: "true", REGISTRY_URL: registry_url };
+  return Object.entries({ ...usual, ...variables });
 }
 
 /** Nothing of this calls home: no metrics, no reports, no request.cf, no look for a newer version. */

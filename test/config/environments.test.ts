@@ -1,6 +1,7 @@
 // Wrangler's own reading of its files, so that what is inherited and what is not is its decision.
 import { describe, expect, test } from "vitest";
 import { unstable_readConfig as readConfig } from "wrangler";
+import { SETTABLE } from "../../scripts/local/variables.ts";
 import { FILES, REGIONS, type Region } from "../../scripts/regions.ts";
 
 type Config = {
@@ -91,4 +92,9 @@ describe.each([undefined, ...REGIONS])("environment %s", (env) => {
     expect(made).toEqual(main.durable_objects.bindings.map(({ class_name }) => class_name));
     expect(main.triggers.crons).toEqual(["* * * * *"]);
   });
+});
+
+test("a local stack can be told every variable but its jurisdiction", () => {
+  const { DATA_JURISDICTION: _, ...others } = read("wrangler.toml").vars;
+  expect(Object.keys(others)).toEqual([...SETTABLE]);
 });
