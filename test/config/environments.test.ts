@@ -20,7 +20,8 @@ type Config = {
 
 /** What a region has a name of its own for, by the field that says it. */
 const NAMES = new Set(["queue", "dead_letter_queue", "bucket_name", "database_name", "service"]);
-const OWN_FIELDS = ["name", "targetEnvironment", "vars"];
+/** What each environment says for itself, the operator's own settings too. */
+const OWN_FIELDS = ["name", "targetEnvironment", "vars", "routes", "workers_dev", "observability"];
 
 /** Wrangler declares what it gives as `any`; the tests say which fields they need. */
 function read(config: string, env?: Region): Config {

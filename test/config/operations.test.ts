@@ -1,0 +1,42 @@
+// docs/operations.md is what an operator types: it must name what the configuration needs and the code logs.
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { unstable_readConfig as readConfig } from "wrangler";
+import { REGIONS } from "../../scripts/regions.ts";
+
+const run = promisify(execFile);
+const text = await readFile("docs/operations.md", "utf8");
+const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+
+/** The block's commands as the shell hands them to npx, one a line. */
+async function commandsOf(block: string, REGION: string): Promise<string[]> {
+  const script = `npx() { echo "$*"; }\n${block}`;
+  const { stdout } = await run("bash", ["-euc", script], { env: { ...process.env, REGION } });
+  return stdout.trim().split("\n");
+}
+
+test.each(REGIONS)("every store of %s is made, and pinned to it", async (region) => {
+  const { d1_databases, r2_buckets, queues } = readConfig({ config: "wrangler.toml", env: region });
+  const pinned = `--jurisdiction ${region}`;
+  const consumed: { queue: string; dead_letter_queue: string }[] = queues.consumers;
+  const wanted = [
+    `wrangler d1 create ${d1_databases[0].database_name} ${pinned}`,
+    `wrangler r2 bucket create ${r2_buckets[0].bucket_name} ${pinned}`,
+    ...consumed.flatMap(({ queue, dead_letter_queue }) => [
+      `wrangler queues create ${queue} ${pinned}`,
+      `wrangler queues create ${dead_letter_queue} ${pinned} --message-retention-period-secs 1209600`,
+    ]),
+  ];
+  const creating = blocks.find((block) => block.includes("d1 create")) ?? "";
+  expect((await commandsOf(creating, region)).sort()).toEqual(wanted.sort());
+});
+
+test("every event that the Worker logs is explained", async () => {
+  const { stdout } = await run("git", ["grep", "-hE", "log\\.(info|warn|error)\\(|event:", "src/"]);
+  const logged = stdout.matchAll(/(?:log\.(?:info|warn|error)\(|event: )"([a-z]+(?:_[a-z]+)+)"/g);
+  const events = [...new Set([...logged].map(([, event = ""]) => event))];
+  expect(events.length).toBeGreaterThan(15);
+  expect(events.filter((event) => !text.includes(`\`${event}\``))).toEqual([]);
+});
