@@ -24,6 +24,8 @@ import { onError, onNotFound, router } from "./shared/http.ts";
 import { operationFinder } from "./shared/operations.ts";
 import { isIngestion, isUpload, toRoutePath } from "./shared/paths.ts";
 import { assertRate } from "./shared/rate-limit.ts";
+import { assistantRoutes } from "./threads/assistant-routes.ts";
+import { graphRoutes } from "./threads/graph-routes.ts";
 import { threadRoutes } from "./threads/routes.ts";
 import { runRoutes } from "./threads/run-routes.ts";
 import { stateRoutes } from "./threads/state-routes.ts";
@@ -91,6 +93,8 @@ const ROUTERS = [
   authorizationRoutes,
   tokenRoutes,
   connectionRoutes,
+  assistantRoutes,
+  graphRoutes,
   threadRoutes,
   stateRoutes,
   runRoutes,

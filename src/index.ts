@@ -9,6 +9,7 @@ import { spawnWindows } from "./exports/schedule.ts";
 import { sweepExports, sweepFiles } from "./exports/sweep.ts";
 import { sweepAuthorizations } from "./oauth/sweep.ts";
 import { log } from "./shared/log.ts";
+import { deleteAssistantsOf, sweepAssistants } from "./threads/assistant-purge.ts";
 import { deleteThreadsOf } from "./threads/deletion.ts";
 import {
   consumeProjectDeletion,
@@ -27,7 +28,7 @@ export { TracePartition } from "./traces/object.ts";
 const app = createApp();
 
 /** What goes with a deployment and is not the control plane's own. */
-const CLEANERS: Cleaner[] = [deleteThreadsOf];
+const CLEANERS: Cleaner[] = [deleteThreadsOf, deleteAssistantsOf];
 
 const JOBS: Record<string, ((env: Env, now: Date) => Promise<void>)[]> = {
   "* * * * *": [
@@ -39,6 +40,7 @@ const JOBS: Record<string, ((env: Env, now: Date) => Promise<void>)[]> = {
     sweepExports,
     sweepFiles,
     sweepAuthorizations,
+    sweepAssistants,
   ],
 };
 

@@ -19,6 +19,7 @@ const TAGS = [
   { name: "Integrations", description: "Access to a repository host" },
   { name: "OAuth", description: "Providers, consents and the tokens that agents act with" },
   { name: "Listeners", description: "Who rolls out elsewhere; of the enterprise plan" },
+  { name: "Assistants", description: "A graph with a configuration of its own, in versions" },
   { name: "Threads", description: "Durable state of a conversation with an agent" },
   { name: "Runs", description: "One execution of an assistant, on a thread or without" },
   { name: "Threadless runs", description: "Runs on a thread of their own, gone when they end" },

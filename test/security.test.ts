@@ -39,6 +39,9 @@ const READING = [
   "listAgentLogsOfRevision",
   "getThreadStateAtCheckpoint",
   "getThreadHistory",
+  "searchAssistants",
+  "countAssistants",
+  "listAssistantVersions",
 ];
 
 /** An id in a path that names nothing of a workspace alone: the answer is empty for others. */
@@ -47,8 +50,8 @@ const EMPTY_FOR_OTHERS = ["listAgentConnections", "waitForOAuth"];
 /** SDKs send runs with other types too; test/traces/ingest.test.ts has what is refused. */
 const LENIENT = ["createTraceRun", "ingestRunsBatch", "patchTraceRun"];
 
-/** Agents are named by whoever asks; a checkpoint that is not there has an empty state. */
-const FREE_IDS = ["agent_id", "checkpoint_id"];
+/** Agents are named by whoever asks; a checkpoint that is not there has an empty state, a namespace no graphs. */
+const FREE_IDS = ["agent_id", "checkpoint_id", "namespace"];
 
 let ours: Belongings;
 let theirs: TestWorkspace;

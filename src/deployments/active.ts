@@ -14,6 +14,9 @@ export type ActiveRevision = {
   name: string;
   graphs: string[];
   descriptors: unknown;
+  /** The whole langgraph.json. */
+  config: Record<string, unknown> | null;
+  config_env: Record<string, string> | null;
 };
 
 type Serving = { active: ActiveRevision; split: (ActiveRevision & { percent: number })[] };
@@ -68,6 +71,8 @@ async function readServing(ctx: Context, ref: string): Promise<Serving> {
         status: active.status,
         graphs: active.graphs,
         descriptors: active.descriptors,
+        config: active.config,
+        config_env: active.config_env,
       },
       latest: {
         id: latest.id,
@@ -116,7 +121,7 @@ async function readSplit(ctx: Context, deployment: DeploymentRow, traffic: Traff
   });
 }
 
-type Built = Pick<RevisionRow, "id" | "graphs" | "descriptors">;
+type Built = Pick<RevisionRow, "id" | "graphs" | "descriptors" | "config" | "config_env">;
 
 function toActive(deployment: DeploymentRow, revision: Built): ActiveRevision {
   return {
@@ -127,6 +132,8 @@ function toActive(deployment: DeploymentRow, revision: Built): ActiveRevision {
     name: deployment.name,
     graphs: revision.graphs ?? [],
     descriptors: revision.descriptors,
+    config: revision.config,
+    config_env: revision.config_env,
   };
 }
 

@@ -2,13 +2,14 @@ import { and, eq, sql } from "drizzle-orm";
 import type { Context } from "../shared/context.ts";
 import { invalid } from "../shared/errors.ts";
 import { sendOrLeave } from "../shared/queue.ts";
+import { isOrphaned } from "../shared/sql.ts";
 import { forgetActive } from "./active.ts";
 import { type DeploymentRow, insertRevision, isOurs, overtaken } from "./rows.ts";
 import type { SecretInput } from "./schema.ts";
 import { assertSecrets } from "./secret-rules.ts";
 import { replaceSecrets } from "./secrets.ts";
 import type { SourceChange } from "./sources.ts";
-import { isOrphaned, merged } from "./sql.ts";
+import { merged } from "./sql.ts";
 import { deployments, revisions } from "./table.ts";
 import { promotedBy, type Traffic } from "./traffic.ts";
 

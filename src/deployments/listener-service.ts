@@ -3,13 +3,13 @@ import { type Action, assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError, invalid, notFound } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
+import { isUniqueViolation } from "../shared/sql.ts";
 import {
   Listener,
   type ListenerCreateRequest,
   type ListenerPatchRequest,
   type ListenersList,
 } from "./listener-schema.ts";
-import { isUniqueViolation } from "./sql.ts";
 import { listeners } from "./table.ts";
 
 export async function createListener(

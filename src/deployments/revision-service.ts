@@ -4,6 +4,7 @@ import type { Context } from "../shared/context.ts";
 import { AppError, invalid } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import { sendOrLeave } from "../shared/queue.ts";
+import { isOrphaned } from "../shared/sql.ts";
 import { forgetActive } from "./active.ts";
 import { toRevision } from "./answers.ts";
 import { applyChange, assertUploaded } from "./change.ts";
@@ -22,7 +23,7 @@ import {
 import type { Deployment, RevisionPath } from "./schema.ts";
 import { getDeployment } from "./service.ts";
 import { canBuild, type SourceChange, toChange } from "./sources.ts";
-import { inStatus, isOrphaned } from "./sql.ts";
+import { inStatus } from "./sql.ts";
 import { deployments, revisions } from "./table.ts";
 import { assertNotServing } from "./traffic.ts";
 

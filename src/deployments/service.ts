@@ -5,6 +5,7 @@ import { assertReachable } from "../shared/egress.ts";
 import { AppError, notFound } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import { sendOrLeave } from "../shared/queue.ts";
+import { isUniqueViolation } from "../shared/sql.ts";
 import { findActive, forgetActive } from "./active.ts";
 import { toDeployment } from "./answers.ts";
 import { applyChange } from "./change.ts";
@@ -28,7 +29,7 @@ import type {
 import { assertSecrets } from "./secret-rules.ts";
 import { replaceSecrets } from "./secrets.ts";
 import { canBuild, type SourceChange, toChange, toNewSource } from "./sources.ts";
-import { inStatus, isUniqueViolation } from "./sql.ts";
+import { inStatus } from "./sql.ts";
 import { deployments, revisions } from "./table.ts";
 import { deleteTracingProject, openTracingProject } from "./tracing-project.ts";
 import { assertTraffic } from "./traffic.ts";

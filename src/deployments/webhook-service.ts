@@ -5,6 +5,7 @@ import { AppError, notFound } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import { sendOrLeave } from "../shared/queue.ts";
 import { deriveSecrets, isSameSecret, isSignedWith } from "../shared/signing.ts";
+import { isUniqueViolation } from "../shared/sql.ts";
 import type { Webhook, WebhookAnswer } from "./integration-schema.ts";
 import {
   concerns,
@@ -16,7 +17,6 @@ import {
   readPush,
 } from "./pushes.ts";
 import { type DeploymentRow, insertRevisionOf } from "./rows.ts";
-import { isUniqueViolation } from "./sql.ts";
 import { deployments, integrations, webhook_deliveries } from "./table.ts";
 
 const PURPOSE = "webhooks";

@@ -3,14 +3,18 @@ import type {
   AgentEntrypoint,
   Answer,
   Checkpoint,
+  DrawCall,
   GraphCall,
   GraphDescription,
+  GraphRef,
+  GraphSchemas,
   HistoryCall,
   Host,
   Op,
   RunCall,
   RunOutcome,
   StateCall,
+  SubgraphsCall,
   ThreadSummary,
   UpdateCall,
 } from "./contract.ts";
@@ -19,10 +23,14 @@ import { Outbox } from "./outbox.ts";
 import { RunTracer } from "./run-tracer.ts";
 import { asRun } from "./tokens.ts";
 import { isTracingOff } from "./tracing-switch.ts";
+import { toWire } from "./wire.ts";
 
 /** One way to drive a graph: LangGraph's, or our own for plain functions. */
 export interface Engine {
   describe(): Promise<GraphDescription>;
+  /** `{nodes, edges}`. */
+  draw(xray: boolean | number): Promise<unknown>;
+  subgraphs(call: SubgraphsCall): Promise<Record<string, GraphSchemas>>;
   /** Runs to the end, an interrupt or the abort; everything said goes to the outbox. */
   run(call: RunCall, tools: RunTools): Promise<void>;
   summarize(call: GraphCall, host: Host): Promise<ThreadSummary>;
@@ -41,11 +49,10 @@ export type RunTools = {
   onSummary(summarize: () => Promise<ThreadSummary>): void;
 };
 
+type OpenEngine = (graph_id: string, call: GraphRef | null) => Promise<Engine>;
+
 /** Builds the entrypoint class from `openEngine`, which turns a graph id into its engine. */
-export function agentClass(
-  graphIds: () => string[],
-  openEngine: (graph_id: string, call: GraphCall | null) => Promise<Engine>,
-) {
+export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
   return class Agent extends WorkerEntrypoint implements AgentEntrypoint {
     async describe(): Promise<Answer<GraphDescription[]>> {
       return answer(() =>
@@ -53,29 +60,30 @@ export function agentClass(
       );
     }
 
+    async drawGraph(call: DrawCall): Promise<Answer<string>> {
+      return answer(async () => {
+        const engine = await openEngine(call.graph_id, call);
+        return toWire(await engine.draw(call.xray));
+      });
+    }
+
+    async describeSchemas(call: GraphRef): Promise<Answer<GraphSchemas>> {
+      return answer(async () => {
+        const engine = await openEngine(call.graph_id, call);
+        return (await engine.describe()).schemas;
+      });
+    }
+
+    async describeSubgraphs(call: SubgraphsCall): Promise<Answer<Record<string, GraphSchemas>>> {
+      return answer(async () => (await openEngine(call.graph_id, call)).subgraphs(call));
+    }
+
     async isTraced(): Promise<boolean> {
       return !isTracingOff(process.env);
     }
 
     async run(call: RunCall, host: Host): Promise<RunOutcome> {
-      const outbox = new Outbox(host);
-      const tracer = isTracingOff(process.env) ? null : new RunTracer(call, outbox);
-      outbox.onSend((batch) => tracer?.ride(batch) ?? []);
-      const abort = abortedBy(host);
-      let summarize: (() => Promise<ThreadSummary>) | undefined;
-      const onSummary = (read: () => Promise<ThreadSummary>) => {
-        summarize = read;
-      };
-      const failure = await attempt(() =>
-        asRun(host, async () => {
-          const engine = await openEngine(call.graph_id, call);
-          await engine.run(call, { host, outbox, signal: abort.signal, tracer, onSummary });
-        }),
-      );
-      const summary = (await summarize?.().catch(() => null)) ?? null;
-      tracer?.finish(failure);
-      const traces = tracer && (async () => tracer.take());
-      return { ops: await outbox.drain(), failure, summary, traces };
+      return runGraph(openEngine, call, host);
     }
 
     async getState(call: StateCall, host: Host): Promise<Answer<string>> {
@@ -103,6 +111,27 @@ export function agentClass(
       });
     }
   };
+}
+
+async function runGraph(openEngine: OpenEngine, call: RunCall, host: Host): Promise<RunOutcome> {
+  const outbox = new Outbox(host);
+  const tracer = isTracingOff(process.env) ? null : new RunTracer(call, outbox);
+  outbox.onSend((batch) => tracer?.ride(batch) ?? []);
+  const abort = abortedBy(host);
+  let summarize: (() => Promise<ThreadSummary>) | undefined;
+  const onSummary = (read: () => Promise<ThreadSummary>) => {
+    summarize = read;
+  };
+  const failure = await attempt(() =>
+    asRun(host, async () => {
+      const engine = await openEngine(call.graph_id, call);
+      await engine.run(call, { host, outbox, signal: abort.signal, tracer, onSummary });
+    }),
+  );
+  const summary = (await summarize?.().catch(() => null)) ?? null;
+  tracer?.finish(failure);
+  const traces = tracer && (async () => tracer.take());
+  return { ops: await outbox.drain(), failure, summary, traces };
 }
 
 function abortedBy(host: Host): AbortController {

@@ -162,6 +162,16 @@ export type Checkpoint = {
   checkpoint_map: Record<string, unknown> | null;
 };
 
+/** A graph as an assistant has it, without a thread. */
+export type GraphRef = Pick<GraphCall, "graph_id" | "config">;
+
+export type DrawCall = GraphRef & {
+  /** Whether graphs within are drawn too, or how many levels of them. */
+  xray: boolean | number;
+};
+
+export type SubgraphsCall = GraphRef & { namespace: string | null; recurse: boolean };
+
 export type Answer<T> = { ok: true; value: T } | { ok: false; error: AgentFailure };
 
 export type GraphDescription = {
@@ -169,14 +179,16 @@ export type GraphDescription = {
   kind: "graph" | "function";
   description: string | null;
   nodes: string[];
-  /** JSON Schemas where the graph's own schema tells them at run time; null elsewhere. */
-  schemas: {
-    input: unknown;
-    output: unknown;
-    state: unknown;
-    config: unknown;
-    context: unknown;
-  };
+  schemas: GraphSchemas;
+};
+
+/** JSON Schemas as far as the graph itself tells them at run time; null elsewhere. */
+export type GraphSchemas = {
+  input: unknown;
+  output: unknown;
+  state: unknown;
+  config: unknown;
+  context: unknown;
 };
 
 /** The entrypoint `Agent` of every isolate. */
@@ -185,6 +197,11 @@ export interface AgentEntrypoint {
   /** False: its configuration has switched tracing off. */
   isTraced(): Promise<boolean>;
   run(call: RunCall, host: Host): Promise<RunOutcome>;
+  /** `{nodes, edges}` as JSON text. */
+  drawGraph(call: DrawCall): Promise<Answer<string>>;
+  describeSchemas(call: GraphRef): Promise<Answer<GraphSchemas>>;
+  /** By namespace. */
+  describeSubgraphs(call: SubgraphsCall): Promise<Answer<Record<string, GraphSchemas>>>;
   /** A ThreadState as JSON text. */
   getState(call: StateCall, host: Host): Promise<Answer<string>>;
   /** ThreadState[] as JSON text, newest first. */

@@ -3,6 +3,7 @@ import type {
   Checkpoint,
   GraphCall,
   GraphDescription,
+  GraphSchemas,
   HistoryCall,
   Host,
   RunCall,
@@ -71,6 +72,26 @@ export class FunctionEngine implements Engine {
       nodes: ["__start__", this.#graph_id, "__end__"],
       schemas: { input: null, output: null, state: null, config: null, context: null },
     };
+  }
+
+  /** One node, between the start and the end. */
+  async draw(): Promise<unknown> {
+    const name = this.#graph_id;
+    return {
+      nodes: ["__start__", name, "__end__"].map((id) => ({
+        id,
+        type: "schema",
+        data: { title: id },
+      })),
+      edges: [
+        { source: "__start__", target: name },
+        { source: name, target: "__end__" },
+      ],
+    };
+  }
+
+  async subgraphs(): Promise<Record<string, GraphSchemas>> {
+    return {};
   }
 
   async run(call: RunCall, { outbox, signal, tracer, onSummary }: RunTools): Promise<void> {

@@ -1,12 +1,15 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Engine, RunTools } from "./agent.ts";
 import type {
   Checkpoint,
   GraphCall,
   GraphDescription,
+  GraphSchemas,
   HistoryCall,
   Host,
   RunCall,
   StateCall,
+  SubgraphsCall,
   ThreadSummary,
   UpdateCall,
 } from "./contract.ts";
@@ -44,6 +47,22 @@ export class LangGraphEngine implements Engine {
       nodes: Object.keys(drawable.nodes),
       schemas: describeSchemas(this.#graph),
     };
+  }
+
+  async draw(xray: boolean | number): Promise<unknown> {
+    const config: RunnableConfig & { xray: boolean | number } = { xray };
+    return (await this.#graph.getGraphAsync(config)).toJSON();
+  }
+
+  async subgraphs({ namespace, recurse }: SubgraphsCall): Promise<Record<string, GraphSchemas>> {
+    const found: Record<string, GraphSchemas> = {};
+    for await (const [name, graph] of this.#graph.getSubgraphsAsync(
+      namespace ?? undefined,
+      recurse,
+    )) {
+      found[name] = describeSchemas(graph as Graph);
+    }
+    return found;
   }
 
   async run(call: RunCall, { host, outbox, signal, tracer, onSummary }: RunTools): Promise<void> {

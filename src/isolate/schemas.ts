@@ -1,19 +1,35 @@
+import { messagesStateReducer } from "@langchain/langgraph";
 import {
   getConfigTypeSchema,
   getInputTypeSchema,
   getOutputTypeSchema,
   getStateTypeSchema,
 } from "@langchain/langgraph/zod/schema";
-import type { GraphDescription } from "./contract.ts";
+import type { GraphSchemas } from "./contract.ts";
 import type { Graph } from "./langgraph.ts";
 
-/** JSON Schemas of graphs whose state is zod or a StateSchema; null for an Annotation, which has no types at run time. */
-export function describeSchemas(graph: Graph): GraphDescription["schemas"] {
-  const config = read(getConfigTypeSchema, graph);
+type JsonSchema = Record<string, unknown>;
+type Channel = { operator?: unknown; initialValueFactory?: () => unknown };
+type Definition = Record<string, Channel | (() => Channel)>;
+type Builder = {
+  _schemaDefinition?: Definition;
+  _inputDefinition?: Definition;
+  _outputDefinition?: Definition;
+  _configSchema?: Definition;
+};
+
+/**
+ * JSON Schemas of a graph: whole where its state is zod or a StateSchema. Of an Annotation, whose types
+ * are gone at run time: its fields, with a type where a reducer or a default tells it.
+ */
+export function describeSchemas(graph: Graph): GraphSchemas {
+  const { _schemaDefinition, _inputDefinition, _outputDefinition, _configSchema } =
+    builderOf(graph);
+  const config = read(getConfigTypeSchema, graph) ?? fieldsOf(_configSchema);
   return {
-    input: read(getInputTypeSchema, graph),
-    output: read(getOutputTypeSchema, graph),
-    state: read(getStateTypeSchema, graph),
+    input: read(getInputTypeSchema, graph) ?? fieldsOf(_inputDefinition),
+    output: read(getOutputTypeSchema, graph) ?? fieldsOf(_outputDefinition),
+    state: read(getStateTypeSchema, graph) ?? fieldsOf(_schemaDefinition),
     config,
     context: config,
   };
@@ -27,3 +43,50 @@ function read(schemaOf: (graph: Graph) => unknown, graph: Graph): unknown {
     return null;
   }
 }
+
+function builderOf(graph: Graph): Builder {
+  return "builder" in graph ? (graph.builder as Builder) : {};
+}
+
+function fieldsOf(definition: Definition | undefined): JsonSchema | null {
+  if (!definition) return null;
+  const fields = Object.entries(definition).map(([name, channel]) => [name, toSchema(channel)]);
+  return { type: "object", properties: Object.fromEntries(fields) };
+}
+
+function toSchema(field: Channel | (() => Channel)): JsonSchema {
+  try {
+    const channel = typeof field === "function" ? field() : field;
+    if (channel.operator === messagesStateReducer) return MESSAGES;
+    return typeOf(channel.initialValueFactory?.());
+  } catch {
+    return {};
+  }
+}
+
+function typeOf(value: unknown): JsonSchema {
+  if (Array.isArray(value)) return { type: "array" };
+  if (typeof value === "object" && value !== null) return { type: "object" };
+  return ["string", "number", "boolean"].includes(typeof value) ? { type: typeof value } : {};
+}
+
+const MESSAGES: JsonSchema = {
+  type: "array",
+  langgraph_type: "messages",
+  items: {
+    type: "object",
+    properties: {
+      type: { type: "string" },
+      id: { type: "string" },
+      name: { type: "string" },
+      content: {
+        anyOf: [{ type: "string" }, { type: "array", items: { type: "object" } }],
+      },
+      tool_calls: { type: "array", items: { type: "object" } },
+      tool_call_id: { type: "string" },
+      additional_kwargs: { type: "object" },
+      response_metadata: { type: "object" },
+    },
+    required: ["content"],
+  },
+};

@@ -4,3 +4,21 @@ import { type Column, type SQL, sql } from "drizzle-orm";
 export function among(column: Column, values: readonly string[]): SQL {
   return sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;
 }
+
+/** SQLite names what refused: `UNIQUE constraint failed: a.x, a.y`. */
+export function isUniqueViolation(error: unknown, column: string): boolean {
+  return isViolation(error, "UNIQUE", column);
+}
+
+/** A column that is read from the deployment's row: it is null once there is none to belong to. */
+export function isOrphaned(error: unknown): boolean {
+  return isViolation(error, "NOT NULL", "");
+}
+
+function isViolation(error: unknown, constraint: "UNIQUE" | "NOT NULL", column: string): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const isOne = at.message.includes(`${constraint} constraint failed`);
+    if (isOne && at.message.includes(column)) return true;
+  }
+  return false;
+}

@@ -18,11 +18,19 @@ export function mergeRun(
   kwargs: RunKwargs;
   threadMetadata: Record<string, unknown>;
 } {
-  const { run_id, assistant_id, graph_id } = run;
-  const metadata = { ...thread.metadata, ...run.metadata, graph_id, assistant_id };
+  const { run_id, assistant_id, graph_id, assistant } = run;
+  const metadata = {
+    ...assistant.metadata,
+    ...thread.metadata,
+    ...run.metadata,
+    graph_id,
+    assistant_id,
+  };
   const config: WireConfig = {
+    ...assistant.config,
     ...run.kwargs.config,
     configurable: {
+      ...assistant.config.configurable,
       ...sticky(thread.config.configurable),
       ...run.kwargs.config.configurable,
       run_id,
@@ -30,7 +38,12 @@ export function mergeRun(
       graph_id,
       assistant_id,
     },
-    metadata: { ...run.kwargs.config.metadata, ...metadata, run_attempt: 1 },
+    metadata: {
+      ...assistant.config.metadata,
+      ...run.kwargs.config.metadata,
+      ...metadata,
+      run_attempt: 1,
+    },
   };
   return {
     metadata,

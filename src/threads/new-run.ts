@@ -1,5 +1,6 @@
 import { v7 } from "uuid";
 import type { WireConfig } from "../isolate/contract.ts";
+import type { RunAssistant } from "./assistants.ts";
 import type { Asker, NewRun, NewThread, RevisionRef, RunKwargs } from "./records.ts";
 import type { RunCreate } from "./schema.ts";
 
@@ -14,7 +15,7 @@ export function configurableHeaders(headers: Headers): Record<string, string> {
 const HIDDEN_HEADERS = new Set(["x-api-key", "x-tenant-id", "x-service-key"]);
 
 type Place = {
-  assistant: { assistant_id: string; graph_id: string };
+  assistant: RunAssistant;
   revision: RevisionRef;
   asker: Asker;
   headers: Record<string, string>;
@@ -25,9 +26,12 @@ type Place = {
 
 /** A request body as an order to a thread, with every default filled in. */
 export function toNewRun(input: RunCreate, place: Place): NewRun {
+  const { assistant_id, graph_id, config, metadata } = place.assistant;
   return {
     run_id: place.run_id,
-    ...place.assistant,
+    assistant_id,
+    graph_id,
+    assistant: { config, metadata },
     revision: place.revision,
     asker: place.asker,
     metadata: input.metadata ?? {},
@@ -38,13 +42,13 @@ export function toNewRun(input: RunCreate, place: Place): NewRun {
   };
 }
 
-function toKwargs(input: RunCreate, { headers, temporary }: Place): RunKwargs {
+function toKwargs(input: RunCreate, { headers, temporary, assistant }: Place): RunKwargs {
   const { input: value = null, stream_mode, checkpoint_during } = input;
   return {
     input: value,
     command: input.command ?? null,
     config: toConfig(input, headers),
-    context: input.context ?? null,
+    context: toContext(assistant.context, input.context),
     stream_mode,
     subgraphs: input.stream_subgraphs === true,
     resumable: input.stream_resumable === true,
@@ -55,6 +59,17 @@ function toKwargs(input: RunCreate, { headers, temporary }: Place): RunKwargs {
     feedback_keys: input.feedback_keys ?? null,
     temporary,
   };
+}
+
+/** Key by key over the assistant's own; an assistant that has none leaves the graph its default. */
+function toContext(own: unknown, given: unknown): unknown {
+  if (!isObject(own)) return given ?? own ?? null;
+  if (Object.keys(own).length === 0) return given ?? null;
+  return isObject(given) ? { ...own, ...given } : (given ?? own);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function toInterrupts({ interrupt_before, interrupt_after }: RunCreate) {

@@ -1,5 +1,6 @@
 import type { AgentFailure, StreamMode, WireCommand, WireConfig } from "../isolate/contract.ts";
 import type { Caller } from "../shared/context.ts";
+import type { RunAssistant } from "./assistants.ts";
 import type { MultitaskStrategy, RunStatus, ThreadStatus } from "./runs.ts";
 
 /** Plain records that pass between the service, the ThreadObject and its storage. */
@@ -71,6 +72,8 @@ export type NewRun = {
   run_id: string;
   assistant_id: string;
   graph_id: string;
+  /** What the assistant adds beneath the thread and the run. */
+  assistant: Pick<RunAssistant, "config" | "metadata">;
   revision: RevisionRef;
   asker: Asker;
   metadata: Record<string, unknown>;

@@ -1,8 +1,8 @@
 import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
-import { resolveAssistant } from "./assistants.ts";
 import { newRunId, toNewRun } from "./new-run.ts";
 import type { RunRecord, RunRefusal, StreamChoice } from "./records.ts";
+import { resolveAssistant } from "./run-assistants.ts";
 import type { CancelAction, RunStatus } from "./runs.ts";
 import type { RunCreate } from "./schema.ts";
 import { newThread, openAgent, threadNotFound, tooMuchKept, toRevisionRef } from "./service.ts";
@@ -47,7 +47,7 @@ async function prepare(ctx: Context, target: RunTarget, input: RunCreate) {
   const temporary = target.thread_id === null && !keeps;
   const creates = target.thread_id === null || input.if_not_exists === "create";
   const order = toNewRun(input, {
-    assistant: resolveAssistant(agent.graphs, input.assistant_id),
+    assistant: await resolveAssistant(ctx, agent, input.assistant_id),
     revision: toRevisionRef(agent),
     asker: { caller: ctx.caller, origin: target.origin },
     headers: target.headers,

@@ -3,17 +3,17 @@ import { STREAM_MODES } from "../isolate/contract.ts";
 import { isShallow, MAX_DEPTH } from "../shared/depth.ts";
 import { list, QueryBoolean, Timestamp, Uuid } from "../shared/schema.ts";
 
-const Loose = z.record(z.string(), z.unknown());
+export const Loose = z.record(z.string(), z.unknown());
 
 // Kept in one row of the thread and one of the directory, each of which takes 2 MB with all it holds.
 const MAX_METADATA_CHARACTERS = 128 * 1024;
 
-function isBounded(value: unknown): boolean {
+export function isBounded(value: unknown): boolean {
   return isShallow(value) && JSON.stringify(value).length <= MAX_METADATA_CHARACTERS;
 }
 
-const TOO_LARGE = `must be at most ${MAX_METADATA_CHARACTERS} characters of JSON, nested at most ${MAX_DEPTH} deep`;
-const Metadata = Loose.refine(isBounded, TOO_LARGE);
+export const TOO_LARGE = `must be at most ${MAX_METADATA_CHARACTERS} characters of JSON, nested at most ${MAX_DEPTH} deep`;
+export const Metadata = Loose.refine(isBounded, TOO_LARGE);
 
 export const ThreadStatus = z.enum(["idle", "busy", "interrupted", "error"]);
 export const RunStatus = z.enum([

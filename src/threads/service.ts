@@ -68,8 +68,8 @@ export function newThread(
   return { thread_id, deployment_id, workspace_id, metadata, temporary: false };
 }
 
-export function tooMuchKept(what: string): AppError {
-  const text = `the thread's ${what} would have more than ${MAX_KEPT_CHARACTERS} characters of JSON`;
+export function tooMuchKept(what: string, whose = "thread"): AppError {
+  const text = `the ${whose}'s ${what} would have more than ${MAX_KEPT_CHARACTERS} characters of JSON`;
   return invalid(["body"], text, "too_large");
 }
 

@@ -1,8 +1,8 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import type { TypedResponse } from "hono";
 import { router } from "../shared/http.ts";
 import { body, json } from "../shared/schema.ts";
 import { agentErrors } from "./errors-schema.ts";
+import { jsonText } from "./run-http.ts";
 import {
   CheckpointBody,
   HistoryQuery,
@@ -32,7 +32,7 @@ stateRoutes.openapi(
   async (c) => {
     const { subgraphs } = c.req.valid("query");
     const at = { ns: "", checkpoint_id: null, subgraphs };
-    return asJson(await getState(c.var.ctx, c.req.valid("param"), at));
+    return jsonText(await getState(c.var.ctx, c.req.valid("param"), at));
   },
 );
 
@@ -49,7 +49,7 @@ stateRoutes.openapi(
   async (c) => {
     const { checkpoint_id, ...id } = c.req.valid("param");
     const { subgraphs } = c.req.valid("query");
-    return asJson(await getState(c.var.ctx, id, { ns: "", checkpoint_id, subgraphs }));
+    return jsonText(await getState(c.var.ctx, id, { ns: "", checkpoint_id, subgraphs }));
   },
 );
 
@@ -66,7 +66,7 @@ stateRoutes.openapi(
   async (c) => {
     const { checkpoint, subgraphs } = c.req.valid("json");
     const at = { ...toAt(checkpoint, null), subgraphs: subgraphs ?? false };
-    return asJson(await getState(c.var.ctx, c.req.valid("param"), at));
+    return jsonText(await getState(c.var.ctx, c.req.valid("param"), at));
   },
 );
 
@@ -83,7 +83,7 @@ stateRoutes.openapi(
   async (c) => {
     const { values, as_node, checkpoint, checkpoint_id } = c.req.valid("json");
     const update = { ...toAt(checkpoint, checkpoint_id), values, as_node: as_node ?? null };
-    return asJson(await updateState(c.var.ctx, c.req.valid("param"), update));
+    return jsonText(await updateState(c.var.ctx, c.req.valid("param"), update));
   },
 );
 
@@ -109,7 +109,7 @@ stateRoutes.openapi(
       before_id,
       metadata: metadata ?? null,
     };
-    return asJson(await getHistory(c.var.ctx, c.req.valid("param"), query));
+    return jsonText(await getHistory(c.var.ctx, c.req.valid("param"), query));
   },
 );
 
@@ -121,10 +121,4 @@ function toAt(
     ns: checkpoint?.checkpoint_ns ?? "",
     checkpoint_id: checkpoint_id ?? checkpoint?.checkpoint_id ?? null,
   };
-}
-
-// The state is JSON text already: parsing it here would cost a copy and change nothing.
-function asJson(text: string): Response & TypedResponse<never, 200, "json"> {
-  const headers = { "Content-Type": "application/json" };
-  return new Response(text, { headers }) as Response & TypedResponse<never, 200, "json">;
 }

@@ -83,6 +83,8 @@ test("the active revision is found by id and by slug, in its workspace alone", a
     name: deployment.name,
     graphs: ["agent"],
     descriptors: DESCRIPTORS,
+    config: null,
+    config_env: { MODE: "of the repository", MODEL: "small" },
   };
   const ctx = systemContext(workspace_id);
   expect(await activeRevision(ctx, deployment.id)).toEqual(expected);

@@ -34,6 +34,7 @@ export async function belongings(): Promise<Belongings> {
     after_seconds: 3600,
     input: {},
   });
+  const assistant = await made(admin, `/agents/${deployment_id}/assistants`, { graph_id: "echo" });
   const host = { name: "host", token: "secret", api_url: "http://127.0.0.1:9" };
   const integration = await made(admin, "/v1/integrations/github/install", host);
   const listener = await made(admin, "/v2/listeners", {
@@ -58,6 +59,8 @@ export async function belongings(): Promise<Belongings> {
     bulk_export_id: exported.id ?? "",
     agent_id: "agent",
     connection_id: newId(),
+    assistant_id: assistant.assistant_id ?? "",
+    namespace: "inner",
     auth_id: newId(),
     upload_id: newId(),
     checkpoint_id: newId(),

@@ -18,4 +18,6 @@ export const TEST_GRAPHS = [
   "traced",
   "team",
   "asks_within",
+  "typed",
+  "asks_after_a_step",
 ];

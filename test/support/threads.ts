@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { newId } from "../../src/shared/ids.ts";
-import { systemAssistantId } from "../../src/threads/assistants.ts";
+import { systemAssistant } from "../../src/threads/assistants.ts";
 import { toNewRun } from "../../src/threads/new-run.ts";
 import { RunCreate } from "../../src/threads/schema.ts";
 import { type ThreadCalls, threadObject } from "../../src/threads/stub.ts";
@@ -45,7 +45,7 @@ export async function testThread() {
   const place = { thread_id, deployment_id, workspace_id, metadata: {}, temporary: false };
   const order = (graph_id: string, body: Body = {}, run_id = newId()) =>
     toNewRun(RunCreate.parse({ assistant_id: graph_id, ...body }), {
-      assistant: { graph_id, assistant_id: systemAssistantId(graph_id) },
+      assistant: systemAssistant(graph_id),
       revision,
       asker: { caller: systemContext(workspace_id).caller, origin: "https://heddle.test" },
       headers: {},

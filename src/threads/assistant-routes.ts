@@ -1,0 +1,162 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { router } from "../shared/http.ts";
+import { body, json } from "../shared/schema.ts";
+import {
+  Assistant,
+  AssistantCount,
+  AssistantCreate,
+  AssistantDeleteQuery,
+  AssistantLatest,
+  AssistantPatch,
+  AssistantPath,
+  AssistantSearch,
+  AssistantVersion,
+  AssistantVersionsQuery,
+  PAGE_HEADERS,
+} from "./assistant-schema.ts";
+import {
+  countAssistants,
+  createAssistant,
+  deleteAssistant,
+  getAssistant,
+  listAssistantVersions,
+  searchAssistants,
+  setLatestVersion,
+  updateAssistant,
+} from "./assistant-service.ts";
+import { agentErrors } from "./errors-schema.ts";
+import { AgentPath } from "./schema.ts";
+
+const ASSISTANTS = "/agents/{deployment_id}/assistants";
+const ASSISTANT = `${ASSISTANTS}/{assistant_id}` as const;
+const tags = ["Assistants"];
+
+export const assistantRoutes = router();
+
+assistantRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: ASSISTANTS,
+    operationId: "createAssistant",
+    tags,
+    summary: "Create an assistant: a graph with a configuration of its own",
+    request: { params: AgentPath, body: body(AssistantCreate) },
+    responses: { 200: json(Assistant, "The assistant"), ...agentErrors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    return c.json(await createAssistant(c.var.ctx, deployment_id, c.req.valid("json")), 200);
+  },
+);
+
+assistantRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${ASSISTANTS}/search`,
+    operationId: "searchAssistants",
+    tags,
+    summary: "Search assistants by graph, name and metadata",
+    request: { params: AgentPath, body: body(AssistantSearch) },
+    responses: {
+      200: { ...json(z.array(Assistant.partial()), "A page"), headers: PAGE_HEADERS },
+      ...agentErrors,
+    },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    const query = c.req.valid("json");
+    const { rows, headers } = await searchAssistants(c.var.ctx, deployment_id, query);
+    return c.json(rows, 200, headers);
+  },
+);
+
+assistantRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${ASSISTANTS}/count`,
+    operationId: "countAssistants",
+    tags,
+    summary: "Count assistants by graph, name and metadata",
+    request: { params: AgentPath, body: body(AssistantCount) },
+    responses: { 200: json(z.number().int(), "How many"), ...agentErrors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    return c.json(await countAssistants(c.var.ctx, deployment_id, c.req.valid("json")), 200);
+  },
+);
+
+assistantRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: ASSISTANT,
+    operationId: "getAssistant",
+    tags,
+    summary: "Get an assistant by its id or by its graph",
+    request: { params: AssistantPath },
+    responses: { 200: json(Assistant, "The assistant"), ...agentErrors },
+  }),
+  async (c) => c.json(await getAssistant(c.var.ctx, c.req.valid("param")), 200),
+);
+
+assistantRoutes.openapi(
+  createRoute({
+    method: "patch",
+    path: ASSISTANT,
+    operationId: "updateAssistant",
+    tags,
+    summary: "Update an assistant, as a new version of it",
+    request: { params: AssistantPath, body: body(AssistantPatch) },
+    responses: { 200: json(Assistant, "The assistant"), ...agentErrors },
+  }),
+  async (c) =>
+    c.json(await updateAssistant(c.var.ctx, c.req.valid("param"), c.req.valid("json")), 200),
+);
+
+assistantRoutes.openapi(
+  createRoute({
+    method: "delete",
+    path: ASSISTANT,
+    operationId: "deleteAssistant",
+    tags,
+    summary: "Delete an assistant with its versions, and its threads where that is asked for",
+    request: { params: AssistantPath, query: AssistantDeleteQuery },
+    responses: { 204: { description: "Deleted" }, ...agentErrors },
+  }),
+  async (c) => {
+    await deleteAssistant(c.var.ctx, c.req.valid("param"), c.req.valid("query"));
+    return c.body(null, 204);
+  },
+);
+
+assistantRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${ASSISTANT}/versions`,
+    operationId: "listAssistantVersions",
+    tags,
+    summary: "List the versions of an assistant, newest first",
+    request: { params: AssistantPath, body: body(AssistantVersionsQuery) },
+    responses: { 200: json(z.array(AssistantVersion), "The versions"), ...agentErrors },
+  }),
+  async (c) => {
+    const query = c.req.valid("json");
+    return c.json(await listAssistantVersions(c.var.ctx, c.req.valid("param"), query), 200);
+  },
+);
+
+assistantRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${ASSISTANT}/latest`,
+    operationId: "setLatestAssistantVersion",
+    tags,
+    summary: "Make an earlier version of an assistant the one that runs",
+    request: { params: AssistantPath, body: body(AssistantLatest) },
+    responses: { 200: json(Assistant, "The assistant"), ...agentErrors },
+  }),
+  async (c) => {
+    const { version } = c.req.valid("json");
+    return c.json(await setLatestVersion(c.var.ctx, c.req.valid("param"), version), 200);
+  },
+);

@@ -1,0 +1,82 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { router } from "../shared/http.ts";
+import { json } from "../shared/schema.ts";
+import {
+  AssistantGraph,
+  AssistantPath,
+  GraphQuery,
+  GraphSchemas,
+  SubgraphsPath,
+  SubgraphsQuery,
+} from "./assistant-schema.ts";
+import { agentErrors } from "./errors-schema.ts";
+import { drawGraph, getSchemas, getSubgraphs } from "./graph-service.ts";
+import { jsonText } from "./run-http.ts";
+
+const ASSISTANT = "/agents/{deployment_id}/assistants/{assistant_id}";
+const tags = ["Assistants"];
+const subgraphs = json(z.record(z.string(), GraphSchemas), "The schemas by namespace");
+
+export const graphRoutes = router();
+
+graphRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${ASSISTANT}/graph`,
+    operationId: "getAssistantGraph",
+    tags,
+    summary: "Get the nodes and edges of an assistant's graph",
+    request: { params: AssistantPath, query: GraphQuery },
+    responses: { 200: json(AssistantGraph, "The graph"), ...agentErrors },
+  }),
+  async (c) => {
+    const { xray } = c.req.valid("query");
+    return jsonText(await drawGraph(c.var.ctx, c.req.valid("param"), xray));
+  },
+);
+
+graphRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${ASSISTANT}/schemas`,
+    operationId: "getAssistantSchemas",
+    tags,
+    summary: "Get the JSON Schemas of an assistant's graph",
+    request: { params: AssistantPath },
+    responses: { 200: json(GraphSchemas, "The schemas"), ...agentErrors },
+  }),
+  async (c) => c.json(await getSchemas(c.var.ctx, c.req.valid("param")), 200),
+);
+
+graphRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${ASSISTANT}/subgraphs`,
+    operationId: "getAssistantSubgraphs",
+    tags,
+    summary: "Get the JSON Schemas of the graphs within an assistant's graph",
+    request: { params: AssistantPath, query: SubgraphsQuery },
+    responses: { 200: subgraphs, ...agentErrors },
+  }),
+  async (c) => {
+    const query = { ...c.req.valid("query"), namespace: null };
+    return c.json(await getSubgraphs(c.var.ctx, c.req.valid("param"), query), 200);
+  },
+);
+
+graphRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${ASSISTANT}/subgraphs/{namespace}`,
+    operationId: "getAssistantSubgraph",
+    tags,
+    summary: "Get the JSON Schemas of one graph within an assistant's graph",
+    request: { params: SubgraphsPath, query: SubgraphsQuery },
+    responses: { 200: subgraphs, ...agentErrors },
+  }),
+  async (c) => {
+    const { namespace, ...ref } = c.req.valid("param");
+    const query = { ...c.req.valid("query"), namespace };
+    return c.json(await getSubgraphs(c.var.ctx, ref, query), 200);
+  },
+);

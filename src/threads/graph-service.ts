@@ -1,0 +1,60 @@
+import type { Answer, GraphSchemas as WireSchemas } from "../isolate/contract.ts";
+import type { Context } from "../shared/context.ts";
+import { invalid } from "../shared/errors.ts";
+import { type AgentStub, agentOf } from "./agent.ts";
+import type { RunAssistant } from "./assistants.ts";
+import { resolveAssistant } from "./run-assistants.ts";
+import { openAgent, toRevisionRef } from "./service.ts";
+
+type Ref = { deployment_id: string; assistant_id: string };
+
+/** `{nodes, edges}` as JSON text. */
+export async function drawGraph(ctx: Context, ref: Ref, xray: boolean | number): Promise<string> {
+  const { agent, graph } = await openGraph(ctx, ref);
+  return unwrap(await agent.drawGraph({ ...graph, xray }));
+}
+
+export async function getSchemas(ctx: Context, ref: Ref) {
+  const { agent, graph } = await openGraph(ctx, ref);
+  return toSchemas(graph.graph_id, unwrap(await agent.describeSchemas(graph)));
+}
+
+/** By namespace; `namespace` names one, and what is within it when they recurse. */
+export async function getSubgraphs(
+  ctx: Context,
+  ref: Ref,
+  query: { namespace: string | null; recurse: boolean },
+) {
+  const { agent, graph } = await openGraph(ctx, ref);
+  const found = unwrap(await agent.describeSubgraphs({ ...graph, ...query }));
+  const schemas = Object.entries(found).map(([ns, one]) => [ns, toSchemas(graph.graph_id, one)]);
+  return Object.fromEntries(schemas) as Record<string, ReturnType<typeof toSchemas>>;
+}
+
+/** The graph as the assistant configures it: a factory may make another one of another configuration. */
+async function openGraph(ctx: Context, { deployment_id, assistant_id }: Ref) {
+  const active = await openAgent(ctx, deployment_id, "read");
+  const { graph_id, config }: RunAssistant = await resolveAssistant(ctx, active, assistant_id);
+  const agent: AgentStub = agentOf(ctx.env, toRevisionRef(active));
+  return { agent, graph: { graph_id, config } };
+}
+
+function unwrap<T>(answer: Answer<T>): T {
+  if (answer.ok) return answer.value;
+  throw invalid(["path"], `${answer.error.error}: ${answer.error.message}`, "graph_error");
+}
+
+function toSchemas(graph_id: string, { input, output, state, config, context }: WireSchemas) {
+  return {
+    graph_id,
+    input_schema: toJsonSchema(input),
+    output_schema: toJsonSchema(output),
+    state_schema: toJsonSchema(state),
+    config_schema: toJsonSchema(config),
+    context_schema: toJsonSchema(context),
+  };
+}
+
+function toJsonSchema(value: unknown): Record<string, unknown> | null {
+  return typeof value === "object" && value !== null ? { ...value } : null;
+}

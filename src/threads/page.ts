@@ -1,0 +1,20 @@
+/** A page and what its headers say: one more row was asked for than is shown. */
+export type Found<T> = { rows: T[]; headers: Record<string, string> };
+
+export function toPage<T>(rows: T[], { limit, offset }: { limit: number; offset: number }) {
+  const shown = rows.slice(0, limit);
+  const next = offset + limit;
+  const headers: Record<string, string> =
+    rows.length > limit
+      ? { "X-Pagination-Next": String(next), "X-Pagination-Total": String(next + 1) }
+      : { "X-Pagination-Total": String(offset + shown.length) };
+  return { rows: shown, headers } satisfies Found<T>;
+}
+
+/** Only the fields that were asked for; all of them where none was. */
+export function pick<T extends object>(resource: T, fields: readonly string[] | undefined) {
+  if (!fields || fields.length === 0) return resource as Partial<T>;
+  return Object.fromEntries(
+    Object.entries(resource).filter(([field]) => fields.includes(field)),
+  ) as Partial<T>;
+}
