@@ -14,8 +14,9 @@ const EVENTS_KEPT_MS = 24 * 60 * 60 * 1000;
 /** A temporary thread is gone for its callers when its run ends; its readers may still catch up. */
 const LINGER_MS = 2 * 60 * 1000;
 /** Changes of one moment reach the directory as one write. */
-const PUBLISH_DELAY_MS = 300;
-const PUBLISH_RETRY_MS = 10_000;
+const TELL_DELAY_MS = 300;
+/** As long as a beat: the alarm of the run that made the news serves both. */
+const TELL_RETRY_MS = BEAT_MS;
 /** Traces of a thread that goes away may hold it back so long, should ingestion fail. */
 const TRACES_HELD_MS = 60 * 60 * 1000;
 
@@ -29,6 +30,7 @@ export class Upkeep {
   #publishing = false;
   #publish_after = 0;
   #delivering: Promise<void> | null = null;
+  #isDeliveryDue = false;
   #deliver_after = 0;
   /** Of the thread that was here last. */
   #left: ThreadPlace | null = null;
@@ -50,10 +52,11 @@ export class Upkeep {
     }
     if (!this.#publishing && this.#mayPublish()) {
       this.#publishing = true;
-      setTimeout(() => this.#publish(), PUBLISH_DELAY_MS);
+      setTimeout(() => this.#publish(), TELL_DELAY_MS);
     }
-    if (this.#delivering === null && this.#mayDeliver()) {
-      setTimeout(() => this.#deliver(), PUBLISH_DELAY_MS);
+    if (!this.#isDeliveryDue && this.#delivering === null && this.#mayDeliver()) {
+      this.#isDeliveryDue = true;
+      setTimeout(() => this.#deliver(), TELL_DELAY_MS);
     }
   }
 
@@ -106,8 +109,8 @@ export class Upkeep {
       due !== null && due > now ? due : null,
       ended_at === null ? null : ended_at + LINGER_MS,
       events.areKept ? now + EVENTS_KEPT_MS : null,
-      traces.areWaiting ? now + PUBLISH_RETRY_MS : null,
-      thread.hasNews() ? now + PUBLISH_RETRY_MS : null,
+      traces.areWaiting ? now + TELL_RETRY_MS : null,
+      thread.hasNews() ? now + TELL_RETRY_MS : null,
     ]);
   }
 
@@ -124,10 +127,11 @@ export class Upkeep {
   }
 
   #deliver(): Promise<void> {
+    this.#isDeliveryDue = false;
     this.#delivering ??= deliverTraces(this.#env, this.#store)
       .catch((error: unknown) => {
         log.error("traces_not_delivered", error);
-        this.#deliver_after = Date.now() + PUBLISH_RETRY_MS;
+        this.#deliver_after = Date.now() + TELL_RETRY_MS;
       })
       .finally(() => {
         this.#delivering = null;
@@ -155,7 +159,7 @@ export class Upkeep {
       if (entry && this.#store.exists) this.#markSent(entry.seq);
     } catch (error) {
       log.error("directory_write_failed", error, { thread_id: entry?.thread_id });
-      this.#publish_after = Date.now() + PUBLISH_RETRY_MS;
+      this.#publish_after = Date.now() + TELL_RETRY_MS;
     }
     this.#publishing = false;
     this.arm();
