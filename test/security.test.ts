@@ -70,6 +70,7 @@ const named = (list: Operation[]) => list.map((operation) => [operation.id, oper
 /** Bodies that name what is there; of the others the least that the document asks for. */
 function bodyOf({ id, body }: Operation): unknown {
   const { session_id, destination_id, run_id, provider_id, token_id } = ours.ids;
+  const { thread_id, agent_run_id } = ours.ids;
   const bodies: Record<string, unknown> = {
     createDeployment: {
       name: "new-agent",
@@ -105,6 +106,8 @@ function bodyOf({ id, body }: Operation): unknown {
     discoverOAuthProvider: { provider_id: "mcp", name: "MCP", mcp_server_url: "https://mcp.test/" },
     authenticateOAuth: { provider: provider_id, scopes: ["repo"] },
     createAgentConnection: { oauth_token_id: token_id },
+    createRunBatch: [{ assistant_id: "echo", after_seconds: 3600 }],
+    cancelRuns: { thread_id, run_ids: [agent_run_id] },
     createIntegration: { name: "host", token: "secret" },
   };
   return bodies[id] ?? (body === null ? undefined : sampleOf(body));

@@ -74,6 +74,7 @@ export class LangGraphEngine implements Engine {
       head: call.head,
       metadata: checkpointMetadata(call),
       sync: call.durability === "sync",
+      answer_again: answeredAgain(call),
     });
     const graph = withSaver(this.#graph, saver);
     onSummary(async () => toSummary(await readState(graph, toStateConfig(call))));
@@ -131,6 +132,13 @@ export class LangGraphEngine implements Engine {
     );
     return toCheckpoint({ ...config.configurable, thread_id });
   }
+}
+
+/** A run that answers at a checkpoint it names goes back to that question. */
+function answeredAgain({ command, config, resuming }: RunCall): string | null {
+  const { checkpoint_id } = config.configurable ?? {};
+  const isAnswer = command?.resume !== undefined && command.resume !== null;
+  return isAnswer && !resuming && typeof checkpoint_id === "string" ? checkpoint_id : null;
 }
 
 async function assertAnswersWaited(graph: Graph, call: RunCall): Promise<void> {

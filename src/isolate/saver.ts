@@ -18,6 +18,7 @@ import type {
   Typed,
 } from "./contract.ts";
 import type { Outbox } from "./outbox.ts";
+import { withoutLastAnswers } from "./resume.ts";
 import { parseCheckpointJson } from "./revive.ts";
 import { nextVersion } from "./versions.ts";
 
@@ -37,6 +38,8 @@ type SaverOptions = {
   metadata?: Record<string, unknown>;
   /** `durability: sync`: a put returns when it is committed. */
   sync?: boolean;
+  /** The checkpoint whose question is to be answered anew. */
+  answer_again?: string | null;
 };
 
 /** Saves checkpoints to the ThreadObject: channel values once per version, the rest by the run's outbox. */
@@ -59,7 +62,10 @@ export class HostSaver extends BaseCheckpointSaver {
     const ns: string = config.configurable?.checkpoint_ns ?? "";
     const id: string | undefined = config.configurable?.checkpoint_id;
     const loaded = await this.#load(ns, id ?? null);
-    return loaded ? this.#toTuple(loaded) : undefined;
+    if (!loaded) return undefined;
+    const tuple = await this.#toTuple(loaded);
+    if (id === undefined || id !== this.#options.answer_again) return tuple;
+    return { ...tuple, pendingWrites: withoutLastAnswers(tuple.pendingWrites ?? []) };
   }
 
   async #load(ns: string, id: string | null): Promise<LoadedCheckpoint | null> {

@@ -1,5 +1,8 @@
 import type { WireConfig } from "../isolate/contract.ts";
 import type { NewRun, RunKwargs, ThreadRecord } from "./records.ts";
+import type { CancelAction } from "./runs.ts";
+import type { ThreadStore } from "./storage/store.ts";
+import { withoutRun } from "./storage/thread.ts";
 
 /** Beside the thread's values in one row, and the metadata in one of the directory too: each takes 2 MB. */
 export const MAX_KEPT_CHARACTERS = 256 * 1024;
@@ -61,4 +64,17 @@ function sticky(configurable: WireConfig["configurable"]): Record<string, unknow
     ...kept
   } = configurable ?? {};
   return kept;
+}
+
+/** The thread as it will be once these runs are cancelled. */
+export function outlineWithout(
+  { runs, thread }: Pick<ThreadStore, "runs" | "thread">,
+  cancelled: { run_id: string; action: CancelAction }[],
+) {
+  const outline = thread.outline();
+  const [before] = cancelled.flatMap(({ run_id, action }) =>
+    action === "rollback" ? (runs.threadBefore(run_id) ?? []) : [],
+  );
+  if (!before) return outline;
+  return { ...outline, config: before.config, metadata: withoutRun(outline.metadata, before) };
 }

@@ -13,6 +13,7 @@ import { ThreadHost, toGraphCall } from "./attempt.ts";
 import { Followers, toByteStream } from "./followers.ts";
 import { isKeepable } from "./merge.ts";
 import type {
+  CancelChoice,
   NewRun,
   NewThread,
   RevisionRef,
@@ -131,18 +132,32 @@ export class ThreadObject extends DurableObject<Env> {
   ): Promise<boolean> {
     if (!this.#openVisible() || !this.#store.runs.get(run_id)) return false;
     if (this.#store.runs.isInFlight(run_id)) {
-      const settled = this.#loop.cancel(run_id, action, reason);
+      const settled = this.#loop.cancel([run_id], action, reason);
       if (wait) await settled;
     }
     return true;
   }
 
+  /** Of these runs, or of all that stand so; says how many there were. */
+  async cancelRuns(
+    { run_ids, status }: CancelChoice,
+    action: CancelAction,
+    reason: string,
+  ): Promise<number> {
+    if (!this.#openVisible()) return 0;
+    const { runs } = this.#store;
+    const found = run_ids
+      ? run_ids.filter((run_id) => runs.get(run_id))
+      : runs.inFlight().filter((id) => status === "all" || runs.get(id)?.status === status);
+    const inFlight = found.filter((run_id) => runs.isInFlight(run_id));
+    // The cancellation is written when this returns; that its thread settles need not be waited for.
+    if (inFlight.length > 0) void this.#loop.cancel(inFlight, action, reason);
+    return found.length;
+  }
+
   async deleteRun(run_id: string): Promise<boolean> {
     if (!this.#openVisible() || !this.#store.runs.get(run_id)) return false;
-    if (this.#store.runs.isInFlight(run_id)) {
-      await this.#loop.cancel(run_id, "rollback", null);
-    }
-    this.#store.transaction(() => this.#loop.undo(run_id));
+    await this.#loop.forget(run_id);
     this.#changed();
     return true;
   }
@@ -254,10 +269,13 @@ export class ThreadObject extends DurableObject<Env> {
   }
 
   #left(run_id: string, cancels: boolean) {
-    if (cancels && !this.#loop.isOver(run_id)) void this.#loop.cancel(run_id, "interrupt", null);
+    if (!cancels || this.#loop.isOver(run_id)) return;
+    void this.#loop.cancel([run_id], "interrupt", "disconnect: its client left");
   }
 }
 
-function toRecord({ revision: _r, asker: _s, due_at: _d, attempt: _a, ...run }: StoredRun) {
-  return run satisfies RunRecord;
+function toRecord(run: StoredRun): RunRecord {
+  const { revision: _r, asker: _s, due_at: _d, attempt: _a, ...shown } = run;
+  const { started_at: _b, ended_at: _e, ...record } = shown;
+  return record;
 }

@@ -64,6 +64,13 @@ export type NewThread = {
   temporary: boolean;
 };
 
+/** What a run changes of the thread it takes, as it was before. */
+export type ThreadBefore = Pick<ThreadRecord, "status" | "config" | "error"> & {
+  /** The graph and the assistant of the run before, where there was one. */
+  served_by: { graph_id?: unknown; assistant_id?: unknown };
+  revision: RevisionRef | null;
+};
+
 /** Whose run it is, and the origin at which they called. */
 export type Asker = { caller: Caller; origin: string };
 
@@ -82,6 +89,13 @@ export type NewRun = {
   after_seconds: number;
   /** Create the thread with the run when it is not there. */
   create_thread: NewThread | null;
+};
+
+/** Which runs of a thread to cancel. */
+export type CancelChoice = {
+  run_ids: string[] | null;
+  /** Where no run is named. */
+  status: "pending" | "running" | "all";
 };
 
 export type RunRefusal = "thread_missing" | "busy" | "too_large";

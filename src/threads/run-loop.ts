@@ -1,18 +1,12 @@
-import type {
-  AgentFailure,
-  AuthAnswer,
-  Op,
-  RunOutcome,
-  ThreadSummary,
-  TraceOp,
-} from "../isolate/contract.ts";
+import type { AuthAnswer, Op, RunOutcome, ThreadSummary, TraceOp } from "../isolate/contract.ts";
 
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
 import { type AgentStub, agentOf } from "./agent.ts";
 import { authenticateRun } from "./agent-tokens.ts";
 import { Attempt, ThreadHost, toGraphCall, toRunCall } from "./attempt.ts";
-import { isKeepable, mergeRun } from "./merge.ts";
+import { isKeepable, mergeRun, outlineWithout } from "./merge.ts";
+import { failed, messageOf } from "./outcomes.ts";
 import type { NewRun, RunRefusal } from "./records.ts";
 import { type CancelAction, decideMultitask, MAX_ATTEMPTS, threadStatusAfter } from "./runs.ts";
 import type { StoredRun } from "./storage/runs.ts";
@@ -60,13 +54,14 @@ export class RunLoop {
     const { runs, thread } = this.#store;
     const verdict = decideMultitask(runs.inFlight(), order.multitask_strategy);
     if (!verdict.accept) return "busy";
-    const { metadata, kwargs, threadMetadata } = mergeRun(order, thread.outline());
-    if (!isKeepable(metadata, kwargs.config)) return "too_large";
+    const merged = mergeRun(order, outlineWithout(this.#store, verdict.cancel));
+    if (!isKeepable(merged.metadata, merged.kwargs.config)) return "too_large";
+    const reason = `multitask: run ${order.run_id} came with multitask_strategy "${order.multitask_strategy}"`;
     this.#store.transaction(() => {
-      for (const { run_id, action } of verdict.cancel) this.#stop(run_id, action);
+      for (const { run_id, action } of verdict.cancel) this.#stop(run_id, action, reason);
       const isFree = runs.inFlight().length === 0;
-      runs.insert(order, metadata, kwargs);
-      if (isFree) thread.take({ metadata: threadMetadata, config: kwargs.config });
+      runs.insert(order, merged, isFree ? thread.before() : null);
+      if (isFree) thread.take({ metadata: merged.threadMetadata, config: merged.kwargs.config });
       this.#startNext();
     });
     this.#tell();
@@ -88,11 +83,10 @@ export class RunLoop {
     this.#traces.closeLost();
   }
 
-  /** Ends a run at once, whatever it is doing, and resolves when its thread is settled. */
-  async cancel(run_id: string, action: CancelAction, reason: string | null): Promise<void> {
+  /** Ends runs at once, whatever they are doing, and resolves when their thread is settled. */
+  async cancel(run_ids: string[], action: CancelAction, reason: string | null): Promise<void> {
     this.#store.transaction(() => {
-      if (reason) this.#store.runs.setCancelReason(run_id, reason);
-      this.#stop(run_id, action);
+      for (const run_id of run_ids) this.#stop(run_id, action, reason);
       this.#startNext();
     });
     this.#settleSoon();
@@ -100,8 +94,20 @@ export class RunLoop {
     await this.#settling;
   }
 
-  /** Forgets a run as if it had never been; what was told of its trace is ended. */
-  undo(run_id: string) {
+  /** Forgets a run, also one that is over, as if it had never been. */
+  async forget(run_id: string): Promise<void> {
+    if (this.#store.runs.isInFlight(run_id)) return this.cancel([run_id], "rollback", null);
+    this.#store.transaction(() => {
+      this.#undo(run_id);
+      if (this.#store.runs.inFlight().length === 0) this.#store.thread.unsettle();
+    });
+    this.#settleSoon();
+    this.#tell();
+    await this.#settling;
+  }
+
+  // What was told of its trace is ended.
+  #undo(run_id: string) {
     this.#traces.closeNow(run_id);
     this.#store.undo(run_id);
   }
@@ -126,11 +132,12 @@ export class RunLoop {
     this.#onChange(run_ids);
   }
 
-  #stop(run_id: string, action: CancelAction) {
+  #stop(run_id: string, action: CancelAction, reason: string | null) {
     this.#touched.add(run_id);
     if (this.#live?.run.run_id === run_id) this.#abandon();
-    if (action === "rollback") this.undo(run_id);
-    else this.#store.runs.end(run_id, "interrupted");
+    if (action === "rollback") return this.#undo(run_id);
+    if (reason) this.#store.runs.setCancelReason(run_id, reason);
+    this.#store.runs.end(run_id, "interrupted");
   }
 
   #startNext() {
@@ -233,8 +240,11 @@ export class RunLoop {
   }
 
   // A cancelled run leaves the thread where its last checkpoint is; only the graph can read that.
+  // Of a run that was undone the thread is as it was: there is nothing to read.
   #settleSoon() {
     if (this.#store.runs.inFlight().length > 0) return;
+    const { thread } = this.#store;
+    if (thread.outline().status !== "busy" && !thread.place().temporary) return;
     this.#settling ??= this.#settle().finally(() => {
       this.#settling = undefined;
       this.#onChange();
@@ -273,13 +283,4 @@ export class RunLoop {
 function release(outcome: object) {
   // What came over RPC is disposable, though its class does not say so.
   if (Symbol.dispose in outcome) (outcome as Disposable)[Symbol.dispose]();
-}
-
-function failed(error: string, message: string): RunOutcome {
-  const failure: AgentFailure = { error, message, stack: null };
-  return { ops: [], failure, summary: null, traces: null };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

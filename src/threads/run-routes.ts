@@ -39,6 +39,9 @@ const RUNS = "/agents/{deployment_id}/threads/{thread_id}/runs";
 const RUN = `${RUNS}/{run_id}` as const;
 const tags = ["Runs"];
 
+/** What clients look for begins with the word and a colon. */
+const TAKEN = "taken: its input was taken up by another run";
+
 export const eventStream = {
   content: { "text/event-stream": { schema: z.string() } },
   description: "Server-sent events; each has an id to resume after",
@@ -168,7 +171,7 @@ runRoutes.openapi(
   }),
   async (c) => {
     const { wait, action, reason } = c.req.valid("query");
-    const options = { wait, reason: reason ?? null };
+    const options = { wait, reason: reason === "taken" ? TAKEN : (reason ?? null) };
     await cancelRun(c.var.ctx, c.req.valid("param"), action, options);
     return c.body(null, wait ? 204 : 202);
   },

@@ -33,6 +33,17 @@ export async function streamRun(
   return accepted(await object.streamRun(order, choice), thread_id);
 }
 
+/** Threadless runs, each as if it had come alone; none where one names an assistant that is not there. */
+export async function createRunBatch(ctx: Context, target: RunTarget, inputs: RunCreate[]) {
+  const prepared = await Promise.all(inputs.map((input) => prepare(ctx, target, input)));
+  return Promise.all(
+    prepared.map(
+      async ({ order, object, thread_id }) =>
+        accepted(await object.createRun(order), thread_id).run,
+    ),
+  );
+}
+
 export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate) {
   const { order, object, thread_id } = await prepare(ctx, target, input);
   return accepted(await object.waitRun(order, input.on_disconnect ?? "continue"), thread_id);

@@ -116,6 +116,9 @@ export const RunConfig = z
 // A year. What is later than any date can be would never begin.
 const MAX_DELAY_SECONDS = 366 * 24 * 60 * 60;
 
+/** Threads of their own: each is a call of an object. */
+const MAX_BATCH = 100;
+
 const MODE_DEFAULT = ["values" as const];
 
 /** Null means absent, as published clients send it; unknown keys are ignored. */
@@ -168,11 +171,38 @@ export const RunQuery = z.object({
   select: z.union([z.string(), z.array(z.string())]).optional(),
 });
 
-export const CancelQuery = z.object({
-  wait: QueryBoolean.default(false),
-  action: z.enum(["interrupt", "rollback"]).default("interrupt"),
-  reason: z.string().max(1000).optional(),
-});
+const CancelAction = z.enum(["interrupt", "rollback"]).default("interrupt");
+
+export const CancelQuery = z
+  .object({
+    wait: QueryBoolean.default(false),
+    action: CancelAction,
+    reason: z.string().max(1000).optional(),
+  })
+  .refine(({ action, reason }) => reason === undefined || action === "interrupt", {
+    message: "only a run that stays has a reason: leave it out, or interrupt instead",
+    path: ["reason"],
+  });
+
+export const RunBatch = list(RunCreate)
+  .refine((runs) => runs.length > 0, "must have at least one run")
+  .refine((runs) => runs.length <= MAX_BATCH, `must have at most ${MAX_BATCH} runs`)
+  .openapi("RunBatch");
+
+export const CancelRuns = z
+  .object({
+    thread_id: Uuid.nullish(),
+    run_ids: list(Uuid).nullish(),
+    status: z.enum(["pending", "running", "all"]).nullish(),
+  })
+  .refine(({ run_ids, status }) => Boolean(run_ids?.length) || Boolean(status), {
+    message: "name the runs, or the status of those to cancel",
+    path: ["run_ids"],
+  })
+  .openapi("CancelRuns");
+export type CancelRuns = z.infer<typeof CancelRuns>;
+
+export const CancelRunsQuery = z.object({ action: CancelAction });
 
 export const JoinQuery = z.object({ cancel_on_disconnect: QueryBoolean.default(false) });
 

@@ -1,6 +1,7 @@
-import { createRoute } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { body, json } from "../shared/schema.ts";
+import { cancelRuns } from "./bulk-cancel.ts";
 import { agentErrors } from "./errors-schema.ts";
 import {
   sseResponse,
@@ -11,12 +12,15 @@ import {
   valuesResponse,
 } from "./run-http.ts";
 import { eventStream, finalValues } from "./run-routes.ts";
-import { createRun, followRun, streamRun, waitRun } from "./run-service.ts";
+import { createRun, createRunBatch, followRun, streamRun, waitRun } from "./run-service.ts";
 import {
   AgentPath,
+  CancelRuns,
+  CancelRunsQuery,
   FollowHeaders,
   FollowQuery,
   Run,
+  RunBatch,
   RunCreate,
   StreamQuery,
   ThreadlessRunPath,
@@ -77,6 +81,44 @@ threadlessRoutes.openapi(
     const target = toTarget(c.req.valid("param"), c.req.raw);
     const { run, stream } = await waitRun(c.var.ctx, target, c.req.valid("json"));
     return valuesResponse(stream, threadlessRunHeaders(run));
+  },
+);
+
+threadlessRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${RUNS}/batch`,
+    operationId: "createRunBatch",
+    tags,
+    summary: "Start several runs, each on a thread of its own",
+    request: { params: AgentPath, body: body(RunBatch) },
+    responses: { 200: json(z.array(Run), "The runs, in the order asked for"), ...agentErrors },
+  }),
+  async (c) => {
+    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const runs = await createRunBatch(c.var.ctx, target, c.req.valid("json"));
+    return c.json(
+      runs.map((run) => Run.parse(run)),
+      200,
+    );
+  },
+);
+
+threadlessRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${RUNS}/cancel`,
+    operationId: "cancelRuns",
+    tags: ["Runs"],
+    summary: "Cancel several runs: by their ids, or all of one status",
+    request: { params: AgentPath, query: CancelRunsQuery, body: body(CancelRuns) },
+    responses: { 204: { description: "Cancelled" }, ...agentErrors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    const { action } = c.req.valid("query");
+    await cancelRuns(c.var.ctx, deployment_id, c.req.valid("json"), action);
+    return c.body(null, 204);
   },
 );
 

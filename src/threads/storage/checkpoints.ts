@@ -7,6 +7,7 @@ import type {
 } from "../../isolate/contract.ts";
 import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
+import { ReplacedWrites } from "./replaced-writes.ts";
 
 type ValueRow = { channel: string; version: number; type: string; data: ArrayBuffer | null };
 type WriteRow = {
@@ -32,10 +33,12 @@ const INTO_WRITES = "INTO writes (ns, checkpoint_id, task_id, idx, run_id, chann
 export class Checkpoints {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
+  readonly #replaced: ReplacedWrites;
 
   constructor(sql: SqlStorage, parts: Parts) {
     this.#sql = sql;
     this.#parts = parts;
+    this.#replaced = new ReplacedWrites(sql);
   }
 
   put(run_id: string | null, checkpoints: NewCheckpoint[]) {
@@ -65,6 +68,7 @@ export class Checkpoints {
       return [ns, checkpoint_id, task_id, idx, run_id, channel, type, kept];
     };
     const special = writes.filter(({ idx }) => idx < 0);
+    if (run_id !== null) this.#replaced.keep(run_id, special);
     const own = writes.filter(({ idx }) => idx >= 0);
     insertRows(this.#sql, `INSERT OR REPLACE ${INTO_WRITES}`, special.map(toRow));
     insertRows(this.#sql, `INSERT OR IGNORE ${INTO_WRITES}`, own.map(toRow));
@@ -140,17 +144,26 @@ export class Checkpoints {
     return found === 1;
   }
 
-  /** Undoes a run: its checkpoints, and what it wrote onto the checkpoints of others. */
+  /**
+   * Undoes a run: its checkpoints, and what it wrote onto the checkpoints of others. Values that
+   * checkpoints of others still show stay.
+   */
   deleteOf(run_id: string) {
-    this.#sql.exec(
-      `DELETE FROM parts WHERE name IN (
-         SELECT 'value ' || ns || ' ' || channel || ' ' || version FROM channel_values
-         WHERE run_id = ?1 AND data IS NULL)`,
-      run_id,
-    );
-    for (const table of ["checkpoints", "channel_values", "writes"]) {
-      this.#sql.exec(`DELETE FROM ${table} WHERE run_id = ?`, run_id);
+    this.#sql.exec("DELETE FROM checkpoints WHERE run_id = ?", run_id);
+    const values = this.#sql
+      .exec<Pick<ValueRow, "channel" | "version"> & { ns: string; is_large: number }>(
+        `DELETE FROM channel_values WHERE run_id = ? AND (ns, channel, version) NOT IN (
+           SELECT shown.ns, wanted.key, wanted.value
+           FROM checkpoints AS shown, json_each(shown.checkpoint, '$.channel_versions') AS wanted)
+         RETURNING ns, channel, version, data IS NULL AS is_large`,
+        run_id,
+      )
+      .toArray();
+    for (const { ns, channel, version, is_large } of values) {
+      if (is_large) this.#parts.delete(valueName(ns, channel, version));
     }
+    this.#sql.exec("DELETE FROM writes WHERE run_id = ?", run_id);
+    this.#replaced.putBack(run_id);
   }
 }
 

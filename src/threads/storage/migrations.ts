@@ -2,7 +2,7 @@
  * The tables of one thread. Append only: the version is the number of steps that ran.
  * Data that outgrows a row stands in `parts`, under a name its owner knows.
  */
-const MIGRATIONS = [
+export const MIGRATIONS = [
   `CREATE TABLE thread (
      only INTEGER PRIMARY KEY CHECK (only = 1),
      thread_id TEXT NOT NULL,
@@ -97,6 +97,19 @@ const MIGRATIONS = [
   "ALTER TABLE runs ADD COLUMN asker TEXT",
   `DROP TABLE trace_roots;
    ALTER TABLE runs ADD COLUMN trace TEXT;`,
+  `ALTER TABLE runs ADD COLUMN started_at INTEGER;
+   ALTER TABLE runs ADD COLUMN thread_before TEXT;
+   CREATE TABLE replaced_writes (
+     ns TEXT NOT NULL,
+     checkpoint_id TEXT NOT NULL,
+     task_id TEXT NOT NULL,
+     idx INTEGER NOT NULL,
+     run_id TEXT,
+     channel TEXT NOT NULL,
+     type TEXT NOT NULL,
+     data BLOB,
+     by_run TEXT NOT NULL
+   );`,
 ];
 
 const VERSION = "schema_version";

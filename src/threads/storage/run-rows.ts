@@ -25,6 +25,10 @@ export type Row = {
   asker: string | null;
   /** JSON of an OpenTrace; null once all of it is told. */
   trace: string | null;
+  /** When its first attempt began. */
+  started_at: number | null;
+  /** JSON of a ThreadBefore while the run that took the thread is not over. */
+  thread_before: string | null;
 };
 
 export function insertRun(sql: SqlStorage, row: Row) {
@@ -35,9 +39,9 @@ export function updateRun(sql: SqlStorage, row: Row) {
   const { status, updated_at, ended_at, attempt, event_characters, error, cancel_reason } = row;
   sql.exec(
     `UPDATE runs SET status = ?, updated_at = ?, ended_at = ?, attempt = ?, event_characters = ?,
-       error = ?, cancel_reason = ?, trace = ? WHERE run_id = ?`,
+       error = ?, cancel_reason = ?, trace = ?, started_at = ?, thread_before = ? WHERE run_id = ?`,
     ...[status, updated_at, ended_at, attempt, event_characters, error, cancel_reason],
-    ...[row.trace, row.run_id],
+    ...[row.trace, row.started_at, row.thread_before, row.run_id],
   );
 }
 

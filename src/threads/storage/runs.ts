@@ -1,4 +1,4 @@
-import type { Asker, NewRun, RevisionRef, RunRecord } from "../records.ts";
+import type { Asker, NewRun, RevisionRef, RunRecord, ThreadBefore } from "../records.ts";
 import { isFinal, type RunStatus } from "../runs.ts";
 import type { Parts } from "./parts.ts";
 import { insertRun, kwargsName, type Row, updateRun } from "./run-rows.ts";
@@ -11,6 +11,8 @@ export type StoredRun = RunRecord & {
   asker: Asker | null;
   due_at: number;
   attempt: number;
+  started_at: number | null;
+  ended_at: number | null;
 };
 
 export type RunQuery = { status?: RunStatus | undefined; limit: number; offset: number };
@@ -34,7 +36,12 @@ export class Runs {
     this.#thread = thread;
   }
 
-  insert(run: NewRun, metadata: RunRecord["metadata"], kwargs: RunRecord["kwargs"]) {
+  /** `before` is how the thread stood which the run took; null: another run had it. */
+  insert(
+    run: NewRun,
+    { metadata, kwargs }: Pick<RunRecord, "metadata" | "kwargs">,
+    before: ThreadBefore | null,
+  ) {
     const due_at = Date.now() + run.after_seconds * 1000;
     const created_at = new Date(due_at).toISOString();
     const open = this.#opened();
@@ -59,6 +66,8 @@ export class Runs {
       cancel_reason: null,
       asker: JSON.stringify(run.asker),
       trace: null,
+      started_at: null,
+      thread_before: before && JSON.stringify(before),
     };
     open.set(run.run_id, { row, isNew: true, isChanged: false });
   }
@@ -125,12 +134,21 @@ export class Runs {
 
   start(run_id: string) {
     const row = this.#opened().get(run_id)?.row;
-    if (row) this.#change(run_id, { status: "running", attempt: row.attempt + 1 });
+    if (!row) return;
+    const started_at = row.started_at ?? Date.now();
+    this.#change(run_id, { status: "running", attempt: row.attempt + 1, started_at });
   }
 
   end(run_id: string, status: RunStatus, error: RunRecord["error"] = null) {
     const ended_at = Date.now();
-    this.#change(run_id, { status, ended_at, error: error && JSON.stringify(error) });
+    const over = { status, ended_at, thread_before: null };
+    this.#change(run_id, { ...over, error: error && JSON.stringify(error) });
+  }
+
+  /** How the thread stood before this run took it; null where another run had it, or this one is over. */
+  threadBefore(run_id: string): ThreadBefore | null {
+    const text = this.#opened().get(run_id)?.row.thread_before ?? null;
+    return text === null ? null : JSON.parse(text);
   }
 
   setCancelReason(run_id: string, cancel_reason: string) {
@@ -218,7 +236,7 @@ export class Runs {
 
   #toRun({
     seq: _seq,
-    ended_at: _ended,
+    thread_before: _before,
     event_characters: _said,
     trace: _t,
     ...row

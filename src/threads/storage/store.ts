@@ -96,8 +96,10 @@ export class ThreadStore {
     return this.runs.addCharacters(run_id, characters);
   }
 
-  /** Forgets a run as if it had never been: its row, its events and its checkpoints. */
+  /** Forgets a run as if it had never been: its row, its events, its checkpoints, its mark on the thread. */
   undo(run_id: string) {
+    const before = this.runs.threadBefore(run_id);
+    if (before) this.thread.restore(before);
     this.checkpoints.deleteOf(run_id);
     this.events.deleteOf(run_id);
     this.runs.delete(run_id);

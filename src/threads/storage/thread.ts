@@ -1,5 +1,5 @@
 import type { ThreadSummary } from "../../isolate/contract.ts";
-import type { Interrupts, NewThread, RevisionRef, ThreadRecord } from "../records.ts";
+import type { Interrupts, NewThread, RevisionRef, ThreadBefore, ThreadRecord } from "../records.ts";
 import type { ThreadStatus } from "../runs.ts";
 import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
@@ -169,6 +169,35 @@ export class Thread {
     this.#change({ status: "busy", metadata, config });
   }
 
+  /** What `take` and `begin` will change, to be put back when the run is undone. */
+  before(): ThreadBefore {
+    const { status, metadata, config, error, revision } = this.#row();
+    const { graph_id, assistant_id } = JSON.parse(metadata);
+    return {
+      status,
+      config: JSON.parse(config),
+      error: error && JSON.parse(error),
+      served_by: { graph_id, assistant_id },
+      revision: revision && JSON.parse(revision),
+    };
+  }
+
+  restore({ status, config, error, revision, ...before }: ThreadBefore) {
+    const metadata = withoutRun(this.outline().metadata, before);
+    this.#change({
+      status,
+      config: JSON.stringify(config),
+      metadata: JSON.stringify(metadata),
+      error: error && JSON.stringify(error),
+      revision: revision && JSON.stringify(revision),
+    });
+  }
+
+  /** Where it stands is to be read again. */
+  unsettle() {
+    this.#change({ status: "busy" });
+  }
+
   /** Where the thread stands after a run; without a summary its values stay as they were. */
   settle(status: ThreadStatus, summary: ThreadSummary | null, error: ThreadRecord["error"]) {
     this.#change({ status, error: error && JSON.stringify(error) });
@@ -216,4 +245,12 @@ export class Thread {
     this.#cached ??= this.#sql.exec<Row>("SELECT * FROM thread").one();
     return this.#cached;
   }
+}
+
+/** Metadata as it was before a run took the thread; what clients changed meanwhile stays. */
+export function withoutRun(
+  { graph_id: _g, assistant_id: _a, ...metadata }: Record<string, unknown>,
+  { served_by }: Pick<ThreadBefore, "served_by">,
+): Record<string, unknown> {
+  return { ...metadata, ...served_by };
 }

@@ -1,0 +1,75 @@
+import { and, asc, eq, gt } from "drizzle-orm";
+import type { Context } from "../shared/context.ts";
+import { AppError } from "../shared/errors.ts";
+import type { CancelChoice } from "./records.ts";
+import type { CancelAction } from "./runs.ts";
+import type { CancelRuns } from "./schema.ts";
+import { openAgent } from "./service.ts";
+import { threadObject } from "./stub.ts";
+import { threads } from "./table.ts";
+
+/** The directory hears of a run within this time; a run that was told of before must be found. */
+const DIRECTORY_LAG_MS = 600;
+const PAGE = 50;
+/** A request may call so many objects. */
+const MAX_PAGES = 18;
+
+/**
+ * Cancels runs by their ids, or all of one status, of a thread or of the whole deployment. Temporary
+ * threads are in no directory: their runs are cancelled by id.
+ */
+export async function cancelRuns(
+  ctx: Context,
+  deployment: string,
+  { thread_id, run_ids, status }: CancelRuns,
+  action: CancelAction,
+): Promise<void> {
+  const { deployment_id } = await openAgent(ctx, deployment, "write");
+  const choice: CancelChoice = { run_ids: run_ids ?? null, status: status ?? "all" };
+  const cancelIn = (id: string, of = choice) =>
+    threadObject(ctx.env, deployment_id, id).cancelRuns(of, action, REASON);
+  const cancelAll = (ids: string[]) => sum(ids.map((id) => cancelIn(id)));
+  // A threadless run's thread shares its id.
+  const found = thread_id
+    ? await cancelIn(thread_id)
+    : run_ids?.length
+      ? await sum(run_ids.map((id) => cancelIn(id, { ...choice, run_ids: [id] })))
+      : await eachBusyThread(ctx, deployment_id, cancelAll);
+  if (found === 0) throw new AppError("not_found", "No run to cancel was found");
+}
+
+const REASON = "bulk: cancelled with others by POST /runs/cancel";
+
+async function eachBusyThread(
+  { db, caller }: Context,
+  deployment_id: string,
+  visit: (thread_ids: string[]) => Promise<number>,
+): Promise<number> {
+  await new Promise((resolve) => setTimeout(resolve, DIRECTORY_LAG_MS));
+  let found = 0;
+  let after = "";
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const rows = await db
+      .select({ thread_id: threads.thread_id })
+      .from(threads)
+      .where(
+        and(
+          eq(threads.workspace_id, caller.workspace_id),
+          eq(threads.deployment_id, deployment_id),
+          eq(threads.status, "busy"),
+          gt(threads.thread_id, after),
+        ),
+      )
+      .orderBy(asc(threads.thread_id))
+      .limit(PAGE);
+    found += await visit(rows.map(({ thread_id }) => thread_id));
+    if (rows.length < PAGE) return found;
+    after = rows.at(-1)?.thread_id ?? after;
+  }
+  const text = `${found} runs are cancelled, and there are more: call again for the rest.`;
+  throw new AppError("unavailable", text, { retry_after_seconds: 1 });
+}
+
+async function sum(counts: Promise<number>[]): Promise<number> {
+  return (await Promise.all(counts)).reduce((all, count) => all + count, 0);
+}

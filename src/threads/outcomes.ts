@@ -1,0 +1,10 @@
+import type { RunOutcome } from "../isolate/contract.ts";
+
+/** How a run ends that its agent did not end itself. */
+export function failed(error: string, message: string): RunOutcome {
+  return { ops: [], failure: { error, message, stack: null }, summary: null, traces: null };
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
