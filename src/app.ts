@@ -24,6 +24,7 @@ import { onError, onNotFound, router } from "./shared/http.ts";
 import { operationFinder } from "./shared/operations.ts";
 import { isIngestion, isUpload, toRoutePath } from "./shared/paths.ts";
 import { assertRate } from "./shared/rate-limit.ts";
+import { storeRoutes } from "./store/routes.ts";
 import { assistantRoutes } from "./threads/assistant-routes.ts";
 import { graphRoutes } from "./threads/graph-routes.ts";
 import { threadRoutes } from "./threads/routes.ts";
@@ -99,6 +100,7 @@ const ROUTERS = [
   stateRoutes,
   runRoutes,
   threadlessRoutes,
+  storeRoutes,
   projectRoutes,
   ingestRoutes,
   traceRunRoutes,

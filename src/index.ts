@@ -9,6 +9,7 @@ import { spawnWindows } from "./exports/schedule.ts";
 import { sweepExports, sweepFiles } from "./exports/sweep.ts";
 import { sweepAuthorizations } from "./oauth/sweep.ts";
 import { log } from "./shared/log.ts";
+import { deleteStoreOf } from "./store/service.ts";
 import { deleteAssistantsOf, sweepAssistants } from "./threads/assistant-purge.ts";
 import { deleteThreadsOf } from "./threads/deletion.ts";
 import {
@@ -22,13 +23,14 @@ export { AgentTail } from "./deployments/tail.ts";
 export { AgentTokens } from "./oauth/agent-tokens.ts";
 export { TokenObject } from "./oauth/object.ts";
 export { Egress } from "./shared/agent-egress.ts";
+export { StoreObject } from "./store/object.ts";
 export { ThreadObject } from "./threads/object.ts";
 export { TracePartition } from "./traces/object.ts";
 
 const app = createApp();
 
 /** What goes with a deployment and is not the control plane's own. */
-const CLEANERS: Cleaner[] = [deleteThreadsOf, deleteAssistantsOf];
+const CLEANERS: Cleaner[] = [deleteThreadsOf, deleteAssistantsOf, deleteStoreOf];
 
 const JOBS: Record<string, ((env: Env, now: Date) => Promise<void>)[]> = {
   "* * * * *": [

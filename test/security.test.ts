@@ -42,6 +42,8 @@ const READING = [
   "searchAssistants",
   "countAssistants",
   "listAssistantVersions",
+  "queryStoreItems",
+  "listStoreNamespaces",
 ];
 
 /** An id in a path that names nothing of a workspace alone: the answer is empty for others. */

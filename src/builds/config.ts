@@ -1,13 +1,14 @@
 import { isShallow, MAX_DEPTH } from "../shared/depth.ts";
+import { findScript, isRecord, SCRIPT, wrong } from "./config-values.ts";
 import type { AgentConfig } from "./contract.ts";
 import { BuildFailure } from "./failure.ts";
 import { parseJson } from "./json.ts";
 import { CONFIG_BYTES } from "./limits.ts";
 import { directoryOf, joinPath } from "./paths.ts";
+import { readStore } from "./store-config.ts";
 import { bytesText, listText } from "./text.ts";
 import type { Tree } from "./tree.ts";
 
-const SCRIPT = /\.[cm]?[jt]sx?$/;
 const EXTENSIONS = "(.js, .mjs, .ts, .tsx ...)";
 
 type GraphEntry = AgentConfig["graphs"][string];
@@ -22,6 +23,7 @@ export function readConfig(tree: Tree, config_path: string): AgentConfig {
   return {
     graphs: readGraphs(tree, path, folder, raw.graphs),
     env: readEnv(tree, path, folder, raw.env),
+    store: readStore({ tree, path, folder }, raw.store),
     raw,
   };
 }
@@ -99,10 +101,8 @@ function assertScript(id: string, source: string) {
   throw new BuildFailure(isPython ? "unsupported_language" : "config_invalid", text);
 }
 
-/** `agent.js` may be written as `agent.ts`, as TypeScript's own imports are. */
 function findFile(tree: Tree, path: string, id: string, source: string): string {
-  const twin = source.replace(/\.([cm]?)js(x?)$/, ".$1ts$2");
-  const found = [source, twin].find((candidate) => tree.files.has(candidate));
+  const found = findScript(tree, source);
   if (found !== undefined) return found;
   const folder = directoryOf(source);
   const names = [...tree.files.keys()];
@@ -159,14 +159,4 @@ function configNotFound(tree: Tree, path: string): BuildFailure {
       ? `There is ${listText(found)}; name it as langgraph_config_path.`
       : `It tells which file exports which graph: {"graphs": {"agent": "./src/agent.ts:graph"}}.`;
   return new BuildFailure("config_not_found", `The source has no ${path}. ${hint}`);
-}
-
-function wrong(path: string, key: string, wanted: string, found: unknown): BuildFailure {
-  const kind =
-    found === undefined ? "missing" : `${Array.isArray(found) ? "a list" : JSON.stringify(found)}`;
-  return new BuildFailure("config_invalid", `${path}: ${key} must be ${wanted}; it is ${kind}.`);
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

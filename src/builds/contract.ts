@@ -44,10 +44,16 @@ export type BuildFailureReason =
   | "timed_out"
   | "internal";
 
+export type StoreConfig = {
+  index: { path: string; export_name: string; dims: number; fields: string[] } | null;
+  ttl: { default_ms: number | null; refresh_on_read: boolean };
+};
+
 /** langgraph.json as far as a run needs it; `raw` is the whole file for later readers. */
 export type AgentConfig = {
   graphs: Record<string, { path: string; export_name: string; description: string | null }>;
   env: Record<string, string>;
+  store: StoreConfig;
   raw: Record<string, unknown>;
 };
 

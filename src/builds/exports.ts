@@ -1,4 +1,4 @@
-import { isRecord } from "./config.ts";
+import { isRecord } from "./config-values.ts";
 
 /** The `exports` and `imports` maps of package.json, as Node resolves them. */
 

@@ -1,7 +1,7 @@
 import type { AgentConfig } from "./contract.ts";
 
 /** What the harness imports as `heddle:graphs`. */
-export function graphsModule({ graphs }: AgentConfig): string {
+export function graphsModule({ graphs, store }: AgentConfig): string {
   const entries = Object.entries(graphs);
   const imports = entries.map(
     ([, { path }], index) => `import * as g${index} from ${JSON.stringify(`/${path}`)};`,
@@ -10,5 +10,15 @@ export function graphsModule({ graphs }: AgentConfig): string {
     const rest = JSON.stringify({ export_name, description }).slice(1, -1);
     return `  ${JSON.stringify(id)}: { module: g${index}, ${rest} },`;
   });
-  return [...imports, "export const graphs = {", ...rows, "};", ""].join("\n");
+  return [...imports, "export const graphs = {", ...rows, "};", storeText(store), ""].join("\n");
+}
+
+function storeText({ index, ttl }: AgentConfig["store"]): string {
+  const rest = `ttl: ${JSON.stringify(ttl)} };`;
+  if (!index) return `export const store = { index: null, ${rest}`;
+  const { path, ...settings } = index;
+  return [
+    `import * as embedding from ${JSON.stringify(`/${path}`)};`,
+    `export const store = { index: { module: embedding, ${JSON.stringify(settings).slice(1, -1)} }, ${rest}`,
+  ].join("\n");
 }

@@ -1,5 +1,5 @@
 import { satisfies, validRange } from "semver";
-import { isRecord } from "./config.ts";
+import { isRecord } from "./config-values.ts";
 import { BuildFailure } from "./failure.ts";
 import { parseJson } from "./json.ts";
 import { directoryOf, joinPath } from "./paths.ts";

@@ -1,4 +1,4 @@
-import { isRecord } from "./config.ts";
+import { isRecord } from "./config-values.ts";
 import { BuildFailure } from "./failure.ts";
 import { parseJson } from "./json.ts";
 import type { Manifest } from "./lockfile.ts";

@@ -1,4 +1,4 @@
-import { isRecord } from "./config.ts";
+import { isRecord } from "./config-values.ts";
 import { parseJsonc } from "./json.ts";
 import { directoryOf, joinPath } from "./paths.ts";
 

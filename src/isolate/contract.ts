@@ -1,3 +1,5 @@
+import type { EmbedCall, Embedded, StoreAnswer, StoreOp } from "./store-contract.ts";
+
 /** What a ThreadObject and the isolate of a revision say to each other over RPC. Plain data only. */
 
 export const STREAM_MODES = [
@@ -72,6 +74,8 @@ export interface Host {
   listCheckpoints(query: CheckpointQuery): Promise<LoadedCheckpoint[]>;
   /** The body and the answer of `POST /v2/auth/authenticate`, for the user of this run alone. */
   authenticate(body: string): Promise<AuthAnswer>;
+  /** Of the deployment that the thread is of. */
+  store(ops: StoreOp[]): Promise<StoreAnswer>;
   /** Settles when the run is cancelled (true) or over (false). */
   cancelled(): Promise<boolean>;
 }
@@ -211,4 +215,6 @@ export interface AgentEntrypoint {
     host: Host,
   ): Promise<Answer<{ checkpoint: Checkpoint; summary: ThreadSummary; ops: Op[] }>>;
   summarize(call: GraphCall, host: Host): Promise<Answer<ThreadSummary>>;
+  /** By the function that `store.index` of langgraph.json names. */
+  embed(call: EmbedCall): Promise<Answer<Embedded>>;
 }

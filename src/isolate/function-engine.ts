@@ -23,6 +23,7 @@ import {
   toPlainThreadState,
 } from "./function-state.ts";
 import type { Outbox } from "./outbox.ts";
+import { HostStore } from "./store.ts";
 import { toWire } from "./wire.ts";
 
 /** What a plain agent is called with beside its input. */
@@ -34,6 +35,8 @@ export type FunctionTools = {
   emit: (data: unknown) => void;
   /** The conversation so far, the new input included. */
   messages: Message[];
+  /** What the deployment's agents and clients keep across threads. */
+  store: HostStore;
 };
 
 type PlainFunction = (input: unknown, tools: FunctionTools) => unknown;
@@ -94,7 +97,8 @@ export class FunctionEngine implements Engine {
     return {};
   }
 
-  async run(call: RunCall, { outbox, signal, tracer, onSummary }: RunTools): Promise<void> {
+  async run(call: RunCall, tools: RunTools): Promise<void> {
+    const { outbox, signal, tracer, onSummary } = tools;
     if (call.command) {
       throw new Error(`Graph "${call.graph_id}" is a plain function: it takes input, no command.`);
     }
@@ -114,7 +118,7 @@ export class FunctionEngine implements Engine {
       state = applyUpdate(state, update);
       events.update(update, state);
     };
-    await Promise.race([this.#drive(call, state, signal, outbox, take), rejection(signal)]);
+    await Promise.race([this.#drive(call, state, tools, take), rejection(signal)]);
     state = save(state, call, outbox, "loop");
     tracer?.end(state.values);
   }
@@ -122,8 +126,7 @@ export class FunctionEngine implements Engine {
   async #drive(
     call: RunCall,
     state: FunctionState,
-    signal: AbortSignal,
-    outbox: Outbox,
+    { host, outbox, signal }: RunTools,
     take: (update: unknown) => void,
   ) {
     const custom = call.stream_modes.includes("custom");
@@ -134,6 +137,7 @@ export class FunctionEngine implements Engine {
         if (custom) outbox.push({ op: "event", event: "custom", data: toWire(data) });
       },
       messages: state.messages,
+      store: new HostStore(host),
     });
     for await (const update of updatesOf(produced)) {
       if (signal.aborted) return;

@@ -16,6 +16,7 @@ import type {
 import { langChainTracer } from "./langchain-tracer.ts";
 import { type Graph, withSaver } from "./langgraph.ts";
 import { toCommand, toOptions, toStateConfig } from "./langgraph-config.ts";
+import { storeFor } from "./langgraph-store.ts";
 import type { Outbox } from "./outbox.ts";
 import { assertAwaited } from "./resume.ts";
 import { HostSaver } from "./saver.ts";
@@ -76,7 +77,7 @@ export class LangGraphEngine implements Engine {
       sync: call.durability === "sync",
       answer_again: answeredAgain(call),
     });
-    const graph = withSaver(this.#graph, saver);
+    const graph = withSaver(this.#graph, saver, storeFor(host));
     onSummary(async () => toSummary(await readState(graph, toStateConfig(call))));
     if (call.strict_resume) await assertAnswersWaited(graph, call);
     const events = new EventWriter(call, (event, data) =>
@@ -100,18 +101,30 @@ export class LangGraphEngine implements Engine {
   }
 
   async summarize(call: GraphCall, host: Host): Promise<ThreadSummary> {
-    const graph = withSaver(this.#graph, new HostSaver({ host, thread_id: call.thread_id }));
+    const graph = withSaver(
+      this.#graph,
+      new HostSaver({ host, thread_id: call.thread_id }),
+      storeFor(host),
+    );
     return toSummary(await readState(graph, toStateConfig(call)));
   }
 
   async getState(call: StateCall, host: Host): Promise<string> {
-    const graph = withSaver(this.#graph, new HostSaver({ host, thread_id: call.thread_id }));
+    const graph = withSaver(
+      this.#graph,
+      new HostSaver({ host, thread_id: call.thread_id }),
+      storeFor(host),
+    );
     const snapshot = await readState(graph, toStateConfig(call), call.subgraphs);
     return toWire(toThreadState(snapshot));
   }
 
   async getHistory(call: HistoryCall, host: Host): Promise<string> {
-    const graph = withSaver(this.#graph, new HostSaver({ host, thread_id: call.thread_id }));
+    const graph = withSaver(
+      this.#graph,
+      new HostSaver({ host, thread_id: call.thread_id }),
+      storeFor(host),
+    );
     const states: unknown[] = [];
     const history = graph.getStateHistory(toStateConfig({ ...call, checkpoint_id: null }), {
       limit: call.limit,
@@ -125,7 +138,7 @@ export class LangGraphEngine implements Engine {
   async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {
     const { thread_id } = call;
     const saver = new HostSaver({ host, outbox, thread_id, metadata: checkpointMetadata(call) });
-    const config = await withSaver(this.#graph, saver).updateState(
+    const config = await withSaver(this.#graph, saver, storeFor(host)).updateState(
       toStateConfig(call),
       call.values as Record<string, unknown>,
       call.as_node ?? undefined,

@@ -1,4 +1,5 @@
 import type { Pregel } from "@langchain/langgraph";
+import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import type { WireConfig } from "./contract.ts";
 import type { HostSaver } from "./saver.ts";
 
@@ -25,10 +26,10 @@ export async function openGraph(
   );
 }
 
-/** A copy of the graph with this call's saver: concurrent runs share the graph and never a saver. */
-export function withSaver(graph: Graph, saver: HostSaver): Graph {
+/** A copy of the graph with this call's saver and store: concurrent runs share the graph and neither of them. */
+export function withSaver(graph: Graph, saver: HostSaver, store: BaseStore): Graph {
   const Compiled = graph.constructor as new (fields: object) => Graph;
-  return new Compiled({ ...graph, checkpointer: saver, autoValidate: false });
+  return new Compiled({ ...graph, checkpointer: saver, store, autoValidate: false });
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -8,6 +8,7 @@ import type {
   Op,
   RunCall,
 } from "../isolate/contract.ts";
+import type { StoreAnswer, StoreOp } from "../isolate/store-contract.ts";
 import { AppError } from "../shared/errors.ts";
 import type { ThreadRecord } from "./records.ts";
 import type { StoredRun } from "./storage/runs.ts";
@@ -39,6 +40,7 @@ export class Attempt {
 
 type Commit = (ops: Op[]) => void;
 type Authenticate = (body: string) => Promise<AuthAnswer>;
+type AskStore = (ops: StoreOp[]) => Promise<StoreAnswer>;
 
 /** The thread as an isolate sees it during a call. Calls that only read have no commit. */
 export class ThreadHost extends RpcTarget implements Host {
@@ -46,18 +48,21 @@ export class ThreadHost extends RpcTarget implements Host {
   readonly #commit: Commit | null;
   readonly #cancelled: Promise<boolean>;
   readonly #authenticate: Authenticate | null;
+  readonly #askStore: AskStore | null;
 
   constructor(
     store: ThreadStore,
     commit: Commit | null,
     cancelled = Promise.resolve(false),
     authenticate: Authenticate | null = null,
+    askStore: AskStore | null = null,
   ) {
     super();
     this.#store = store;
     this.#commit = commit;
     this.#cancelled = cancelled;
     this.#authenticate = authenticate;
+    this.#askStore = askStore;
   }
 
   async commit(ops: Op[]): Promise<void> {
@@ -76,6 +81,12 @@ export class ThreadHost extends RpcTarget implements Host {
   async authenticate(body: string): Promise<AuthAnswer> {
     if (!this.#authenticate) throw new AppError("conflict", "This call is of no run.");
     return this.#authenticate(body);
+  }
+
+  async store(ops: StoreOp[]): Promise<StoreAnswer> {
+    if (this.#askStore) return this.#askStore(ops);
+    const message = "The store is there for runs; this call only reads a thread's state.";
+    return { ok: false, refusal: { code: "invalid_request", message } };
   }
 
   cancelled(): Promise<boolean> {

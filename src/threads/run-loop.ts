@@ -1,7 +1,9 @@
 import type { AuthAnswer, Op, RunOutcome, ThreadSummary, TraceOp } from "../isolate/contract.ts";
 
+import type { StoreAnswer, StoreOp } from "../isolate/store-contract.ts";
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
+import { applyToStore } from "../store/service.ts";
 import { type AgentStub, agentOf } from "./agent.ts";
 import { authenticateRun } from "./agent-tokens.ts";
 import { Attempt, ThreadHost, toGraphCall, toRunCall } from "./attempt.ts";
@@ -175,6 +177,7 @@ export class RunLoop {
         (ops) => this.#commit(attempt, ops),
         attempt.cancelled,
         (body) => this.#authenticate(attempt, body),
+        (ops) => this.#askStore(attempt, ops),
       );
       const outcome = await this.#agent(run).run(toRunCall(run, this.#store), host);
       if (this.#live === attempt) this.#end(run, outcome);
@@ -192,6 +195,11 @@ export class RunLoop {
   async #authenticate(attempt: Attempt, body: string): Promise<AuthAnswer> {
     this.#assertLive(attempt);
     return authenticateRun(attempt.run, body);
+  }
+
+  async #askStore(attempt: Attempt, ops: StoreOp[]): Promise<StoreAnswer> {
+    this.#assertLive(attempt);
+    return applyToStore(this.#env, attempt.run.revision.deployment_id, ops);
   }
 
   #assertLive(attempt: Attempt) {

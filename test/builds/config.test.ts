@@ -10,6 +10,8 @@ function tree(files: Record<string, string>): Tree {
   return made;
 }
 
+const NO_STORE = { index: null, ttl: { default_ms: null, refresh_on_read: true } };
+
 function read(config: unknown, files: Record<string, string> = { "src/agent.ts": "" }) {
   return readConfig(
     tree({ "langgraph.json": JSON.stringify(config), ...files }),
@@ -49,6 +51,7 @@ test("paths start where the config is, and the whole file is kept", () => {
   expect(readConfig(tree(files), "apps/x/langgraph.json")).toEqual({
     graphs: { a: { path: "apps/x/agent.ts", export_name: "g", description: "A" } },
     env: {},
+    store: NO_STORE,
     raw: config,
   });
 });
@@ -68,6 +71,34 @@ test.each([
 ])("config %j is refused as %s", (config, reason, text) => {
   expect(() => read(config)).toThrow(
     expect.objectContaining({ reason, message: expect.stringContaining(text) }),
+  );
+});
+
+test("the store has an index and a time to live", () => {
+  const graphs = { a: "src/agent.ts" };
+  const files = { "src/agent.ts": "", "src/embed.ts": "" };
+  const store = (value: unknown) => read({ graphs, store: value }, files).store;
+  expect(store(null)).toEqual(NO_STORE);
+  const index = { dims: 3, embed: "./src/embed.js:vectors" };
+  expect(store({ index, ttl: { default_ttl: 1.5, refresh_on_read: false } })).toEqual({
+    index: { path: "src/embed.ts", export_name: "vectors", dims: 3, fields: ["$"] },
+    ttl: { default_ms: 90_000, refresh_on_read: false },
+  });
+});
+
+test.each([
+  [[], '"store" must be an object'],
+  [{ index: true }, '"store.index" must be an object'],
+  [{ index: { embed: "src/embed.ts:e" } }, '"store.index.dims" must be a whole number'],
+  [{ index: { dims: 3 } }, '"store.index.embed" must be "file:export"'],
+  [{ index: { dims: 3, embed: "openai:text-embedding-3-small" } }, 'like "./src/embed.ts:embed"'],
+  [{ index: { dims: 3, embed: "src/none.ts:e" } }, "src/none.ts, which does not exist"],
+  [{ index: { dims: 3, embed: "src/agent.ts", fields: "text" } }, '"store.index.fields"'],
+  [{ ttl: { default_ttl: -1 } }, '"store.ttl.default_ttl" must be minutes'],
+  [{ ttl: { refresh_on_read: 1 } }, '"store.ttl.refresh_on_read"'],
+])("store %j is refused", (store, text) => {
+  expect(() => read({ graphs: { a: "src/agent.ts" }, store })).toThrow(
+    expect.objectContaining({ reason: "config_invalid", message: expect.stringContaining(text) }),
   );
 });
 

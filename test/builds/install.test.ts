@@ -79,8 +79,16 @@ test("lines leave in order and in batches, and a refusal reaches the build", asy
 
 test("names of graphs and files cannot break out of the generated module", () => {
   const graphs = { 'a"b': { path: 'x"; evil(); "', export_name: "g", description: "line\nbreak" } };
-  expect(graphsModule({ graphs, env: {}, raw: {} })).toBe(
-    'import * as g0 from "/x\\"; evil(); \\"";\n' +
-      'export const graphs = {\n  "a\\"b": { module: g0, "export_name":"g","description":"line\\nbreak" },\n};\n',
-  );
+  const index = { path: '"; evil(); "', export_name: '"e', dims: 2, fields: ['"f'] };
+  const store = { index, ttl: { default_ms: null, refresh_on_read: true } };
+  expect(graphsModule({ graphs, env: {}, store, raw: {} }).split("\n")).toEqual([
+    'import * as g0 from "/x\\"; evil(); \\"";',
+    "export const graphs = {",
+    '  "a\\"b": { module: g0, "export_name":"g","description":"line\\nbreak" },',
+    "};",
+    'import * as embedding from "/\\"; evil(); \\"";',
+    'export const store = { index: { module: embedding, "export_name":"\\"e","dims":2,"fields":["\\"f"] }, ' +
+      'ttl: {"default_ms":null,"refresh_on_read":true} };',
+    "",
+  ]);
 });

@@ -3,10 +3,13 @@ import type { Artifact } from "../../src/builds/contract.ts";
 import { deployments, revisions } from "../../src/deployments/table.ts";
 import { database } from "../../src/shared/context.ts";
 import { newId } from "../../src/shared/ids.ts";
-import { TEST_GRAPHS } from "./test-graphs.ts";
+import { TEST_GRAPHS, TEST_STORE } from "./test-graphs.ts";
 
 /** A deployment of the test graphs as a finished build leaves it: rows, and an artifact in R2. */
-export async function testDeployment(workspace_id: string) {
+export async function testDeployment(
+  workspace_id: string,
+  config: Record<string, unknown> = { store: TEST_STORE },
+) {
   const [deployment_id, revision_id] = [newId(), newId()];
   const now = new Date().toISOString();
   const artifact: Artifact = {
@@ -41,6 +44,7 @@ export async function testDeployment(workspace_id: string) {
       source_revision_config: {},
       status: "DEPLOYED",
       artifact_key,
+      config,
       graphs: TEST_GRAPHS,
       attempt: 1,
       sent_at: now,

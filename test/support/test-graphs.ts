@@ -20,4 +20,11 @@ export const TEST_GRAPHS = [
   "asks_within",
   "typed",
   "asks_after_a_step",
+  "stores",
+  "stores_plainly",
 ];
+
+/** `store` of the test agent's langgraph.json. */
+export const TEST_STORE = {
+  index: { dims: 8, embed: "./src/embed.ts:embed", fields: ["text", "tags[*]"] },
+};

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { build } from "esbuild";
-import { TEST_GRAPHS } from "../test-graphs.ts";
+import { TEST_GRAPHS, TEST_STORE } from "../test-graphs.ts";
 
 /**
  * The agent of test/fixtures/agents as the builder would make it: the harness of src/isolate with
@@ -11,6 +11,9 @@ export async function bundleTestAgent(): Promise<string> {
   const entries = TEST_GRAPHS.map(
     (name) => `${name}: { module, export_name: "${name}", description: null }`,
   );
+  const { dims, fields } = TEST_STORE.index;
+  const index = `{ module: embedding, export_name: "embed", ...${JSON.stringify({ dims, fields })} }`;
+  const store = `{ index: ${index}, ttl: { default_ms: null, refresh_on_read: true } }`;
   const { outputFiles } = await build({
     entryPoints: ["src/isolate/langgraph-agent.ts"],
     bundle: true,
@@ -29,7 +32,12 @@ export async function bundleTestAgent(): Promise<string> {
             namespace: "heddle",
           }));
           pluginBuild.onLoad({ filter: /.*/, namespace: "heddle" }, () => ({
-            contents: `import * as module from ${JSON.stringify(module)};\nexport const graphs = { ${entries.join(", ")} };`,
+            contents: [
+              `import * as module from ${JSON.stringify(module)};`,
+              `import * as embedding from ${JSON.stringify(resolve("test/fixtures/agents/embed.ts"))};`,
+              `export const graphs = { ${entries.join(", ")} };`,
+              `export const store = ${store};`,
+            ].join("\n"),
             resolveDir: process.cwd(),
           }));
         },

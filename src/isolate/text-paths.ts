@@ -1,0 +1,34 @@
+const WHOLE = "$";
+const TOKEN = /\[[^\]]*\]|\{[^}]*\}|[^.[\]{}]+/g;
+
+/**
+ * The texts at a path of a value, as LangGraph's stores index them: `a.b`, `a[0]`, `a[-1]`, `a[*].b`,
+ * `*`, `{a,b.c}`; `$` is all of it.
+ */
+export function textsAt(value: unknown, path: string): string[] {
+  if (path === "" || path === WHOLE) return textsOf(value);
+  return walk(value, path.match(TOKEN) ?? []);
+}
+
+function walk(value: unknown, [token, ...rest]: string[]): string[] {
+  if (token === undefined) return textsOf(value);
+  if (token.startsWith("{")) {
+    const paths = token.slice(1, -1).split(",");
+    return paths.flatMap((path) => walk(value, [...(path.trim().match(TOKEN) ?? []), ...rest]));
+  }
+  return childrenAt(value, token).flatMap((child) => walk(child, rest));
+}
+
+function childrenAt(value: unknown, token: string): unknown[] {
+  if (typeof value !== "object" || value === null) return [];
+  if (token === "*" || (token === "[*]" && Array.isArray(value))) return Object.values(value);
+  if (token.startsWith("[")) {
+    return Array.isArray(value) ? [value.at(Number(token.slice(1, -1)))] : [];
+  }
+  return Object.hasOwn(value, token) ? [(value as Record<string, unknown>)[token]] : [];
+}
+
+function textsOf(value: unknown): string[] {
+  if (value === undefined || value === null || value === "") return [];
+  return [typeof value === "object" ? JSON.stringify(value) : String(value)];
+}

@@ -1,0 +1,115 @@
+import { createRoute } from "@hono/zod-openapi";
+import { router } from "../shared/http.ts";
+import { body, json, text } from "../shared/schema.ts";
+import {
+  DeleteItem,
+  FoundItems,
+  GetItemQuery,
+  Item,
+  ListNamespaces,
+  Namespaces,
+  PutItem,
+  SearchItems,
+  StorePath,
+} from "./schema.ts";
+import { deleteItem, getItem, listNamespaces, putItem, searchItems } from "./service.ts";
+
+const STORE = "/agents/{deployment_id}/store";
+const tags = ["Store"];
+
+const errors = {
+  400: text("Malformed request, or no namespace"),
+  401: text("No valid credentials"),
+  403: text("Not allowed with this role"),
+  404: text("Not found"),
+  413: text("The item, the answer or the store is too large; the text says which"),
+  415: text("The Content-Type is not application/json"),
+  422: text("A field is wrong; the text names it"),
+  429: text("Too many requests"),
+  500: text("Internal error"),
+  503: text("Not available for the moment, or the agent's embedding function failed"),
+};
+
+export const storeRoutes = router();
+
+storeRoutes.openapi(
+  createRoute({
+    method: "put",
+    path: `${STORE}/items`,
+    operationId: "putStoreItem",
+    tags,
+    summary: "Store an item, or replace it",
+    request: { params: StorePath, body: body(PutItem) },
+    responses: { 204: { description: "Stored" }, ...errors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    await putItem(c.var.ctx, deployment_id, c.req.valid("json"));
+    return c.body(null, 204);
+  },
+);
+
+storeRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${STORE}/items`,
+    operationId: "getStoreItem",
+    tags,
+    summary: "Get an item, or null",
+    request: { params: StorePath, query: GetItemQuery },
+    responses: { 200: json(Item.nullable(), "The item; null where there is none"), ...errors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    return c.json(await getItem(c.var.ctx, deployment_id, c.req.valid("query")), 200);
+  },
+);
+
+storeRoutes.openapi(
+  createRoute({
+    method: "delete",
+    path: `${STORE}/items`,
+    operationId: "deleteStoreItem",
+    tags,
+    summary: "Delete an item, whether it is there or not",
+    request: { params: StorePath, body: body(DeleteItem) },
+    responses: { 204: { description: "Deleted" }, ...errors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    await deleteItem(c.var.ctx, deployment_id, c.req.valid("json"));
+    return c.body(null, 204);
+  },
+);
+
+storeRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${STORE}/items/search`,
+    operationId: "queryStoreItems",
+    tags,
+    summary: "Find the items below a namespace, newest first or by meaning",
+    request: { params: StorePath, body: body(SearchItems) },
+    responses: { 200: json(FoundItems, "The items"), ...errors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    return c.json(await searchItems(c.var.ctx, deployment_id, c.req.valid("json")), 200);
+  },
+);
+
+storeRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${STORE}/namespaces`,
+    operationId: "listStoreNamespaces",
+    tags,
+    summary: "List the namespaces that there are",
+    request: { params: StorePath, body: body(ListNamespaces) },
+    responses: { 200: json(Namespaces, "The namespaces, in order"), ...errors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    return c.json(await listNamespaces(c.var.ctx, deployment_id, c.req.valid("json")), 200);
+  },
+);

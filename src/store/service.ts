@@ -1,0 +1,121 @@
+import { type ActiveRevision, activeRevision } from "../deployments/service.ts";
+import type { StoreAnswer, StoredItem, StoreOp, StoreResult } from "../isolate/store-contract.ts";
+import { assertMay } from "../shared/auth.ts";
+import type { Context } from "../shared/context.ts";
+import { AppError } from "../shared/errors.ts";
+import { embed } from "./embedding.ts";
+import type { DeleteItem, GetItemQuery, ListNamespaces, PutItem, SearchItems } from "./schema.ts";
+import { type StoreSettings, toSettings, toTtl } from "./settings.ts";
+import { storeObject } from "./stub.ts";
+
+type Opened = { ctx: Context; agent: ActiveRevision; settings: StoreSettings };
+
+export async function putItem(ctx: Context, deployment_id: string, input: PutItem): Promise<void> {
+  const store = await open(ctx, deployment_id, "write");
+  const { key, index = null } = input;
+  const value = JSON.stringify(input.value);
+  const put = {
+    op: "put",
+    namespace: input.namespace ?? [],
+    key,
+    value,
+    vectors: [] as Float32Array[],
+    ttl_ms: toTtl(input.ttl, store.settings),
+  } as const;
+  if (!store.settings.is_indexed || index === false) return void (await apply(store, put));
+  const { items } = await embed(ctx.env, store.agent, { items: [{ value, index }], query: null });
+  await apply(store, { ...put, vectors: items[0] ?? [] });
+}
+
+/** Null: there is no such item. */
+export async function getItem(ctx: Context, deployment_id: string, query: GetItemQuery) {
+  const store = await open(ctx, deployment_id, "read");
+  const { key, refresh_ttl } = query;
+  const namespace = toNamespace(query.namespace);
+  const refresh = refresh_ttl ?? store.settings.refresh_on_read;
+  const item = await apply<StoredItem | null>(store, { op: "get", namespace, key, refresh });
+  return item && toWire(item);
+}
+
+export async function deleteItem(ctx: Context, deployment_id: string, input: DeleteItem) {
+  const store = await open(ctx, deployment_id, "write");
+  await apply(store, { op: "delete", namespace: input.namespace ?? [], key: input.key });
+}
+
+/** A query finds by meaning where the configuration names an embedding; elsewhere it is ignored. */
+export async function searchItems(ctx: Context, deployment_id: string, input: SearchItems) {
+  const store = await open(ctx, deployment_id, "read");
+  const { limit, offset, filter = null, query = null } = input;
+  const asks = store.settings.is_indexed && query !== null && query !== "";
+  const embedded = asks ? await embed(ctx.env, store.agent, { items: [], query }) : null;
+  const items = await apply<StoredItem[]>(store, {
+    op: "search",
+    prefix: input.namespace_prefix ?? [],
+    filter,
+    vector: embedded?.query ?? null,
+    limit,
+    offset,
+    refresh: input.refresh_ttl ?? store.settings.refresh_on_read,
+  });
+  return {
+    items: items.map((item) => ({
+      ...toWire(item),
+      ...(item.score !== null && { score: item.score }),
+    })),
+  };
+}
+
+export async function listNamespaces(ctx: Context, deployment_id: string, input: ListNamespaces) {
+  const store = await open(ctx, deployment_id, "read");
+  const { limit, offset, max_depth = null } = input;
+  const conditions = (["prefix", "suffix"] as const).flatMap((match) => {
+    const path = input[match];
+    return path ? [{ match, path }] : [];
+  });
+  const op = { op: "namespaces", conditions, max_depth, limit, offset } as const;
+  return { namespaces: await apply<string[][]>(store, op) };
+}
+
+/** The store as the code of its deployment's agents reaches it, and no other one. */
+export function applyToStore(
+  env: Env,
+  deployment_id: string,
+  ops: StoreOp[],
+): Promise<StoreAnswer> {
+  return storeObject(env, deployment_id).apply(ops);
+}
+
+/** Goes with the deployment. */
+export async function deleteStoreOf(env: Env, deployment_id: string): Promise<boolean> {
+  await storeObject(env, deployment_id).clear();
+  return true;
+}
+
+async function open(ctx: Context, deployment_id: string, scope: "read" | "write"): Promise<Opened> {
+  assertMay(ctx, scope);
+  const agent = await activeRevision(ctx, deployment_id);
+  return { ctx, agent, settings: toSettings(agent.config?.store) };
+}
+
+/** The result of one operation, whose kind the operation says. */
+async function apply<T extends StoreResult>({ ctx, agent }: Opened, op: StoreOp): Promise<T> {
+  const answer = await storeObject(ctx.env, agent.deployment_id).apply([op]);
+  if (answer.ok) return answer.results[0] as T;
+  throw new AppError(answer.refusal.code, answer.refusal.message);
+}
+
+/** `a.b.c`, or the parameter repeated. */
+function toNamespace(query: string | string[] | undefined): string[] {
+  if (query === undefined || query === "") return [];
+  return Array.isArray(query) ? query : query.split(".");
+}
+
+function toWire({ namespace, key, value, created_at, updated_at }: StoredItem) {
+  return {
+    namespace,
+    key,
+    value: JSON.parse(value) as Record<string, unknown>,
+    created_at: new Date(created_at).toISOString(),
+    updated_at: new Date(updated_at).toISOString(),
+  };
+}

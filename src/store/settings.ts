@@ -1,0 +1,34 @@
+import { z } from "zod";
+
+const MINUTE_MS = 60_000;
+
+/** `store` of langgraph.json as far as the Worker needs it; the builder has looked at all of it. */
+const Settings = z.object({
+  index: z.object({}).nullish(),
+  ttl: z
+    .object({ default_ttl: z.number().nullish(), refresh_on_read: z.boolean().nullish() })
+    .nullish(),
+});
+
+export type StoreSettings = {
+  /** Whether the isolate turns texts into vectors. */
+  is_indexed: boolean;
+  default_ttl_ms: number | null;
+  refresh_on_read: boolean;
+};
+
+export function toSettings(config: unknown): StoreSettings {
+  const { data } = Settings.safeParse(config ?? {});
+  const default_ttl = data?.ttl?.default_ttl ?? null;
+  return {
+    is_indexed: Boolean(data?.index),
+    default_ttl_ms: default_ttl === null ? null : default_ttl * MINUTE_MS,
+    refresh_on_read: data?.ttl?.refresh_on_read ?? true,
+  };
+}
+
+/** Absent: what the configuration says. Null: it never ends. */
+export function toTtl(minutes: number | null | undefined, settings: StoreSettings): number | null {
+  if (minutes === undefined) return settings.default_ttl_ms;
+  return minutes === null ? null : minutes * MINUTE_MS;
+}
