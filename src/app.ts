@@ -39,6 +39,7 @@ import { projectRoutes } from "./traces/routes.ts";
 import { traceRunRoutes } from "./traces/run-routes.ts";
 import { statsRoutes } from "./traces/stats-routes.ts";
 import { traceDeletionRoutes } from "./traces/trace-deletion-routes.ts";
+import { runWebhookRoutes } from "./webhooks/routes.ts";
 import { audit } from "./workspaces/audit.ts";
 import { authenticate } from "./workspaces/auth.ts";
 import { workspaceRoutes } from "./workspaces/routes.ts";
@@ -62,6 +63,7 @@ const CONTROLLED = [
   "/v1/audit-logs/*",
   "/v1/integrations/*",
   "/v1/projects/*",
+  "/v1/run-webhooks/*",
   "/v2/auth/*",
   "/v2/deployments/*",
   "/v2/listeners/*",
@@ -101,6 +103,7 @@ const ROUTERS = [
   runRoutes,
   threadlessRoutes,
   storeRoutes,
+  runWebhookRoutes,
   projectRoutes,
   ingestRoutes,
   traceRunRoutes,

@@ -17,6 +17,8 @@ import {
   isProjectDeletionMessage,
   sweepProjectDeletions,
 } from "./traces/deletion.ts";
+import { consumeWebhook, isWebhookMessage } from "./webhooks/consumer.ts";
+import { deleteWebhooksOf, sweepDeliveryLogs, sweepWebhooks } from "./webhooks/sweep.ts";
 
 export { AgentLog } from "./deployments/agent-log.ts";
 export { AgentTail } from "./deployments/tail.ts";
@@ -30,7 +32,7 @@ export { TracePartition } from "./traces/object.ts";
 const app = createApp();
 
 /** What goes with a deployment and is not the control plane's own. */
-const CLEANERS: Cleaner[] = [deleteThreadsOf, deleteAssistantsOf, deleteStoreOf];
+const CLEANERS: Cleaner[] = [deleteThreadsOf, deleteAssistantsOf, deleteStoreOf, deleteWebhooksOf];
 
 const JOBS: Record<string, ((env: Env, now: Date) => Promise<void>)[]> = {
   "* * * * *": [
@@ -43,6 +45,8 @@ const JOBS: Record<string, ((env: Env, now: Date) => Promise<void>)[]> = {
     sweepFiles,
     sweepAuthorizations,
     sweepAssistants,
+    sweepWebhooks,
+    sweepDeliveryLogs,
   ],
 };
 
@@ -77,5 +81,6 @@ function consume(body: unknown, env: Env): Promise<void> {
   if (isProjectDeletionMessage(body)) return consumeProjectDeletion(env, body);
   if (isExportMessage(body)) return consumeExport(env, body);
   if (isFileMessage(body)) return consumeFile(env, body);
+  if (isWebhookMessage(body)) return consumeWebhook(env, body);
   throw new Error("No consumer knows this message");
 }

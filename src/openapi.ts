@@ -23,6 +23,7 @@ const TAGS = [
   { name: "Threads", description: "Durable state of a conversation with an agent" },
   { name: "Runs", description: "One execution of an assistant, on a thread or without" },
   { name: "Threadless runs", description: "Runs on a thread of their own, gone when they end" },
+  { name: "Webhooks", description: "What is told when a run ends, and who signs it" },
   { name: "Thread state", description: "What a thread's graph knows, now and at each checkpoint" },
   { name: "Traces", description: "What agents and programs did, step by step" },
   { name: "Projects", description: "What holds trace runs; sessions on the wire" },

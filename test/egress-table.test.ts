@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createApp } from "../src/app.ts";
 import { providerBody } from "./oauth/support.ts";
+import { testDeployment } from "./support/agent-deployment.ts";
 import { bucket } from "./support/belongings.ts";
 import { type TestWorkspace, workspace } from "./support/workspace.ts";
 
@@ -10,9 +11,11 @@ import { type TestWorkspace, workspace } from "./support/workspace.ts";
 const cautious = { ...env, EGRESS_ALLOW_PRIVATE: "false" };
 const app = createApp();
 let ours: TestWorkspace;
+let deployment_id: string;
 
 beforeAll(async () => {
   ours = await workspace();
+  ({ deployment_id } = await testDeployment(ours.workspace_id));
 });
 
 const PRIVATE = [
@@ -71,6 +74,10 @@ const PLACES: Record<string, Place> = {
   "an MCP server": (mcp_server_url) => [
     "/v2/auth/providers/mcp-discover",
     { provider_id: `m-${crypto.randomUUID()}`, name: "MCP", mcp_server_url },
+  ],
+  "the webhook of a run": (webhook) => [
+    `/agents/${deployment_id}/runs`,
+    { assistant_id: "echo", webhook },
   ],
   "the endpoint of a bucket": (url) => [
     "/api/v1/bulk-exports/destinations",

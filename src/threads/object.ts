@@ -75,6 +75,8 @@ export class ThreadObject extends DurableObject<Env> {
 
   async deleteThread(): Promise<boolean> {
     if (!this.#open()) return false;
+    await this.#upkeep.handOverWebhooks();
+    if (!this.#store.exists) return false;
     const place = this.#store.thread.place();
     this.#loop.leave();
     await this.#upkeep.deleteAll(place);

@@ -140,6 +140,7 @@ export class RunLoop {
     if (action === "rollback") return this.#undo(run_id);
     if (reason) this.#store.runs.setCancelReason(run_id, reason);
     this.#store.runs.end(run_id, "interrupted");
+    this.#store.tellEnd(run_id, { hasResult: false });
   }
 
   #startNext() {
@@ -241,6 +242,7 @@ export class RunLoop {
       const hasWaiting = runs.inFlight().length > 0;
       const outcome = { failed: failure !== null, next: summary?.next ?? [] };
       thread.settle(threadStatusAfter(outcome, hasWaiting), summary, failure);
+      this.#store.tellEnd(run.run_id, { hasResult: true });
       if (run.kwargs.temporary && !hasWaiting) thread.markEnded();
       this.#startNext();
     });

@@ -1,5 +1,6 @@
 import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
+import { assertWebhook } from "../webhooks/service.ts";
 import { newRunId, toNewRun } from "./new-run.ts";
 import type { RunRecord, RunRefusal, StreamChoice } from "./records.ts";
 import { resolveAssistant } from "./run-assistants.ts";
@@ -50,6 +51,7 @@ export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate)
 }
 
 async function prepare(ctx: Context, target: RunTarget, input: RunCreate) {
+  assertWebhook(ctx.env, input.webhook);
   const run_id = newRunId();
   // A threadless run lives on a thread of its own that shares its id, so that its id alone finds it.
   const thread_id = target.thread_id ?? run_id;

@@ -152,7 +152,7 @@ export const RunCreate = z
     on_completion: z.enum(["delete", "keep", "complete", "continue"]).nullish(),
     if_not_exists: z.enum(["reject", "create"]).nullish(),
     after_seconds: z.number().min(0).max(MAX_DELAY_SECONDS).nullish(),
-    webhook: z.string().nullish(),
+    webhook: z.string().max(2048).nullish(),
     feedback_keys: list(z.string()).nullish(),
     langsmith_tracer: z
       .object({ project_name: z.string().max(255).nullish(), example_id: Uuid.nullish() })

@@ -6,6 +6,7 @@ import type { ThreadStore } from "./storage/store.ts";
 import type { ThreadPlace } from "./storage/thread.ts";
 import type { TraceRow } from "./storage/traces.ts";
 import { deliver, deliverTraces } from "./trace-delivery.ts";
+import { WebhookOutbox } from "./webhook-outbox.ts";
 
 /** A beat while a run is live keeps the object awake and finds a dead attempt within seconds. */
 const BEAT_MS = 15_000;
@@ -34,12 +35,14 @@ export class Upkeep {
   #deliver_after = 0;
   /** Of the thread that was here last. */
   #left: ThreadPlace | null = null;
+  readonly #webhooks: WebhookOutbox;
 
   constructor(ctx: DurableObjectState, env: Env, store: ThreadStore, loop: RunLoop) {
     this.#ctx = ctx;
     this.#env = env;
     this.#store = store;
     this.#loop = loop;
+    this.#webhooks = new WebhookOutbox(env, store);
   }
 
   /** Makes sure that an alarm comes in time. A later one than needed is moved, an earlier one re-arms itself. */
@@ -50,6 +53,7 @@ export class Upkeep {
       this.#alarm_at = wake;
       void this.#ctx.storage.setAlarm(wake);
     }
+    this.#webhooks.handOverSoon();
     if (!this.#publishing && this.#mayPublish()) {
       this.#publishing = true;
       setTimeout(() => this.#publish(), TELL_DELAY_MS);
@@ -64,6 +68,7 @@ export class Upkeep {
     this.#alarm_at = null;
     this.#loop.advance();
     await this.#deliver();
+    this.#webhooks.handOverSoon();
     const place = this.#store.thread.place();
     if (this.#isGone(place)) return this.deleteAll(place);
     this.#expireEvents();
@@ -73,8 +78,14 @@ export class Upkeep {
 
   #isGone({ ended_at }: ThreadPlace): boolean {
     if (ended_at === null) return false;
+    if (this.#store.webhooks.areWaiting) return false;
     const held = this.#store.traces.areWaiting ? TRACES_HELD_MS : 0;
     return ended_at + LINGER_MS + held <= Date.now();
+  }
+
+  /** Before a thread goes away by request: what was promised to webhooks is kept elsewhere. */
+  async handOverWebhooks(): Promise<void> {
+    while (this.#store.exists && this.#store.webhooks.areWaiting) await this.#webhooks.handOver();
   }
 
   /** Its traces stay: who deletes a thread right after its run still has its trace, and waits for none of it. */
@@ -109,6 +120,7 @@ export class Upkeep {
       due !== null && due > now ? due : null,
       ended_at === null ? null : ended_at + LINGER_MS,
       events.areKept ? now + EVENTS_KEPT_MS : null,
+      this.#webhooks.wake,
       traces.areWaiting ? now + TELL_RETRY_MS : null,
       thread.hasNews() ? now + TELL_RETRY_MS : null,
     ]);

@@ -16,5 +16,7 @@ declare module "vitest" {
     s3: S3Info;
     /** A DNS-over-HTTPS resolver: test/support/node/dns-server.ts. */
     dns_url: string;
+    /** A receiver of webhooks: test/support/node/receiver.ts. */
+    receiver_url: string;
   }
 }

@@ -80,6 +80,29 @@ describe("rollback", () => {
     expect(await object.getThread()).toMatchObject({ status: "idle", values: { n: 1 } });
   });
 
+  test("of the run that took the thread hands it to the one that waits", async () => {
+    const thread = await testThread();
+    const before = await everything(thread);
+    const first = await thread.create("steps", slow);
+    const second = await thread.create("steps", { input: { delay_ms: 1_000 } });
+    const third = await thread.create("echo", { input: hi });
+    await thread.object.cancelRun(first.run_id, "rollback", rollback);
+    expect(await thread.object.getThread()).toMatchObject({
+      status: "busy",
+      metadata: { graph_id: "steps" },
+    });
+    await thread.object.cancelRun(third.run_id, "rollback", rollback);
+    await thread.object.cancelRun(second.run_id, "rollback", rollback);
+    expect(await everything(thread)).toEqual(before);
+    const fourth = await thread.create("steps", slow);
+    const fifth = await thread.create("echo", { input: hi });
+    await thread.object.cancelRun(fourth.run_id, "rollback", rollback);
+    await thread.join(fifth.run_id);
+    expect(await stateOf(thread)).toMatchObject({
+      values: { messages: [{ content: "hi" }, { content: "echo: hi" }] },
+    });
+  });
+
   test("of an answer puts its question back", async () => {
     const thread = await testThread();
     await thread.wait("asks_within", { input: {} });

@@ -110,6 +110,12 @@ export const MIGRATIONS = [
      data BLOB,
      by_run TEXT NOT NULL
    );`,
+  `ALTER TABLE runs ADD COLUMN webhook TEXT;
+   CREATE TABLE webhook_outbox (
+     run_id TEXT PRIMARY KEY,
+     url TEXT NOT NULL,
+     payload TEXT
+   );`,
 ];
 
 const VERSION = "schema_version";

@@ -29,6 +29,7 @@ export type Row = {
   started_at: number | null;
   /** JSON of a ThreadBefore while the run that took the thread is not over. */
   thread_before: string | null;
+  webhook: string | null;
 };
 
 export function insertRun(sql: SqlStorage, row: Row) {

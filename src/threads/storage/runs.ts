@@ -68,6 +68,7 @@ export class Runs {
       trace: null,
       started_at: null,
       thread_before: before && JSON.stringify(before),
+      webhook: kwargs.webhook,
     };
     open.set(run.run_id, { row, isNew: true, isChanged: false });
   }
@@ -127,6 +128,12 @@ export class Runs {
     return row ? this.#toRun(row) : null;
   }
 
+  /** In the order in which they are due. */
+  pending(): StoredRun[] {
+    const rows = this.#unfinished().filter(({ status }) => status === "pending");
+    return rows.map((row) => this.#toRun(row));
+  }
+
   /** When the next pending run is due, in epoch milliseconds. */
   nextDue(): number | null {
     return this.#unfinished().find(({ status }) => status === "pending")?.due_at ?? null;
@@ -143,6 +150,15 @@ export class Runs {
     const ended_at = Date.now();
     const over = { status, ended_at, thread_before: null };
     this.#change(run_id, { ...over, error: error && JSON.stringify(error) });
+  }
+
+  /** Of a run that is not over, or was until this transaction. */
+  webhook(run_id: string): string | null {
+    return this.#opened().get(run_id)?.row.webhook ?? null;
+  }
+
+  setThreadBefore(run_id: string, before: ThreadBefore) {
+    this.#change(run_id, { thread_before: JSON.stringify(before) });
   }
 
   /** How the thread stood before this run took it; null where another run had it, or this one is over. */
@@ -237,6 +253,7 @@ export class Runs {
   #toRun({
     seq: _seq,
     thread_before: _before,
+    webhook: _w,
     event_characters: _said,
     trace: _t,
     ...row

@@ -1,5 +1,6 @@
 import type { Op } from "../../isolate/contract.ts";
-import type { NewThread } from "../records.ts";
+import type { NewThread, ThreadBefore } from "../records.ts";
+import { toWebhookPayload } from "../webhook-payload.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { Events } from "./events.ts";
 import { isMigrated, migrate } from "./migrations.ts";
@@ -7,6 +8,7 @@ import { Parts } from "./parts.ts";
 import { Runs } from "./runs.ts";
 import { Thread } from "./thread.ts";
 import { Traces } from "./traces.ts";
+import { Webhooks } from "./webhooks.ts";
 
 /** All that one thread keeps. Calls are synchronous; what stands or falls together is one transaction. */
 export class ThreadStore {
@@ -15,6 +17,7 @@ export class ThreadStore {
   readonly events: Events;
   readonly checkpoints: Checkpoints;
   readonly traces: Traces;
+  readonly webhooks: Webhooks;
   readonly #storage: DurableObjectStorage;
 
   #exists: boolean;
@@ -29,6 +32,7 @@ export class ThreadStore {
     this.events = new Events(storage.sql, parts);
     this.checkpoints = new Checkpoints(storage.sql, parts);
     this.traces = new Traces(storage.sql, parts, this.runs);
+    this.webhooks = new Webhooks(storage.sql, parts);
   }
 
   get exists(): boolean {
@@ -96,13 +100,33 @@ export class ThreadStore {
     return this.runs.addCharacters(run_id, characters);
   }
 
+  /** Leaves what the webhook of a run that has just ended is to be told. */
+  tellEnd(run_id: string, { hasResult }: { hasResult: boolean }) {
+    const url = this.runs.webhook(run_id);
+    const run = url === null ? null : this.runs.get(run_id);
+    if (url === null || run === null) return;
+    const values = hasResult ? this.thread.valuesText() : null;
+    this.webhooks.add({ run_id, url, payload: toWebhookPayload(run, values) });
+  }
+
   /** Forgets a run as if it had never been: its row, its events, its checkpoints, its mark on the thread. */
   undo(run_id: string) {
     const before = this.runs.threadBefore(run_id);
-    if (before) this.thread.restore(before);
+    if (before) this.#giveBack(run_id, before);
     this.checkpoints.deleteOf(run_id);
     this.events.deleteOf(run_id);
     this.runs.delete(run_id);
+  }
+
+  /** The thread as the run found it, or with the run that waits next as who took it. */
+  #giveBack(run_id: string, before: ThreadBefore) {
+    this.thread.restore(before);
+    const next = this.runs.pending().find((run) => run.run_id !== run_id);
+    if (!next) return;
+    const { graph_id, assistant_id, kwargs } = next;
+    const metadata = { ...this.thread.outline().metadata, graph_id, assistant_id };
+    this.runs.setThreadBefore(next.run_id, before);
+    this.thread.take({ metadata, config: kwargs.config });
   }
 
   #forget() {
@@ -110,5 +134,6 @@ export class ThreadStore {
     this.runs.forget();
     this.events.forget();
     this.traces.forget();
+    this.webhooks.forget();
   }
 }

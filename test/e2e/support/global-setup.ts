@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { type Stack, type StackInfo, startStack } from "../../../scripts/local/stack.ts";
 import { type KeyDesk, startKeyDesk } from "../../support/node/key-desk.ts";
+import { type StartedReceiver, startReceiver } from "../../support/node/receiver.ts";
 import { type StartedS3, startLocalS3 } from "../../support/node/s3-server.ts";
 
 declare module "vitest" {
@@ -15,6 +16,7 @@ declare module "vitest" {
 
 let stack: Stack;
 let s3: StartedS3;
+let receiver: StartedReceiver;
 let desk: KeyDesk | undefined;
 let dir: string;
 
@@ -27,6 +29,8 @@ export async function setupWith(project: TestProject, startS3: () => Promise<Sta
   s3 = await startS3();
   dir = await mkdtemp(join(tmpdir(), "heddle-e2e-"));
   stack = await startStack({ dir, quiet: true });
+  receiver = await startReceiver();
+  project.provide("receiver_url", receiver.url);
   project.provide("stack", { ...stack.info, dir });
   desk = s3.keys && (await startKeyDesk(s3.keys));
   project.provide("s3", { ...s3.info, key_desk: desk?.url ?? null });
@@ -36,5 +40,6 @@ export async function teardown() {
   await stack?.stop();
   await desk?.close();
   await s3?.stop();
+  await receiver?.stop();
   if (dir !== undefined) await rm(dir, { recursive: true, force: true });
 }

@@ -1,0 +1,84 @@
+import { egressPolicy, safeFetch } from "../shared/egress.ts";
+import { AppError } from "../shared/errors.ts";
+import { log } from "../shared/log.ts";
+import { carries } from "../shared/queue.ts";
+import { VERSION } from "../shared/version.ts";
+import { claimWebhook, settleAttempt, type WebhookRow } from "./lease.ts";
+import { ATTEMPT_MS } from "./limits.ts";
+import { type Outcome, outcomeOf, pauseAfter } from "./pauses.ts";
+import { payloadKey, withSentAt } from "./payloads.ts";
+import { signingSecrets } from "./secret-service.ts";
+import { signedHeaders } from "./signature.ts";
+
+export type WebhookMessage = { run_webhook_id: string };
+
+/** What a message can wait for; the sweep sends another one for later attempts. */
+const MAX_DELAY_SECONDS = 12 * 3_600;
+
+export function isWebhookMessage(body: unknown): body is WebhookMessage {
+  return carries(body, "run_webhook_id");
+}
+
+/** One attempt, by whoever claims it; what comes twice finds it claimed, not due, or done. */
+export async function consumeWebhook(env: Env, { run_webhook_id }: WebhookMessage): Promise<void> {
+  const row = await claimWebhook(env, run_webhook_id, new Date());
+  if (row === null) return;
+  const started = new Date();
+  const outcome = await attempt(env, row, started);
+  const { status, error } = outcome;
+  const duration_ms = Date.now() - started.getTime();
+  const entry = { at: started.toISOString(), status, error, duration_ms };
+  const pause = error === null ? null : pauseAfter(row.attempt, outcome, Math.random());
+  const due_at = new Date(Date.now() + (pause ?? 0) * 1000);
+  const ended = error === null ? ("delivered" as const) : ("failed" as const);
+  const end = { status: pause === null ? ended : ("pending" as const), due_at };
+  const isOurs = await settleAttempt(env, row, entry, end);
+  if (!isOurs) return;
+  if (pause === null) return env.ARTIFACTS.delete(payloadKey(row));
+  await sendLater(env, run_webhook_id, pause);
+}
+
+async function attempt(env: Env, row: WebhookRow, now: Date): Promise<Outcome> {
+  const payload = await env.ARTIFACTS.get(payloadKey(row));
+  if (!payload) return failure("Its payload is gone.", true);
+  const body = withSentAt(await payload.text(), now);
+  const secrets = await signingSecrets(env, row.workspace_id, now);
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": `Heddle/${VERSION}`,
+    ...(await signedHeaders(row.run_id, now, body, secrets)),
+  };
+  try {
+    const { status, headers: answered } = await post(env, row.url, { headers, body });
+    return outcomeOf(status, answered, new Date());
+  } catch (error) {
+    const { code, message } = AppError.from(error);
+    if (code === "internal") throw error;
+    return failure(message, code === "invalid_request");
+  }
+}
+
+async function post(env: Env, url: string, init: RequestInit): Promise<Response> {
+  const limits = { timeout_ms: ATTEMPT_MS, max_bytes: Number.MAX_SAFE_INTEGER };
+  const response = await safeFetch(
+    egressPolicy(env),
+    url,
+    { ...init, method: "POST" },
+    { ...limits, redirects: "answer" },
+  );
+  await response.body?.cancel();
+  return response;
+}
+
+function failure(error: string, is_final: boolean): Outcome {
+  return { status: null, error, is_final, retry_after_seconds: null };
+}
+
+async function sendLater(env: Env, run_webhook_id: string, pause: number): Promise<void> {
+  const delaySeconds = Math.min(Math.ceil(pause), MAX_DELAY_SECONDS);
+  try {
+    await env.WEBHOOKS.send({ run_webhook_id }, { delaySeconds });
+  } catch (error) {
+    log.error("message_not_sent", error, { run_webhook_id });
+  }
+}

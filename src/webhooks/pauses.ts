@@ -1,0 +1,45 @@
+import { JITTER, MAX_PAUSE_SECONDS, PAUSES_SECONDS } from "./limits.ts";
+
+/** What an attempt came to: delivered, or why not, and whether there is any use in trying again. */
+export type Outcome = {
+  status: number | null;
+  error: string | null;
+  is_final: boolean;
+  retry_after_seconds: number | null;
+};
+
+/** Seconds until the next attempt; null: it is given up. `chance` is 0 to 1. */
+export function pauseAfter(attempt: number, outcome: Outcome, chance: number): number | null {
+  const pause = PAUSES_SECONDS[attempt - 1];
+  if (outcome.is_final || pause === undefined) return null;
+  const wanted = Math.min(outcome.retry_after_seconds ?? 0, MAX_PAUSE_SECONDS);
+  return Math.max(pause * (1 - JITTER + 2 * JITTER * chance), wanted);
+}
+
+/** 2xx is delivered. 410 says that the receiver is gone for good; all else may be better later. */
+export function outcomeOf(status: number, headers: Headers, now: Date): Outcome {
+  if (status >= 200 && status < 300) return { ...DELIVERED, status };
+  const wait = retryAfter(headers.get("retry-after"), now);
+  return {
+    status,
+    error: errorOf(status, headers),
+    is_final: status === 410,
+    retry_after_seconds: wait,
+  };
+}
+
+const DELIVERED = { error: null, is_final: true, retry_after_seconds: null };
+
+function errorOf(status: number, headers: Headers): string {
+  const location = headers.get("location");
+  if (status < 300 || status >= 400 || location === null) return `The receiver answered ${status}.`;
+  return `The receiver answered ${status}, and redirects are not followed: name the URL it leads to.`;
+}
+
+/** Seconds, or a date. */
+function retryAfter(value: string | null, now: Date): number | null {
+  if (value === null) return null;
+  if (/^\d+$/.test(value)) return Number(value);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? null : Math.max((date - now.getTime()) / 1000, 0);
+}

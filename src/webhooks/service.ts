@@ -1,0 +1,69 @@
+import { and, eq } from "drizzle-orm";
+import type { z } from "zod";
+import { activeRevision } from "../deployments/service.ts";
+import { assertMay } from "../shared/auth.ts";
+import { type Context, database } from "../shared/context.ts";
+import { assertReachable } from "../shared/egress.ts";
+import { AppError, invalid } from "../shared/errors.ts";
+import { sendOrLeave } from "../shared/queue.ts";
+import { HttpUrl } from "../shared/schema.ts";
+import { payloadKey } from "./payloads.ts";
+import { Delivery } from "./schema.ts";
+import { run_webhooks } from "./table.ts";
+
+type Place = { workspace_id: string; deployment_id: string; thread_id: string };
+
+/** Told when the run is asked for, instead of when nobody hears of its end. */
+export function assertWebhook(env: Env, url: string | null | undefined): void {
+  if (url === null || url === undefined) return;
+  const loc = ["body", "webhook"];
+  if (url.startsWith("/")) {
+    const text = "is a path of the agent's own HTTP app, which is not served; name a whole URL";
+    throw invalid(loc, text);
+  }
+  const { error } = HttpUrl.safeParse(url);
+  if (error) throw invalid(loc, error.issues[0]?.message ?? "must be a URL");
+  assertReachable(env, { webhook: url });
+}
+
+/** Twice does no harm: the run is the key of the payload and of the row. */
+export async function enqueueWebhook(
+  env: Env,
+  { workspace_id, deployment_id, thread_id }: Place,
+  { run_id, url, payload }: { run_id: string; url: string; payload: string },
+): Promise<void> {
+  const now = new Date().toISOString();
+  await env.ARTIFACTS.put(payloadKey({ deployment_id, run_id }), payload);
+  const row = { run_id, workspace_id, deployment_id, thread_id, url };
+  const waiting = { status: "pending" as const, attempt: 0, attempts: [] };
+  const times = { due_at: now, sent_at: now, created_at: now };
+  await database(env)
+    .insert(run_webhooks)
+    .values({ ...row, ...waiting, ...times })
+    .onConflictDoNothing();
+  await sendOrLeave(env.WEBHOOKS, { run_webhook_id: run_id });
+}
+
+/** What became of a run's webhook. It can be read when the run is over, also where that left no thread. */
+export async function getDelivery(
+  ctx: Context,
+  { deployment_id, thread_id, run_id }: Omit<Place, "workspace_id"> & { run_id: string },
+): Promise<z.infer<typeof Delivery>> {
+  assertMay(ctx, "read");
+  const agent = await activeRevision(ctx, deployment_id, null);
+  const [row] = await ctx.db
+    .select()
+    .from(run_webhooks)
+    .where(
+      and(
+        eq(run_webhooks.run_id, run_id),
+        eq(run_webhooks.workspace_id, ctx.caller.workspace_id),
+        eq(run_webhooks.deployment_id, agent.deployment_id),
+        eq(run_webhooks.thread_id, thread_id),
+      ),
+    );
+  if (!row) {
+    throw new AppError("not_found", `Run ${run_id} is not over, or it was given no webhook`);
+  }
+  return Delivery.parse({ ...row, next_attempt_at: row.status === "pending" ? row.due_at : null });
+}

@@ -1,0 +1,48 @@
+import { eq, sql } from "drizzle-orm";
+import { database } from "../shared/context.ts";
+import { sendAllOrLeave } from "../shared/queue.ts";
+import { payloadPrefix } from "./payloads.ts";
+import { run_webhooks } from "./table.ts";
+
+/** A message that has not led to an attempt by then is taken for lost; a second one does no harm. */
+const RESEND_AFTER_MS = 10_000;
+const BATCH = 500;
+const OBJECTS = 1000; // of one R2 call
+
+/** Deliveries that are due and whose message, or whose Worker, was lost. */
+export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
+  const at = now.toISOString();
+  const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
+  const rows = await database(env)
+    .update(run_webhooks)
+    .set({ sent_at: at })
+    .where(
+      sql`${run_webhooks.run_id} in (
+        select run_id from run_webhooks
+        where status = 'pending' and due_at <= ${before} and sent_at <= ${before}
+          and (lease_expires_at is null or lease_expires_at <= ${at})
+        order by due_at limit ${BATCH}
+      )`,
+    )
+    .returning({ run_webhook_id: run_webhooks.run_id });
+  await sendAllOrLeave(env.WEBHOOKS, rows);
+}
+
+/** Logs of deliveries that ended long ago. */
+export async function sweepDeliveryLogs(env: Env, now: Date): Promise<void> {
+  await database(env).run(sql`
+    delete from run_webhooks where run_id in (
+      select run_id from run_webhooks
+      where status in ('delivered', 'failed') and due_at <= ${now.toISOString()} limit ${BATCH}
+    )
+  `);
+}
+
+/** What a deployment that is deleted leaves; true once there is nothing. Its threads go before. */
+export async function deleteWebhooksOf(env: Env, deployment_id: string): Promise<boolean> {
+  await database(env).delete(run_webhooks).where(eq(run_webhooks.deployment_id, deployment_id));
+  const prefix = payloadPrefix(deployment_id);
+  const { objects, truncated } = await env.ARTIFACTS.list({ prefix, limit: OBJECTS });
+  if (objects.length > 0) await env.ARTIFACTS.delete(objects.map(({ key }) => key));
+  return !truncated;
+}

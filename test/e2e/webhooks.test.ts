@@ -1,0 +1,94 @@
+import { createHmac } from "node:crypto";
+import { beforeAll, expect, inject, test } from "vitest";
+import type { Received } from "../support/node/receiver.ts";
+import { client } from "./support/clients.ts";
+import { request } from "./support/http.ts";
+import { killWorker, until } from "./support/stack.ts";
+import { deployTestAgent } from "./support/test-agent.ts";
+
+type Delivery = { status: string; attempts: { status: number | null; error: string | null }[] };
+
+let deployment_id: string;
+beforeAll(async () => {
+  deployment_id = await deployTestAgent();
+});
+
+function hook(how: string) {
+  const name = crypto.randomUUID();
+  const base = inject("receiver_url");
+  const received = async () => (await (await fetch(`${base}/${name}`)).json()) as Received[];
+  return { webhook: `${base}/${how}/${name}`, received };
+}
+
+function aliveAgain() {
+  return until(
+    "The Worker's return",
+    () => request("GET", "/ok").catch(() => ({ status: 0 })),
+    ({ status }) => status === 200,
+  );
+}
+
+function delivered(run: { thread_id: string; run_id: string }) {
+  const path = `/agents/${deployment_id}/threads/${run.thread_id}/runs/${run.run_id}/webhook`;
+  return until(
+    "The delivery",
+    () => request<Delivery>("GET", path).catch(() => ({ status: 0, body: null })),
+    ({ body }) => body?.status === "delivered",
+  );
+}
+
+test("webhooks of runs that end while the Worker is killed are all told", async () => {
+  const { threads, runs } = client(deployment_id);
+  const hooks = Array.from({ length: 6 }, () => hook("ok"));
+  const started = [];
+  for (const [n, { webhook }] of hooks.entries()) {
+    const { thread_id } = await threads.create();
+    // They end one after the other, around the moment of the kill.
+    const input = { delay_ms: 100 * n };
+    started.push(await runs.create(thread_id, "steps", { input, webhook }));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await killWorker();
+  await aliveAgain();
+  for (const run of started) await delivered(run);
+  for (const [n, { received }] of hooks.entries()) {
+    const told = await received();
+    expect(told.length).toBeGreaterThan(0);
+    const ids = new Set(told.map(({ headers }) => headers["webhook-id"]));
+    expect(ids).toEqual(new Set([started[n]?.run_id]));
+    expect(JSON.parse(told[0]?.body ?? "")).toMatchObject({
+      status: "success",
+      values: { log: ["a", "b", "c"] },
+    });
+  }
+});
+
+test("an attempt that the Worker did not survive is made again, under the same id", async () => {
+  const { threads, runs } = client(deployment_id);
+  const { webhook, received } = hook("silent-once");
+  const { thread_id } = await threads.create();
+  const run = await runs.create(thread_id, "steps", { input: {}, webhook });
+  await until("The first attempt", received, ({ length }) => length === 1);
+  await killWorker();
+  await aliveAgain();
+  const { body } = await delivered(run);
+  expect(body?.attempts.at(-1)).toMatchObject({ status: 200, error: null });
+  expect((await received()).map(({ headers }) => headers["webhook-id"])).toEqual([
+    run.run_id,
+    run.run_id,
+  ]);
+});
+
+test("a workspace's secret signs what is sent", async () => {
+  const path = "/v1/run-webhooks/secret";
+  const { body } = await request<{ secret: string }>("PUT", path, {});
+  const { webhook, received } = hook("ok");
+  const { runs } = client(deployment_id);
+  await runs.wait(null, "steps", { input: {}, webhook });
+  const [told] = await until("The webhook", received, ({ length }) => length > 0);
+  const key = Buffer.from(body.secret.slice("whsec_".length), "base64");
+  const text = `${told?.headers["webhook-id"]}.${told?.headers["webhook-timestamp"]}.${told?.body}`;
+  const signature = createHmac("sha256", key).update(text).digest("base64");
+  expect(told?.headers["webhook-signature"]).toBe(`v1,${signature}`);
+  expect((await request("DELETE", path)).status).toBe(204);
+});
