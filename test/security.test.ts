@@ -11,6 +11,7 @@ const PUBLIC = {
   ok: "a health check has no key",
   info: "clients ask what they may use before they have a key",
   oauthCallback: "a browser comes back from a provider; the state is the proof",
+  confirmOAuth: "a browser answers the page of the callback; state and code are the proof",
   oauthSetup: "a browser comes back from a provider; the state is the proof",
   receiveUpload: "the URL is signed for one upload",
   receiveWebhook: "the host signs the event with the integration's secret",

@@ -67,6 +67,17 @@ export const CallbackQuery = z.object({
 });
 export type CallbackQuery = z.infer<typeof CallbackQuery>;
 
+/** What the page of the callback sends: the query that it was opened with, and the answer. */
+export const Confirmation = z
+  .object({
+    state: Text.min(1),
+    code: Text.min(1),
+    iss: Text.optional(),
+    answer: z.enum(["connect", "cancel"]),
+  })
+  .openapi("OAuthConfirmation");
+export type Confirmation = z.infer<typeof Confirmation>;
+
 export const SetupQuery = CallbackQuery.extend({
   setup_action: Text.optional(),
   installation_id: Text.optional(),

@@ -3,9 +3,10 @@ import type { Context } from "hono";
 import type { AppEnv } from "../shared/context.ts";
 import { router } from "../shared/http.ts";
 import { HTTPValidationError, json } from "../shared/schema.ts";
-import { CallbackQuery, SetupQuery } from "./authorization-schema.ts";
-import { finishAuthorization } from "./callback-service.ts";
-import { endPage, PAGE_HEADERS } from "./page.ts";
+import { CallbackQuery, Confirmation, SetupQuery } from "./authorization-schema.ts";
+import type { Ended } from "./callback-service.ts";
+import { answerConsent, openConsent } from "./consent-service.ts";
+import { askPage, endPage, PAGE_HEADERS } from "./page.ts";
 import { ProviderPath } from "./provider-schema.ts";
 
 /** Where browsers come back to: without a key, so these stand before the authentication. */
@@ -18,7 +19,7 @@ function page(description: string) {
 }
 
 const responses = {
-  200: page("Connected"),
+  200: page("Whether to connect, and for whom"),
   400: page("Not connected, and why; `wait` says it too"),
   422: json(HTTPValidationError, "A field is wrong"),
 };
@@ -34,7 +35,7 @@ const callback = createRoute({
   responses,
 });
 callbackRoutes.openapi(callback, (c) =>
-  finish(c, c.req.valid("param").provider_id, c.req.valid("query")),
+  ask(c, c.req.valid("param").provider_id, c.req.valid("query")),
 );
 
 const setup = createRoute({
@@ -48,10 +49,34 @@ const setup = createRoute({
   responses,
 });
 callbackRoutes.openapi(setup, (c) =>
-  finish(c, c.req.valid("param").provider_id, c.req.valid("query")),
+  ask(c, c.req.valid("param").provider_id, c.req.valid("query")),
 );
 
-async function finish(c: Context<AppEnv>, provider_id: string, query: CallbackQuery) {
-  const ended = await finishAuthorization(c.env, provider_id, query);
+const confirm = createRoute({
+  method: "post",
+  path: "/v2/auth/callback/{provider_id}/confirm",
+  operationId: "confirmOAuth",
+  tags,
+  summary: "What the person in front of the browser answers to the page of the callback",
+  security: [],
+  request: {
+    params: ProviderPath,
+    body: {
+      content: { "application/x-www-form-urlencoded": { schema: Confirmation } },
+      required: true,
+    },
+  },
+  responses: { ...responses, 200: page("Connected") },
+});
+callbackRoutes.openapi(confirm, async (c) =>
+  end(c, await answerConsent(c.env, c.req.valid("param").provider_id, c.req.valid("form"))),
+);
+
+async function ask(c: Context<AppEnv>, provider_id: string, query: CallbackQuery) {
+  const opened = await openConsent(c.env, provider_id, query);
+  return "ok" in opened ? end(c, opened) : c.html(askPage(opened), 200, PAGE_HEADERS);
+}
+
+function end(c: Context<AppEnv>, ended: Ended) {
   return c.html(endPage(ended), ended.ok ? 200 : 400, PAGE_HEADERS);
 }

@@ -24,7 +24,7 @@ export type Ended = {
   token_id: string | null;
 };
 
-/** The browser came back. The state alone says for whom: it was told to its asker and serves once. */
+/** What the browser brought ends the authorization. The state alone says whose: it was told to its asker and serves once. */
 export async function finishAuthorization(
   env: Env,
   provider_id: string,
@@ -34,6 +34,16 @@ export async function finishAuthorization(
   const row = query.state ? await takeState(db, provider_id, query.state, null) : undefined;
   if (!row) return unknownState();
   return finish(env, db, row, query);
+}
+
+/** The person in front of the browser does not want it; whatever code came is not used. */
+export async function refuseAuthorization(
+  env: Env,
+  provider_id: string,
+  state: string,
+): Promise<Ended> {
+  const refusal = { error: "access_denied", error_description: "the person did not connect it" };
+  return finishAuthorization(env, provider_id, { state, ...refusal });
 }
 
 /** The same through the API, for a client that caught the redirect itself: its own authorizations only. */
@@ -100,7 +110,7 @@ async function finish(
 }
 
 /** What the provider itself says is wrong, or that another provider answers (RFC 9207). */
-function problemOf(query: CallbackQuery, { issuer }: ProviderRow): string | null {
+export function problemOf(query: CallbackQuery, { issuer }: ProviderRow): string | null {
   if (query.error !== undefined) {
     const { error, error_description: description } = query;
     return (description === undefined ? error : `${error}: ${description}`).slice(0, MAX_SAID);
@@ -199,7 +209,7 @@ async function fail(
   return { ok: false, message, provider_name: provider.name, token_id: null };
 }
 
-function unknownState(): Ended {
+export function unknownState(): Ended {
   const message =
     "This link is no longer valid: it was used before, or it is older than ten minutes. Start again.";
   return { ok: false, message, provider_name: null, token_id: null };

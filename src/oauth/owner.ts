@@ -8,6 +8,12 @@ export function ownerOf({ actor }: Caller): string {
   return `user:${actor.user_id}`;
 }
 
+/** Back from what `ownerOf` says. */
+export function actorOf(owner: string): { user_id: string } | { key_id: string } {
+  const id = owner.slice(owner.indexOf(":") + 1);
+  return owner.startsWith("key:") ? { key_id: id } : { user_id: id };
+}
+
 type Named = { user_id?: string | null | undefined; ls_user_id?: string | null | undefined };
 
 /** Which of the owner's own users is meant; empty: the owner. Nobody can name another owner by it. */

@@ -1,17 +1,67 @@
 import type { Ended } from "./callback-service.ts";
+import type { Question } from "./consent-service.ts";
 
-const STYLE =
-  "body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:20vh auto;padding:0 1rem;color:#222;background:#fff}" +
-  "h1{font-size:1.25rem}@media(prefers-color-scheme:dark){body{color:#ddd;background:#111}}";
+const STYLE = [
+  ":root{color-scheme:light dark}",
+  "body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem;color:#222;background:#fff}",
+  "h1{font-size:1.25rem}",
+  "dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem}",
+  "dt{opacity:.7}dd{margin:0;overflow-wrap:anywhere}",
+  "form{display:flex;gap:.75rem;margin-top:1.5rem}",
+  "button{font:inherit;padding:.4rem 1.25rem;border:1px solid #888;border-radius:6px;background:none;color:inherit;cursor:pointer}",
+  "button.main{background:#1a56db;border-color:#1a56db;color:#fff}",
+  "@media(prefers-color-scheme:dark){body{color:#ddd;background:#111}}",
+].join("");
 
-/** What the person in front of the browser sees at the end. No script, nothing from elsewhere. */
+/** What the person in front of the browser sees at the end. */
 export function endPage({ ok, message, provider_name }: Ended): string {
   const title = `${provider_name ?? "OAuth"} ${ok ? "connected" : "not connected"}`;
+  return page(title, `<p>${escapeHtml(message)}</p>`);
+}
+
+/** Asks, before anything is done, whether this person means the one who asked. */
+export function askPage(question: Question): string {
+  const { provider_id, provider_name, query } = question;
+  const facts = factsOf(question).map(
+    ([name, value]) => `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>`,
+  );
+  const { state = "", code = "", iss } = query;
+  const kept = Object.entries({ state, code, ...(iss !== undefined && { iss }) }).map(
+    ([name, value]) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`,
+  );
+  const warning =
+    "Connect only if you began this yourself, just now. If somebody sent you a link, cancel: their agents would act with your account.";
+  return page(
+    `Connect ${provider_name}?`,
+    `<dl>${facts.join("")}</dl><p>${warning}</p>`,
+    // Relative, because the API may lie behind a prefix.
+    `<form method="post" action="../callback/${encodeURIComponent(provider_id)}/confirm">`,
+    ...kept,
+    '<button class="main" name="answer" value="connect">Connect</button>',
+    '<button name="answer" value="cancel">Cancel</button></form>',
+  );
+}
+
+function factsOf({ asker, subject, agent_id, scopes }: Question): [string, string][] {
+  const facts: [string, string][] = [
+    ["Asked by", asker.name],
+    ["Workspace", `${asker.workspace}, ${asker.organization}`],
+  ];
+  if (subject !== "") facts.push(["For their user", subject]);
+  facts.push(["Agents", agent_id ?? "all of theirs"]);
+  if (scopes.length > 0) facts.push(["Access", scopes.join(", ")]);
+  return facts;
+}
+
+/** No script, nothing from elsewhere. */
+function page(title: string, ...content: string[]): string {
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<title>${escapeHtml(title)}</title><style>${STYLE}</style></head>`,
-    `<body><main><h1>${escapeHtml(title)}</h1><p>${escapeHtml(message)}</p></main></body></html>`,
+    `<body><main><h1>${escapeHtml(title)}</h1>`,
+    ...content,
+    "</main></body></html>",
   ].join("");
 }
 
@@ -21,7 +71,7 @@ export const PAGE_HEADERS = {
   "Referrer-Policy": "no-referrer",
   "X-Content-Type-Options": "nosniff",
   "Content-Security-Policy":
-    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
+    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 };
 
 const ENTITIES: Record<string, string> = {

@@ -13,6 +13,9 @@ export type NewApiKey =
   | { kind: "service"; organization_id: string; workspace_id: string | null; role: Role }
   | { kind: "personal"; organization_id: string; user_id: string };
 
+/** As other people know them: the email of a person, or the first letters of a service key. */
+export type Identity = { name: string; workspace: string; organization: string };
+
 /** Two are enough to know that a caller reaches several. */
 const MOST_REACHES = 2;
 
@@ -174,6 +177,36 @@ export async function findUser(
     is_organization_wide: false,
     reaches: rows.map(({ user_id: _, ...reach }) => reach),
   };
+}
+
+/** Who acts in a workspace; null when the key was revoked or any of them is gone. */
+export async function findIdentity(
+  db: Database,
+  workspace_id: string,
+  actor: { user_id: string } | { key_id: string },
+): Promise<Identity | null> {
+  const [[place], name] = await Promise.all([
+    db
+      .select({ workspace: workspaces.name, organization: organizations.name })
+      .from(workspaces)
+      .innerJoin(organizations, eq(organizations.id, workspaces.organization_id))
+      .where(eq(workspaces.id, workspace_id)),
+    "user_id" in actor ? emailOf(db, actor.user_id) : prefixOf(db, actor.key_id),
+  ]);
+  return place && name !== null ? { name, ...place } : null;
+}
+
+async function emailOf(db: Database, user_id: string): Promise<string | null> {
+  const [row] = await db.select({ email: users.email }).from(users).where(eq(users.id, user_id));
+  return row?.email ?? null;
+}
+
+async function prefixOf(db: Database, key_id: string): Promise<string | null> {
+  const [row] = await db
+    .select({ prefix: api_keys.prefix })
+    .from(api_keys)
+    .where(and(eq(api_keys.id, key_id), isNull(api_keys.revoked_at)));
+  return row ? `the API key ${row.prefix}...` : null;
 }
 
 function named(tenant: string | null): SQL | undefined {

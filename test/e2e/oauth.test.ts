@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createWorkspace } from "../../scripts/local/workspace.ts";
 import { runWrangler } from "../../scripts/local/wrangler.ts";
-import { browse, type Oidc, startOidc } from "../support/node/oidc.ts";
+import { browse, type Oidc, startOidc, visit } from "../support/node/oidc.ts";
 import { startVendor, type Vendor } from "../support/node/vendor.ts";
 import { uniqueName } from "./support/deployments.ts";
 import { type Answer, request } from "./support/http.ts";
@@ -157,6 +157,19 @@ test("a person who says no is told so, and so is the one who waits", async () =>
   expect(page.text).toContain("access_denied: The person said no");
   const { body } = await call(ada, "GET", `/v2/auth/wait/${auth_id}`);
   expect(body).toMatchObject({ status: "failed", error: "access_denied: The person said no" });
+});
+
+test("who was sent somebody else's link sees whose it is, and cancels: nothing is connected", async () => {
+  const id = await provider(oidc);
+  const { url, auth_id } = await authenticate(eve, id);
+  const asked = await visit(`${url}&login_hint=ada`);
+  expect([asked.status, asked.text]).toEqual([200, expect.stringContaining("the API key lsv2_")]);
+  const before = oidc.log.length;
+  expect((await browse(asked.url, "cancel")).text).toContain("Identity was not connected");
+  expect(oidc.log.slice(before)).toEqual([]);
+  const { body } = await call(eve, "GET", `/v2/auth/wait/${auth_id}`);
+  expect(body).toMatchObject({ status: "failed", token: null });
+  expect(await tokens(id, eve)).toEqual([]);
 });
 
 test("however many agents ask when a token has ended, the provider sees one refresh", async () => {

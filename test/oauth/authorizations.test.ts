@@ -1,9 +1,10 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { sweepAuthorizations } from "../../src/oauth/sweep.ts";
 import { oauth_authorizations } from "../../src/oauth/table.ts";
 import { database } from "../../src/shared/context.ts";
+import { createApiKey, revokeApiKey } from "../../src/workspaces/service.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { authenticate, person, provider } from "./support.ts";
 
@@ -117,9 +118,98 @@ test("an error of the provider is shown as text and told by wait, and its state 
   ]);
 });
 
+/** What the browser sends when the person answers the page. */
+function confirm(provider_id: string, fields: Record<string, string>) {
+  return api(`/v2/auth/callback/${provider_id}/confirm`, {
+    method: "POST",
+    body: new URLSearchParams(fields).toString(),
+    headers: { "Content-Type": "application/x-www-form-urlencoded" },
+  });
+}
+
+describe("the page of the callback", () => {
+  test("says who asks and for what, and does nothing until it is answered", async () => {
+    const eve = await person(ours, "viewer");
+    const { url, auth_id } = await authenticate(eve.key, {
+      provider: github,
+      scopes: ["repo", "user"],
+      user_id: "<i>ada</i>",
+      agent_id: "helper",
+    });
+    const state = stateOf(url);
+    for (const _reload of [1, 2]) {
+      const page = await api(`/v2/auth/callback/${github}?code=%22c%22&state=${state}`);
+      expect(page.status).toBe(200);
+      expect(page.headers.get("Cache-Control")).toBe("no-store");
+      expect(page.headers.get("Content-Security-Policy")).toMatch(
+        /^default-src 'none';.* form-action 'self'; frame-ancestors 'none'/,
+      );
+      const text = await page.text();
+      expect(text).toContain(`<dt>Asked by</dt><dd>${eve.email}</dd>`);
+      expect(text).toMatch(/<dt>Workspace<\/dt><dd>research, acme-/);
+      expect(text).toContain("<dt>For their user</dt><dd>&lt;i&gt;ada&lt;/i&gt;</dd>");
+      expect(text).toContain("<dt>Agents</dt><dd>helper</dd>");
+      expect(text).toContain("<dt>Access</dt><dd>repo, user</dd>");
+      expect(text).toContain('name="code" value="&quot;c&quot;"');
+      expect(text).toContain(`action="../callback/${github}/confirm"`);
+      expect(text).not.toContain("<script");
+      expect((await wait(auth_id, eve.key)).status).toBe("pending");
+    }
+  });
+
+  test("names a service key by its first letters", async () => {
+    const { url } = await authenticate(ours.viewer, { provider: github });
+    const page = await api(`/v2/auth/callback/${github}?code=c&state=${stateOf(url)}`);
+    const text = await page.text();
+    expect(text).toContain(`<dd>the API key ${ours.viewer.slice(0, 12)}...</dd>`);
+    expect(text).not.toContain(ours.viewer.slice(0, 13));
+    expect(text).toContain("<dd>all of theirs</dd>");
+  });
+
+  test("that is answered with cancel ends the consent, once", async () => {
+    const { url, auth_id } = await authenticate(ours.viewer, { provider: github });
+    const fields = { code: "c", state: stateOf(url), answer: "cancel" };
+    const page = await confirm(github, fields);
+    expect([page.status, await page.text()]).toEqual([
+      400,
+      expect.stringContaining("the person did not connect it"),
+    ]);
+    expect(await wait(auth_id, ours.viewer)).toMatchObject({
+      status: "failed",
+      error: "access_denied: the person did not connect it",
+    });
+    const late = await confirm(github, { ...fields, answer: "connect" });
+    expect([late.status, await late.text()]).toEqual([
+      400,
+      expect.stringContaining("no longer valid"),
+    ]);
+  });
+
+  test.each([{ answer: "maybe" }, { answer: "" }, { state: "" }, { code: "" }])(
+    "takes no %j",
+    async (fields) => {
+      const { url, auth_id } = await authenticate(ours.viewer, { provider: github });
+      const given = { code: "c", state: stateOf(url), answer: "connect", ...fields };
+      expect((await confirm(github, given)).status).toBe(422);
+      expect((await wait(auth_id, ours.viewer)).status).toBe("pending");
+    },
+  );
+
+  test("is not shown for a key that was revoked meanwhile", async () => {
+    const { organization_id, workspace_id } = ours;
+    const db = database(env);
+    const key = { kind: "service", organization_id, workspace_id, role: "viewer" } as const;
+    const { id: api_key_id, api_key } = await createApiKey(db, key);
+    const { url } = await authenticate(api_key, { provider: github });
+    await revokeApiKey(db, { organization_id, api_key_id });
+    const query = `code=c&state=${stateOf(url)}`;
+    expect((await api(`/v2/auth/callback/${github}?${query}`)).status).toBe(400);
+  });
+});
+
 test("a provider that is down at the exchange fails the authorization with a reason", async () => {
   const { url, auth_id } = await authenticate(ours.viewer, { provider: github });
-  const page = await api(`/v2/auth/callback/${github}?code=c&state=${stateOf(url)}`);
+  const page = await confirm(github, { code: "c", state: stateOf(url), answer: "connect" });
   expect(page.status).toBe(400);
   expect(await wait(auth_id, ours.viewer)).toMatchObject({
     status: "failed",

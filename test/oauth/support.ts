@@ -38,7 +38,7 @@ export async function person(ws: TestWorkspace, role: "admin" | "editor" | "view
   const { id: user_id } = await createUser(db, { organization_id, email });
   await setMembership(db, { user_id, workspace_id, role });
   const { api_key } = await createApiKey(db, { kind: "personal", organization_id, user_id });
-  return { user_id, key: api_key };
+  return { user_id, email, key: api_key };
 }
 
 export type Authentication = {

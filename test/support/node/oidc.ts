@@ -192,10 +192,23 @@ function json(response: ServerResponse, body: object) {
   response.end(JSON.stringify(body));
 }
 
-/** A person's browser: follows redirects with cookies until a page, and gives that. */
-export async function browse(
-  start: string,
-): Promise<{ status: number; url: string; text: string }> {
+type Page = { status: number; url: string; text: string };
+
+/** A person's browser: goes where it is sent, and presses this button where a page asks. */
+export async function browse(start: string, answer = "connect"): Promise<Page> {
+  const page = await visit(start);
+  const [, action] = /<form method="post" action="([^"]+)">/.exec(page.text) ?? [];
+  if (action === undefined) return page;
+  const inputs = page.text.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
+  const body = new URLSearchParams({ answer });
+  for (const [, name = "", value = ""] of inputs) body.set(name, value);
+  const url = new URL(action, page.url).href;
+  const response = await fetch(url, { method: "POST", body });
+  return { status: response.status, url: page.url, text: await response.text() };
+}
+
+/** Follows redirects with cookies until a page, and gives that. */
+export async function visit(start: string): Promise<Page> {
   const jar = new Map<string, string>();
   let url = start;
   for (let hop = 0; hop < 10; hop++) {
