@@ -11,7 +11,13 @@ import { startStack } from "./local/stack.ts";
 
 type Finding = { operation: string; what: string; times: number; number: number; curl: string };
 
-const ANSWER_MS = 10_000;
+/** A busy machine takes its time; what never answers is found all the same. */
+const ANSWER_MS = 30_000;
+/** These wait for a run or a person, which may never come. */
+const WAITING = /\/(wait|join|stream)\b/;
+const WAITING_MS = 3000;
+/** Requests under way at once: what many do together is tried too, and a slow one holds nobody up. */
+const LANES = 4;
 
 const { values } = parseArgs({
   options: {
@@ -40,16 +46,20 @@ async function fuzz(target: Target): Promise<void> {
   const check = checker(document);
   const findings = new Map<string, Finding>();
   const until = Date.now() + Number(values.seconds) * 1000;
-  let number = 0;
-  for (; Date.now() < until; number++) {
-    const operation = operations[number % operations.length];
-    if (operation === undefined) throw new Error(`No operation is called ${values.only}`);
-    const request = requestOf(document, operation, pool, seed + number);
-    const what = await attempt(target, operation, request, pool, check);
-    if (what !== null)
-      note(findings, { operation: operation.id, what, number, curl: toCurl(operation, request) });
-  }
-  report([...findings.values()], operations.length, number);
+  let next = 0;
+  const lane = async () => {
+    while (Date.now() < until) {
+      const number = next++;
+      const operation = operations[number % operations.length];
+      if (operation === undefined) throw new Error(`No operation is called ${values.only}`);
+      const request = requestOf(document, operation, pool, seed + number);
+      const what = await attempt(target, operation, request, pool, check);
+      if (what !== null)
+        note(findings, { operation: operation.id, what, number, curl: toCurl(operation, request) });
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  report([...findings.values()], operations.length, next);
 }
 
 /** What is wrong with the answer. */
@@ -75,20 +85,25 @@ async function send(
   { method }: Operation,
   { path, headers, body }: FuzzRequest,
 ): Promise<Answer | string> {
+  const isWaiting = WAITING.test(path);
   const init: RequestInit = {
     method,
     headers: { ...headers, "x-api-key": api_key },
     redirect: "manual",
-    signal: AbortSignal.timeout(ANSWER_MS),
+    signal: AbortSignal.timeout(isWaiting ? WAITING_MS : ANSWER_MS),
     ...(body === undefined ? {} : { body }),
   };
   try {
     return await read(await fetch(base_url + path, init));
   } catch (error) {
-    const isLate = error instanceof DOMException && error.name === "TimeoutError";
-    if (isLate) return /\/(wait|join)\b/.test(path) ? "waits" : `no answer in ${ANSWER_MS} ms`;
-    return `no answer: ${error instanceof Error ? error.message : error}`;
+    return whyNone(error, isWaiting);
   }
+}
+
+function whyNone(error: unknown, isWaiting: boolean): string {
+  const isLate = error instanceof DOMException && error.name === "TimeoutError";
+  if (isLate) return isWaiting ? "waits" : `no answer in ${ANSWER_MS} ms`;
+  return `no answer: ${error instanceof Error ? error.message : error}`;
 }
 
 async function read(response: Response): Promise<Answer> {
