@@ -102,7 +102,8 @@ function toFailure(error: unknown, repository: Repository, ref: string): unknown
   const { name, message } = error instanceof Error ? error : { name: "", message: "" };
   if (name === "NotFoundError") return refNotFound(repository, ref);
   if (error instanceof AppError) {
-    return new BuildFailure("source_unavailable", message, { cause: error });
+    const reason = error.code === "invalid_request" ? "source_unsafe" : "source_unavailable";
+    return new BuildFailure(reason, message, { cause: error });
   }
   if (!isFromGit(error)) return error;
   const text = `${repository.origin} does not answer as a git host does for ${repository.name}: ${message}`;
