@@ -45,7 +45,7 @@ const ARCHIVE_URLS: Record<HostKind, ArchivePath> = {
   gitea: (origin, segments, ref) =>
     `${origin}/api/v1/repos/${join(segments)}/archive/${join(short(ref).split("/"))}.tar.gz`,
   gitlab: (origin, segments, ref) =>
-    `${origin}/api/v4/projects/${encodeURIComponent(segments.join("/"))}/repository/archive.tar.gz?sha=${encodeURIComponent(short(ref))}`,
+    `${origin}/api/v4/projects/${encodeURIComponent(segments.join("/"))}/repository/archive.tar.gz?sha=${encodeURIComponent(ref)}`,
   bitbucket: (origin, segments, ref) =>
     `${origin}/${join(segments)}/get/${join(short(ref).split("/"))}.tar.gz`,
 };

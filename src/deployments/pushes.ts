@@ -20,7 +20,13 @@ const Payload = z.object({
 });
 
 const EVENTS = ["x-github-event", "x-gitea-event", "x-gitlab-event"];
-const DELIVERIES = ["x-github-delivery", "x-gitea-delivery", "x-gitlab-event-uuid"];
+/** Of GitLab's two the first stays through each attempt; older versions have the second alone. */
+const DELIVERIES = [
+  "x-github-delivery",
+  "x-gitea-delivery",
+  "idempotency-key",
+  "x-gitlab-event-uuid",
+];
 const PUSHES = ["push", "push hook"];
 
 /** How the sender proves that it knows the secret: by a signature of the body, or, as GitLab does, by the secret itself. */

@@ -38,7 +38,7 @@ test("a host that is not known is asked in every form", () => {
     },
     {
       kind: "gitlab",
-      url: "https://git.acme.test:8443/api/v4/projects/acme%2Fchat/repository/archive.tar.gz?sha=v1",
+      url: "https://git.acme.test:8443/api/v4/projects/acme%2Fchat/repository/archive.tar.gz?sha=refs%2Ftags%2Fv1",
       headers: { "user-agent": "heddle", authorization: "Bearer secret" },
     },
   ]);

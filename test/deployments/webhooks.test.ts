@@ -103,6 +103,27 @@ describe("a push", () => {
     });
   });
 
+  test("of GitLab is told apart by what stays through each attempt, where both are sent", async () => {
+    const { id, secret, deployed } = await integration();
+    await deployed();
+    const send = async (key: string, uuid: string) => {
+      const response = await api(`/webhooks/${id}`, {
+        method: "POST",
+        body: JSON.stringify(PUSH),
+        headers: {
+          "X-Gitlab-Event": "Push Hook",
+          "X-Gitlab-Token": secret,
+          "Idempotency-Key": key,
+          "X-Gitlab-Event-UUID": uuid,
+        },
+      });
+      return (await response.json<{ revisions: string[] }>()).revisions.length;
+    };
+    // A push that one of its own webhooks led to has the UUID of the first.
+    expect([await send("one", "chain"), await send("two", "chain")]).toEqual([1, 1]);
+    expect(await send("one", "another")).toBe(0);
+  });
+
   test("that is overtaken by the next is skipped", async () => {
     const { send, deployed } = await integration();
     await deployed();
