@@ -2,7 +2,7 @@ import { and, type Column, eq, getTableColumns, type SQL, sql } from "drizzle-or
 import { database } from "../shared/context.ts";
 import { nowMicros, toIso, toMicros } from "../shared/times.ts";
 import { forgetActive } from "./active.ts";
-import { BUILD_STATUSES, statusesBefore } from "./revisions.ts";
+import { BUILD_STATUSES, INTERRUPTED, statusesBefore } from "./revisions.ts";
 import type { RevisionStatus } from "./schema.ts";
 import { inStatus } from "./sql.ts";
 import { build_logs, deployments, revisions } from "./table.ts";
@@ -173,10 +173,10 @@ export async function activateBuild(env: Env, build: Build): Promise<void> {
 /** True when no attempt will ever want what this one has stored. */
 export async function isAbandoned(env: Env, build: Build): Promise<boolean> {
   const [row] = await database(env)
-    .select({ status: revisions.status })
+    .select({ status: revisions.status, reason: revisions.status_reason })
     .from(revisions)
     .where(eq(revisions.id, build.id));
-  return row === undefined || row.status === "INTERRUPTED";
+  return row === undefined || row.status === "INTERRUPTED" || row.reason === INTERRUPTED;
 }
 
 /** Times in one form, so that their text compares as they do. */

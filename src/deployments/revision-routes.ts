@@ -108,7 +108,7 @@ const interrupt = createRoute({
   summary: "End the build of a revision for good",
   request: { params: RevisionPath },
   responses: {
-    200: json(Revision, "It is INTERRUPTED"),
+    200: json(Revision, "It is BUILD_FAILED, with the reason interrupted"),
     409: json(ErrorDetail, "It has ended already"),
     ...refusals,
     ...missing,

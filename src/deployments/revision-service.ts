@@ -9,7 +9,7 @@ import { forgetActive } from "./active.ts";
 import { toRevision } from "./answers.ts";
 import { applyChange, assertUploaded } from "./change.ts";
 import type { Revision, RevisionCreateRequest } from "./revision-schema.ts";
-import { isFinished, statusesBefore } from "./revisions.ts";
+import { INTERRUPTED, isFinished, statusesBefore } from "./revisions.ts";
 import {
   assertChangeable,
   copyRevision,
@@ -124,7 +124,10 @@ export async function redeployRevision(
   return getDeployment(ctx, deployment_id, origin);
 }
 
-/** Ends a build for good. Whatever its attempt still sends finds no row to write. */
+/**
+ * Ends a build for good. Whatever its attempt still sends finds no row to write. It has failed then:
+ * published clients take INTERRUPTED for a build that goes on, and would wait.
+ */
 export async function interruptRevision(
   ctx: Context,
   path: RevisionPath,
@@ -137,13 +140,13 @@ export async function interruptRevision(
   const rows = await ctx.db
     .update(revisions)
     .set({
-      status: "INTERRUPTED",
-      status_reason: "interrupted",
+      status: "BUILD_FAILED",
+      status_reason: INTERRUPTED,
       status_message: "The build was interrupted on request.",
       lease_expires_at: null,
       updated_at,
     })
-    .where(and(eq(revisions.id, id), inStatus(revisions.status, statusesBefore("INTERRUPTED"))))
+    .where(and(eq(revisions.id, id), inStatus(revisions.status, statusesBefore("BUILD_FAILED"))))
     .returning();
   const [row] = rows;
   if (row) return toRevision(row, ctx.env, origin);

@@ -23,6 +23,9 @@ const STATUSES = Object.keys(NEXT) as RevisionStatus[];
 /** What a revision is when its row is written: all that it still needs is a builder. */
 export const FIRST_STATUS = "AWAITING_BUILD" satisfies RevisionStatus;
 
+/** Reason of a build that was ended on request. */
+export const INTERRUPTED = "interrupted";
+
 /** Code that was deployed once has shown that it loads: a copy of it serves from its first moment. */
 export function statusOfCopy(source: RevisionStatus): RevisionStatus {
   return source === "DEPLOYED" ? "DEPLOYED" : FIRST_STATUS;

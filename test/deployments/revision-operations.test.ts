@@ -202,7 +202,7 @@ describe("interrupting", () => {
     if (!build) throw new Error("The revision cannot be claimed");
     const answer = await post(`${path}/revisions/${body.id}/interrupt`);
     expect(answer.status).toBe(200);
-    expect(answer.body).toMatchObject({ status: "INTERRUPTED", status_reason: "interrupted" });
+    expect(answer.body).toMatchObject({ status: "BUILD_FAILED", status_reason: "interrupted" });
     await expect(advanceBuild(env, build, "AWAITING_DEPLOY")).rejects.toThrow(LeaseLost);
     expect(await claimBuild(env, body.id, new Date())).toBeNull();
   });

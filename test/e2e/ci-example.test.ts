@@ -157,9 +157,12 @@ test("a build that takes too long, and one that is interrupted, end it too", asy
     const [waiting] = await list(name);
     const path = `/v2/deployments/${slow?.id}/revisions/${waiting?.latest_revision_id}`;
     const ended = await request<Revision>("POST", `${path}/interrupt`);
-    expect([ended.status, ended.body.status]).toEqual([200, "INTERRUPTED"]);
+    expect([ended.status, ended.body.status]).toEqual([200, "BUILD_FAILED"]);
     const { code, error } = await again;
-    expect([code, error]).toEqual([1, expect.stringMatching(/INTERRUPTED: The build was/)]);
+    expect([code, error]).toEqual([
+      1,
+      expect.stringMatching(/BUILD_FAILED: The build was interrupted/),
+    ]);
     expect((await request("POST", `${revision}/interrupt`)).status).toBe(200);
   } finally {
     silent.closeAllConnections();
