@@ -10,8 +10,9 @@ import type { AgentLine } from "./tail.ts";
 // The types of RPC turn null into never in places; the calls are what the class says.
 export type AgentLogCalls = Pick<AgentLog, "append" | "list" | "clear">;
 
-const SCHEMA = `
-  CREATE TABLE lines (
+/** Appended to, never changed. */
+const MIGRATIONS = [
+  `CREATE TABLE lines (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     revision_id TEXT NOT NULL,
     level TEXT NOT NULL,
@@ -19,30 +20,34 @@ const SCHEMA = `
     at_us INTEGER NOT NULL
   );
   CREATE INDEX lines_by_revision ON lines (revision_id, id);
-  CREATE INDEX lines_by_time ON lines (at_us);
-`;
+  CREATE INDEX lines_by_time ON lines (at_us);`,
+  `ALTER TABLE lines ADD COLUMN key TEXT;
+  CREATE UNIQUE INDEX lines_by_key ON lines (key) WHERE key IS NOT NULL;`,
+];
 /** Older lines make room for newer ones. */
 const MAX_LINES = 50_000;
 
 /** The log of the agents of one deployment, whose id is its name. It has tables from its first line on. */
 export class AgentLog extends DurableObject<Env> {
-  /** In the order in which they come. No two have one time, so that "from this time on" misses none and is never stuck. */
+  /** In the order in which they come, one that comes twice once. No two have one time, so that "from this time on" misses none and is never stuck. */
   async append(deployment_id: string, lines: AgentLine[]): Promise<void> {
     if (!this.#exists && !(await isKept(this.env, deployment_id))) return;
     const { sql } = this.ctx.storage;
     this.ctx.storage.transactionSync(() => {
-      if (!this.#exists) this.#create();
+      this.#migrate();
       const [newest] = sql.exec<{ id: number; at_us: number }>(
         "SELECT id, at_us FROM lines ORDER BY id DESC LIMIT 1",
       );
       let { id, at_us: last } = newest ?? { id: 0, at_us: 0 };
-      for (const { revision_id, level, message, at_us } of lines) {
+      for (const { revision_id, level, message, at_us, key } of lines) {
+        const { rowsWritten } = sql.exec(
+          `INSERT INTO lines (id, revision_id, level, message, at_us, key) VALUES (?, ?, ?, ?, ?, ?)
+           ON CONFLICT (key) WHERE key IS NOT NULL DO NOTHING`,
+          ...[id + 1, revision_id, level, message, Math.max(at_us, last + 1), key],
+        );
+        if (rowsWritten === 0) continue;
         last = Math.max(at_us, last + 1);
         id += 1;
-        sql.exec(
-          "INSERT INTO lines (id, revision_id, level, message, at_us) VALUES (?, ?, ?, ?, ?)",
-          ...[id, revision_id, level, message, last],
-        );
       }
       sql.exec("DELETE FROM lines WHERE id <= ?", id - MAX_LINES);
     });
@@ -82,12 +87,18 @@ export class AgentLog extends DurableObject<Env> {
   }
 
   get #exists(): boolean {
-    return this.ctx.storage.kv.get("schema_version") !== undefined;
+    return this.#version > 0;
   }
 
-  #create() {
-    this.ctx.storage.sql.exec(SCHEMA);
-    this.ctx.storage.kv.put("schema_version", 1);
+  get #version(): number {
+    return this.ctx.storage.kv.get<number>("schema_version") ?? 0;
+  }
+
+  #migrate() {
+    const version = this.#version;
+    if (version === MIGRATIONS.length) return;
+    for (const step of MIGRATIONS.slice(version)) this.ctx.storage.sql.exec(step);
+    this.ctx.storage.kv.put("schema_version", MIGRATIONS.length);
   }
 }
 

@@ -5,6 +5,7 @@ import { database } from "../shared/context.ts";
 import { readSecrets } from "./secrets.ts";
 import { revisions } from "./table.ts";
 import type { TailProps } from "./tail.ts";
+import { LINE_MARK } from "./tail-lines.ts";
 
 export type RevisionRef = { deployment_id: string; revision_id: string };
 export type RevisionCode = { artifact: Artifact; env: Record<string, string> };
@@ -26,7 +27,8 @@ export function agentIsolate(env: Env, ref: RevisionRef & { secrets_version: num
       limits: { cpuMs: CPU_LIMIT_MS },
     };
   });
-  return worker.getEntrypoint("Agent");
+  const lines = exports.AgentTail({ props: toTailProps(ref) });
+  return worker.getEntrypoint("Agent", { props: { line_mark: LINE_MARK, lines } });
 }
 
 function toTailProps({ deployment_id, revision_id }: RevisionRef): TailProps {

@@ -1,16 +1,24 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { agentLog } from "./agent-log.ts";
-import { type AgentLine, toLines } from "./tail-lines.ts";
+import { type AgentLine, type EarlyLine, toEarlyLines, toLines } from "./tail-lines.ts";
 
 export type { AgentLine } from "./tail-lines.ts";
 
 export type TailProps = { deployment_id: string; revision_id: string };
 
-/** Gets what an agent's isolate printed and threw during a call, once the call is over: no run waits for it. */
+/** Gets what an agent's isolate printed and threw during a call, once the call is over: no run waits for it. Of a run that lasts, lines come earlier. */
 export class AgentTail extends WorkerEntrypoint<Env, TailProps> {
   override async tail(events: TraceItem[]): Promise<void> {
     const { deployment_id, revision_id } = this.ctx.props;
-    const lines: AgentLine[] = toLines(revision_id, events);
+    await this.#append(deployment_id, toLines(revision_id, events));
+  }
+
+  async early(lines: EarlyLine[]): Promise<void> {
+    const { deployment_id, revision_id } = this.ctx.props;
+    await this.#append(deployment_id, toEarlyLines(revision_id, lines, Date.now()));
+  }
+
+  async #append(deployment_id: string, lines: AgentLine[]): Promise<void> {
     if (lines.length > 0) await agentLog(this.env, deployment_id).append(deployment_id, lines);
   }
 }

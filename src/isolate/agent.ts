@@ -1,6 +1,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type {
   AgentEntrypoint,
+  AgentProps,
   Answer,
   Checkpoint,
   DrawCall,
@@ -20,6 +21,7 @@ import type {
 } from "./contract.ts";
 import { embed } from "./embedding.ts";
 import { answer, toFailure } from "./failure.ts";
+import { readAlong } from "./lines.ts";
 import { Outbox } from "./outbox.ts";
 import { RunTracer } from "./run-tracer.ts";
 import type { EmbedCall, Embedded } from "./store-contract.ts";
@@ -53,7 +55,7 @@ export type RunTools = {
 
 type OpenEngine = (graph_id: string, call: GraphRef | null) => Promise<Engine>;
 
-class Embedder extends WorkerEntrypoint {
+class Embedder extends WorkerEntrypoint<unknown, AgentProps> {
   async embed(call: EmbedCall): Promise<Answer<Embedded>> {
     return answer(() => embed(call));
   }
@@ -91,7 +93,7 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
     }
 
     async run(call: RunCall, host: Host): Promise<RunOutcome> {
-      return runGraph(openEngine, call, host);
+      return readAlong(this.ctx.props, () => runGraph(openEngine, call, host));
     }
 
     async getState(call: StateCall, host: Host): Promise<Answer<string>> {

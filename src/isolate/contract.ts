@@ -80,6 +80,16 @@ export interface Host {
   cancelled(): Promise<boolean>;
 }
 
+/** A line that a run has printed, before its call is over. */
+export type EarlyLine = { key: string; level: string; message: string; ms: number };
+
+/** What the entrypoint of an isolate is given; the agent itself does not see it. */
+export type AgentProps = {
+  /** Before the key, it is the first thing printed in a line. */
+  line_mark: string;
+  lines: { early(lines: EarlyLine[]): Promise<void> };
+};
+
 /** LangGraph's RunnableConfig as it arrives on the wire. */
 export type WireConfig = {
   tags?: string[] | undefined;

@@ -3,8 +3,14 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { agentLog } from "../../src/deployments/agent-log.ts";
 import { agentIsolate } from "../../src/deployments/isolate.ts";
-import { type AgentLine, toLines } from "../../src/deployments/tail-lines.ts";
+import {
+  type AgentLine,
+  LINE_MARK,
+  toEarlyLines,
+  toLines,
+} from "../../src/deployments/tail-lines.ts";
 import { newId } from "../../src/shared/ids.ts";
+import { testDeployment } from "../support/agent-deployment.ts";
 import { deploymentRow, putArtifact, revisionRow } from "../support/deployment.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 
@@ -18,7 +24,7 @@ beforeAll(async () => {
 
 const NOON_US = Date.parse("2026-11-20T12:00:00.000Z") * 1000;
 const line = (revision_id: string, message: string, fields: Partial<AgentLine> = {}) => {
-  return { revision_id, level: "INFO" as const, message, at_us: NOON_US, ...fields };
+  return { revision_id, level: "INFO" as const, message, at_us: NOON_US, key: null, ...fields };
 };
 const messages = ({ logs }: Page) => logs.map(({ message }) => message);
 
@@ -107,6 +113,33 @@ describe("the log of a deployment's agents", () => {
     expect(messages(await read({}))).toEqual(["second", "third"]);
   });
 
+  test("has a line that comes early, and again at the end of its call, once", async () => {
+    const { deployment, revision, append, read } = await logged();
+    await append(line(revision.id, "one", { key: "call:0" }), line(revision.id, "two"));
+    const stub = env.LOGS.getByName(deployment.id);
+    await evictDurableObject(stub);
+    await append(
+      line(revision.id, "one", { key: "call:0" }),
+      line(revision.id, "two"),
+      line(revision.id, "three", { key: "call:1" }),
+    );
+    expect(messages(await read({}))).toEqual(["one", "two", "two", "three"]);
+  });
+
+  test("of the version before goes on", async () => {
+    const { deployment, revision, append, read } = await logged();
+    await append(line(revision.id, "one"));
+    const stub = env.LOGS.getByName(deployment.id);
+    await runInDurableObject(stub, (_object, { storage }) => {
+      storage.sql.exec("DROP INDEX lines_by_key");
+      storage.sql.exec("ALTER TABLE lines DROP COLUMN key");
+      storage.kv.put("schema_version", 1);
+    });
+    expect(messages(await read({}))).toEqual(["one"]);
+    await append(line(revision.id, "two", { key: "call:0" }));
+    expect(messages(await read({}))).toEqual(["one", "two"]);
+  });
+
   test("is not kept for a deployment that is gone, nor made by being asked", async () => {
     const id = newId();
     await agentLog(env, id).append(id, [line(newId(), "late")]);
@@ -158,6 +191,48 @@ test("what an isolate prints is in the log of its revision", async () => {
     ["WARNING", "careful"],
     ["ERROR", "Error: broken"],
   ]);
+});
+
+test("what a run prints can be read while it runs, and is there once when it is over", async () => {
+  const { deployment_id } = await testDeployment(ours.workspace_id);
+  const agent = `/agents/${deployment_id}/threads`;
+  const call = async (path: string, json: unknown) => {
+    const response = await api(`${agent}${path}`, { key: ours.editor, json });
+    expect(response.ok).toBe(true);
+    return response.json<Record<string, string>>();
+  };
+  const read = async () => {
+    const path = `/v1/projects/${deployment_id}/deploy_logs`;
+    const page = await api(path, { key: ours.viewer, json: {} });
+    return (await page.json<Page>()).logs.map(({ level, message }) => [level, message]);
+  };
+  const { thread_id } = await call("", {});
+  const { run_id } = await call(`/${thread_id}/runs`, { assistant_id: "talks", input: {} });
+  const early = [
+    ["INFO", 'first {"a":1}'],
+    ["ERROR", "Error: second"],
+  ];
+  const lines = async () =>
+    (await read()).map(([level, message = ""]) => [level, message.split("\n")[0]]);
+  await vi.waitFor(async () => expect(await lines()).toEqual(early), { timeout: 30_000 });
+  const run = await api(`${agent}/${thread_id}/runs/${run_id}`, { key: ours.viewer });
+  expect(await run.json()).toMatchObject({ status: "running" });
+  const cancelled = await api(`${agent}/${thread_id}/runs/${run_id}/cancel?wait=true`, {
+    key: ours.editor,
+    method: "POST",
+  });
+  expect(cancelled.ok).toBe(true);
+  const all = [...early, ["WARNING", "third"]];
+  await vi.waitFor(async () => expect(await lines()).toEqual(all), { timeout: 30_000 });
+}, 60_000);
+
+test("the mark of a line is its key and no part of it; early ones lie in no future", () => {
+  const logs = [{ level: "warn", message: [`${LINE_MARK}call:7`, "a", 1], timestamp: 2000 }];
+  const event = { logs, exceptions: [], outcome: "ok", eventTimestamp: 1 } as unknown as TraceItem;
+  const fields = { revision_id: "r", level: "WARNING", message: "a 1", key: "call:7" };
+  expect(toLines("r", [event])).toEqual([{ ...fields, at_us: 2_000_000 }]);
+  const early = [{ key: "call:7", level: "warn", message: "a 1", ms: 9e15 }];
+  expect(toEarlyLines("r", early, 2000)).toEqual([{ ...fields, at_us: 2_000_000 }]);
 });
 
 test("an exception and a fatal end are lines, in the order of time and cut to size", () => {

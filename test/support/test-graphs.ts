@@ -10,6 +10,7 @@ export const TEST_GRAPHS = [
   "config",
   "plain",
   "factory",
+  "talks",
   "flood",
   "tooled",
   "odd",
