@@ -19,6 +19,8 @@ export type Schema = {
   maxItems?: number;
 };
 
+const FORM = "application/x-www-form-urlencoded";
+
 type Media = { content?: Record<string, { schema?: Schema }> };
 export type Parameter = { name: string; in: string; required?: boolean; schema: Schema };
 export type Operation = {
@@ -56,7 +58,7 @@ export function operationsOf({ paths }: Document): Operation[] {
         path,
         is_public: contract.security?.length === 0,
         parameters: contract.parameters ?? [],
-        body: content["application/json"]?.schema,
+        body: (content["application/json"] ?? content[FORM])?.schema,
         raw_type: types.includes("application/json") ? undefined : types[0],
         responses: contract.responses,
       };

@@ -1,7 +1,11 @@
+import type { Operation } from "./document.ts";
+
+type Place = Pick<Operation, "method" | "path">;
+
 /** Ids of what is there, by the names that paths and bodies have for them. */
 export type Pool = {
-  ids(name: string, method: string): string[];
-  learn(operation_path: string, answer: unknown): void;
+  ids(name: string, place: Place): string[];
+  learn(place: Place, answer: unknown): void;
 };
 
 const MAX_IDS = 20;
@@ -19,29 +23,45 @@ const NOUNS: [RegExp, string[]][] = [
   [/connections$/, ["connection_id"]],
 ];
 
-/** `kept` are ids that a DELETE is never given, so that later requests still find something. */
+/** Other names for the same. */
+const SAME: Record<string, string> = { session: "session_id", run: "run_id", trace: "run_id" };
+
+/** `kept` are ids of what is never deleted, so that later requests still find something. */
 export function idPool(kept: Record<string, string>): Pool {
   const known = new Map<string, string[]>();
   const add = (name: string, id: unknown) => {
-    if (typeof id === "string") known.set(name, [id, ...(known.get(name) ?? [])].slice(0, MAX_IDS));
+    if (typeof id !== "string" || id === kept[name]) return;
+    known.set(name, [id, ...(known.get(name) ?? [])].slice(0, MAX_IDS));
   };
   return {
-    ids(name, method) {
+    ids(given, place) {
+      const name = nameOf(given, place);
       const first = kept[name];
       const learned = known.get(name) ?? [];
-      return first === undefined || method === "DELETE" ? learned : [first, ...learned];
+      return first === undefined || isDeletion(place) ? learned : [first, ...learned];
     },
-    learn(path, answer) {
+    learn(place, answer) {
       if (typeof answer !== "object" || answer === null) return;
       for (const [field, value] of Object.entries(answer)) {
-        for (const name of namesOf(path, field)) add(name, value);
+        for (const name of namesOf(place, field)) add(name, value);
       }
     },
   };
 }
 
-function namesOf(path: string, field: string): string[] {
-  if (field.endsWith("_id")) return [field];
+function isDeletion({ method, path }: Place): boolean {
+  return method === "DELETE" || path.endsWith("/delete");
+}
+
+/** Of one thing, and of agents' runs other than of traces'. */
+function nameOf(given: string, { path }: Place): string {
+  const one = given.replace(/s$/, "");
+  const name = SAME[one] ?? (one.endsWith("_id") ? one : given);
+  return name === "run_id" && path.startsWith("/agents/") ? "agent_run_id" : name;
+}
+
+function namesOf(place: Place, field: string): string[] {
+  if (field.endsWith("_id")) return [nameOf(field, place)];
   if (field !== "id") return [];
-  return NOUNS.find(([pattern]) => pattern.test(path))?.[1] ?? [];
+  return NOUNS.find(([pattern]) => pattern.test(place.path))?.[1] ?? [];
 }

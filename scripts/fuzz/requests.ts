@@ -1,7 +1,8 @@
 import fc from "fast-check";
+import { breakings, type Parts } from "./breakings.ts";
 import type { Document, Operation, Parameter } from "./document.ts";
 import type { Pool } from "./pool.ts";
-import { nasty, odd, valuesOf } from "./values.ts";
+import { sparse, valuesOf } from "./values.ts";
 
 export type FuzzRequest = {
   path: string;
@@ -9,118 +10,112 @@ export type FuzzRequest = {
   body: string | undefined;
 };
 
-const MALFORMED = ["", "{", "[]", "null", '"x"', "7", `{"a":${"[".repeat(5000)}`, "\u0000"];
+const FORM = "application/x-www-form-urlencoded";
 
-/** One request of an operation: three of five as the document asks, the others broken somewhere. */
+/** One request of an operation: two of three as the document asks, the others broken in one place. */
 export function requestOf(
   document: Document,
   operation: Operation,
   pool: Pool,
   seed: number,
 ): FuzzRequest {
-  const [request] = fc.sample(requests(document, operation, pool), { seed, numRuns: 1 });
-  if (request === undefined) throw new Error("fast-check gave no request");
-  return request;
+  const right = parts(document, operation, pool);
+  const requests = fc.oneof(
+    { weight: 2, arbitrary: right },
+    { weight: 1, arbitrary: breakings(operation, right) },
+  );
+  const [given] = fc.sample(requests, { seed, numRuns: 1 });
+  if (given === undefined) throw new Error("fast-check gave no request");
+  return encode(operation, given);
 }
 
-function requests(document: Document, operation: Operation, pool: Pool): fc.Arbitrary<FuzzRequest> {
-  const parts = {
-    path: parameters(document, operation, "path", pool).filter(isPath),
-    query: parameters(document, operation, "query", pool),
-    header: parameters(document, operation, "header", pool),
+function parts(document: Document, operation: Operation, pool: Pool): fc.Arbitrary<Parts> {
+  const at = (place: string) => parameters(document, operation, place, pool);
+  return fc.record({
+    path: at("path"),
+    query: at("query"),
+    header: at("header"),
     body: bodies(document, operation, pool),
-    type: fc.oneof(
-      { weight: 19, arbitrary: fc.constant(operation.raw_type ?? "application/json") },
-      { weight: 1, arbitrary: fc.constantFrom("text/plain", "multipart/form-data", "") },
-    ),
-  };
-  return fc.record(parts).map(({ path, query, header, body, type }) => ({
-    path: fill(operation.path, path) + toQuery(query),
-    headers: {
-      ...printable(header),
-      ...(body === undefined || type === "" ? {} : { "content-type": type }),
-    },
-    body,
-  }));
+    type: fc.constant(operation.raw_type ?? "application/json"),
+    text: fc.constant(undefined),
+  });
 }
 
-type Given = Record<string, string>;
-
-/** Empty segments and dots would make it the path of another operation. */
-function isPath(given: Given): boolean {
-  return Object.values(given).every((value) => !["", ".", ".."].includes(value));
-}
-
-function parameters(
-  document: Document,
-  { parameters, method }: Operation,
-  place: string,
-  pool: Pool,
-): fc.Arbitrary<Given> {
-  const all = parameters.filter((parameter) => parameter.in === place);
+function parameters(document: Document, operation: Operation, place: string, pool: Pool) {
+  const all = operation.parameters.filter((parameter) => parameter.in === place);
   const fields = all.map((parameter) => [
     parameter.name,
-    values(document, parameter, method, pool),
+    values(document, parameter, operation, pool),
   ]);
-  const requiredKeys = all.filter(({ required }) => required).map(({ name }) => name);
-  return fc.record(Object.fromEntries(fields), { requiredKeys }) as fc.Arbitrary<Given>;
+  const required = all.filter(({ required }) => required).map(({ name }) => name);
+  return sparse(Object.fromEntries(fields), required) as fc.Arbitrary<Record<string, string>>;
 }
 
-function values(document: Document, { name, schema }: Parameter, method: string, pool: Pool) {
-  const fitting = valuesOf(document, schema).map(toText);
-  const known = pool.ids(name, method);
-  const broken = { weight: 1, arbitrary: nasty };
-  if (known.length === 0) return fc.oneof({ weight: 6, arbitrary: fitting }, broken);
-  const ours = { weight: 6, arbitrary: fc.constantFrom(...known) };
-  return fc.oneof(ours, { weight: 2, arbitrary: fitting }, broken);
-}
-
-function bodies(
+/** What is there more often than what only could be, and what stays more often than what came and may be gone. */
+function values(
   document: Document,
-  { body, raw_type, method }: Operation,
+  { name, schema }: Parameter,
+  operation: Operation,
   pool: Pool,
-): fc.Arbitrary<string | undefined> {
-  if (raw_type !== undefined) return nasty;
-  if (body === undefined) return fc.constant(undefined);
-  const fitting = valuesOf(document, body).map((value) => withIds(value, pool, method));
-  const broken = fc
-    .tuple(fitting, fc.nat(), odd)
-    .map(([value, at, wrong]) => damage(value, at, wrong));
+): fc.Arbitrary<string> {
+  const fitting = valuesOf(document, schema).map(toText);
+  const [first, ...others] = pool.ids(name, operation);
+  if (first === undefined) return fitting;
   return fc.oneof(
-    { weight: 6, arbitrary: fitting.map(toJson) },
-    { weight: 3, arbitrary: broken.map(toJson) },
-    { weight: 1, arbitrary: fc.constantFrom(...MALFORMED) },
+    { weight: 6, arbitrary: fc.constant(first) },
+    { weight: 3, arbitrary: fc.constantFrom(first, ...others) },
+    { weight: 1, arbitrary: fitting },
   );
 }
 
-/** Ids of a body name what is there, most of the time: the schema alone would give ids of nothing. */
-function withIds(value: unknown, pool: Pool, method: string): unknown {
+function bodies(document: Document, operation: Operation, pool: Pool): fc.Arbitrary<unknown> {
+  if (operation.body === undefined) return fc.constant(undefined);
+  return valuesOf(document, operation.body).map((value) => withIds(value, operation, pool));
+}
+
+/** Ids of a body name what is there: the schema alone would give ids of nothing. */
+function withIds(value: unknown, operation: Operation, pool: Pool): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, pool.ids(name, method)[0] ?? inner]),
-  );
+  const known = ([name, inner]: [string, unknown]) => {
+    const [id] = pool.ids(name, operation);
+    if (id === undefined || inner === null) return [name, inner];
+    return [name, Array.isArray(inner) ? [id] : id];
+  };
+  return Object.fromEntries(Object.entries(value).map(known));
 }
 
-function damage(value: unknown, at: number, wrong: unknown): unknown {
-  if (typeof value !== "object" || value === null) return wrong;
-  const names = Object.keys(value);
-  const name = names[at % Math.max(names.length, 1)];
-  return name === undefined ? wrong : { ...value, [name]: wrong };
+function encode(operation: Operation, given: Parts): FuzzRequest {
+  const body = given.text ?? toBody(given);
+  return {
+    path: fill(operation.path, given.path) + toQuery(given.query),
+    headers: {
+      ...printable(given.header),
+      ...(body === undefined || given.type === "" ? {} : { "content-type": given.type }),
+    },
+    body,
+  };
 }
 
-function fill(path: string, given: Given): string {
+function toBody({ body, type }: Parts): string | undefined {
+  if (body === undefined) return undefined;
+  if (type !== FORM || typeof body !== "object") return JSON.stringify(body) ?? "null";
+  const fields = Object.entries(body ?? {}).map(([name, value]) => [name, toText(value)]);
+  return new URLSearchParams(Object.fromEntries(fields)).toString();
+}
+
+function fill(path: string, given: Record<string, string>): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent((given[name] ?? "").toWellFormed()),
   );
 }
 
-function toQuery(given: Given): string {
+function toQuery(given: Record<string, string>): string {
   const text = new URLSearchParams(given).toString();
   return text === "" ? "" : `?${text}`;
 }
 
 /** What a header may hold at all. */
-function printable(given: Given): Given {
+function printable(given: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, value.replace(/[^\x21-\x7e]/g, "")]),
   );
@@ -128,8 +123,4 @@ function printable(given: Given): Given {
 
 function toText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function toJson(value: unknown): string {
-  return JSON.stringify(value) ?? "null";
 }

@@ -96,7 +96,20 @@ function objects(
   const fields = Object.fromEntries(
     Object.entries(properties).map(([name, inner]) => [name, next(inner)]),
   );
-  return fc.record(fields, { requiredKeys: names.filter((name) => required.includes(name)) });
+  return sparse(fields, required);
+}
+
+/** Of what may be left out most is: each field more is one more that could be refused. */
+export function sparse(fields: Record<string, Values>, required: string[]): Values {
+  const absent = { weight: 3, arbitrary: fc.constant(undefined) };
+  const entries = Object.entries(fields).map(([name, values]) => [
+    name,
+    required.includes(name) ? values : fc.oneof(absent, { weight: 1, arbitrary: values }),
+  ]);
+  const given = fc.record(Object.fromEntries(entries)) as fc.Arbitrary<Record<string, unknown>>;
+  return given.map((all) =>
+    Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)),
+  );
 }
 
 function texts({ format, pattern, minLength = 0, maxLength = 40 }: Schema): Values {
@@ -106,9 +119,15 @@ function texts({ format, pattern, minLength = 0, maxLength = 40 }: Schema): Valu
   if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern));
   const most = Math.min(maxLength, 200);
   const fitting = NASTY.filter(({ length }) => length >= minLength && length <= maxLength);
-  const plain = fc.string({ minLength, maxLength: most, unit: "binary" });
-  const url = fc.constantFrom("https://git.test/agent.git", "http://127.0.0.1:9/", "main");
-  return fitting.length === 0 ? plain : fc.oneof(plain, url, fc.constantFrom(...fitting));
+  const plain = fc.string({ minLength, maxLength: most, unit: "grapheme-ascii" });
+  const strange = fc.string({ minLength, maxLength: most, unit: "binary" });
+  const words = fc.constantFrom("https://git.test/agent.git", "http://127.0.0.1:9/", "main", "a");
+  const nasties = fitting.length === 0 ? strange : fc.oneof(strange, fc.constantFrom(...fitting));
+  return fc.oneof(
+    { weight: 3, arbitrary: plain },
+    { weight: 2, arbitrary: words },
+    { weight: 1, arbitrary: nasties },
+  );
 }
 
 function times(): Values {

@@ -2,7 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AppEnv } from "../shared/context.ts";
 import { router } from "../shared/http.ts";
-import { HTTPValidationError, json } from "../shared/schema.ts";
+import { ErrorDetail, HTTPValidationError, json } from "../shared/schema.ts";
 import { CallbackQuery, Confirmation, SetupQuery } from "./authorization-schema.ts";
 import type { Ended } from "./callback-service.ts";
 import { answerConsent, openConsent } from "./consent-service.ts";
@@ -66,7 +66,14 @@ const confirm = createRoute({
       required: true,
     },
   },
-  responses: { ...responses, 200: page("Connected") },
+  responses: {
+    200: page("Connected"),
+    400: {
+      content: { ...responses[400].content, ...json(ErrorDetail, "").content },
+      description: "Not connected, and why; or no form",
+    },
+    422: responses[422],
+  },
 });
 callbackRoutes.openapi(confirm, async (c) =>
   end(c, await answerConsent(c.env, c.req.valid("param").provider_id, c.req.valid("form"))),
