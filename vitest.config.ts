@@ -21,7 +21,9 @@ export default defineConfig({
                 },
               ],
               bindings: {
-                ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString("base64")}`,
+                ENCRYPTION_KEYS: [["test", 7] as const, ["before", 8] as const]
+                  .map(([id, byte]) => `${id}:${Buffer.alloc(32, byte).toString("base64")}`)
+                  .join(","),
                 EGRESS_ALLOW_PRIVATE: "true",
                 TEST_AGENT: await bundleTestAgent(),
                 TEST_MIGRATIONS: await readD1Migrations("./migrations"),

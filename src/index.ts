@@ -2,12 +2,17 @@ import { createApp } from "./app.ts";
 import { consumeBuild } from "./builds/consumer.ts";
 import { type Cleaner, consumeDeletion } from "./deployments/deletion.ts";
 import { isBuildMessage, isDeletionMessage } from "./deployments/queue.ts";
-import { sweepBuilds, sweepDeletions, sweepDeliveries } from "./deployments/sweep.ts";
+import {
+  resealSecrets,
+  sweepBuilds,
+  sweepDeletions,
+  sweepDeliveries,
+} from "./deployments/sweep.ts";
 import { consumeExport, consumeFile } from "./exports/consumer.ts";
 import { isExportMessage, isFileMessage } from "./exports/queue.ts";
 import { spawnWindows } from "./exports/schedule.ts";
-import { sweepExports, sweepFiles } from "./exports/sweep.ts";
-import { sweepAuthorizations } from "./oauth/sweep.ts";
+import { resealDestinations, sweepExports, sweepFiles } from "./exports/sweep.ts";
+import { resealGrants, sweepAuthorizations } from "./oauth/sweep.ts";
 import { log } from "./shared/log.ts";
 import { deleteStoreOf } from "./store/service.ts";
 import { deleteAssistantsOf, sweepAssistants } from "./threads/assistant-purge.ts";
@@ -47,6 +52,9 @@ const JOBS: Record<string, ((env: Env, now: Date) => Promise<void>)[]> = {
     sweepAssistants,
     sweepWebhooks,
     sweepDeliveryLogs,
+    resealSecrets,
+    resealDestinations,
+    resealGrants,
   ],
 };
 

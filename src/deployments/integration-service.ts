@@ -105,6 +105,7 @@ export async function findIntegration(
   return row;
 }
 
-function tokenOwner(id: string): string {
+/** Ties the ciphertext to its row. */
+export function tokenOwner(id: string): string {
   return `integration:${id}`;
 }

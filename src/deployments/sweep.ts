@@ -1,9 +1,12 @@
 import { sql } from "drizzle-orm";
 import { database } from "../shared/context.ts";
+import { resealRows } from "../shared/rotation.ts";
 import { LEASE_MS } from "./build-service.ts";
+import { tokenOwner } from "./integration-service.ts";
 import { UNFINISHED } from "./revisions.ts";
+import { secretOwner } from "./secrets.ts";
 import { inStatus } from "./sql.ts";
-import { deployments, revisions } from "./table.ts";
+import { deployments, integrations, revisions, secrets } from "./table.ts";
 
 /** A message that has not led to a lease by then is taken for lost; a second one does no harm. */
 const RESEND_AFTER_MS = LEASE_MS;
@@ -53,6 +56,14 @@ export async function sweepDeliveries(env: Env, now: Date): Promise<void> {
       select rowid from webhook_deliveries where created_at < ${oldest} limit ${DELIVERIES}
     )
   `);
+}
+
+/** After a rotation of keys. */
+export async function resealSecrets(env: Env): Promise<void> {
+  await resealRows<typeof secrets.$inferSelect>(env, secrets, ({ deployment_id, name }) =>
+    secretOwner(deployment_id, name),
+  );
+  await resealRows<typeof integrations.$inferSelect>(env, integrations, ({ id }) => tokenOwner(id));
 }
 
 function before(now: Date): string {

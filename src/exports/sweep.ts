@@ -1,8 +1,15 @@
 import { sql } from "drizzle-orm";
 import { database } from "../shared/context.ts";
 import { sendAllOrLeave } from "../shared/queue.ts";
+import { resealRows } from "../shared/rotation.ts";
+import { ownerOf } from "./destinations/service.ts";
 import { RESEND_AFTER_MS } from "./limits.ts";
-import { bulk_export_files, bulk_exports } from "./table.ts";
+import {
+  bulk_export_destinations,
+  bulk_export_files,
+  bulk_exports,
+  type DestinationRow,
+} from "./table.ts";
 
 const EXPORTS = 50;
 const FILES = 100;
@@ -42,6 +49,11 @@ export async function sweepFiles(env: Env, now: Date): Promise<void> {
     )
     .returning({ bulk_export_file_id: bulk_export_files.id });
   if (rows.length > 0) await sendAllOrLeave(env.EXPORTS, rows);
+}
+
+/** After a rotation of keys. */
+export function resealDestinations(env: Env): Promise<void> {
+  return resealRows<DestinationRow>(env, bulk_export_destinations, ({ id }) => ownerOf(id));
 }
 
 function before(now: Date): string {

@@ -1,5 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
-import { decrypt, encrypt, type Sealed } from "../shared/crypto.ts";
+import { decrypt, encrypt, parseKeys, type Sealed } from "../shared/crypto.ts";
 import type { Failure, Grant, ProviderAccess } from "./provider-access.ts";
 import { requestGrant } from "./provider-client.ts";
 import { type Revoked, revokeGrant } from "./revoke.ts";
@@ -53,6 +53,18 @@ export class TokenObject extends DurableObject<Env> {
 
   async forget(): Promise<void> {
     await this.#alone(() => this.ctx.storage.deleteAll());
+  }
+
+  /** Under today's key; answers which that is. */
+  async reseal(token_id: string): Promise<string> {
+    return this.#alone(async () => {
+      const { key_id } = parseKeys(this.env)[0];
+      const kept = this.#kept();
+      if (kept !== null && kept.tokens.key_id !== key_id) {
+        await this.#write(token_id, kept, await this.#open(token_id, kept));
+      }
+      return key_id;
+    });
   }
 
   async #refresh(token_id: string, provider: ProviderAccess): Promise<ReadToken> {

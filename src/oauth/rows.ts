@@ -55,7 +55,7 @@ export async function openProvider(env: Env, row: ProviderRow): Promise<Provider
   };
 }
 
-function sealOwner(id: string): string {
+export function sealOwner(id: string): string {
   return `oauth_provider:${id}`;
 }
 

@@ -1,7 +1,9 @@
-import { and, asc, eq, lte, sql } from "drizzle-orm";
+import { and, asc, eq, isNull, lte, or, sql } from "drizzle-orm";
 import { type Database, database } from "../shared/context.ts";
 import { log } from "../shared/log.ts";
-import { openProvider } from "./rows.ts";
+import { oldKeys, resealRows } from "../shared/rotation.ts";
+import { among } from "../shared/sql.ts";
+import { openProvider, type ProviderRow, sealOwner } from "./rows.ts";
 import { tokenObject } from "./stub.ts";
 import { oauth_authorizations, oauth_providers, oauth_tokens } from "./table.ts";
 
@@ -11,6 +13,7 @@ const KEEP_MS = 60 * 60 * 1000;
 const GIVE_UP_MS = 24 * KEEP_MS;
 const BATCH = 100;
 const ORPHANS = 10;
+const TOKENS = 50;
 
 /** Consents that are over, and grants that a crash left without a token. */
 export async function sweepAuthorizations(env: Env, now: Date): Promise<void> {
@@ -57,6 +60,27 @@ async function settle(env: Env, db: Database, { authorization, provider }: Orpha
     await object.forget();
   }
   await db.delete(oauth_authorizations).where(eq(oauth_authorizations.id, id));
+}
+
+/** After a rotation of keys. Verifiers are not worth it: they serve for ten minutes. */
+export async function resealGrants(env: Env): Promise<void> {
+  await resealRows<ProviderRow>(env, oauth_providers, ({ id }) => sealOwner(id));
+  const old = oldKeys(env);
+  if (old.length === 0) return;
+  const db = database(env);
+  const tokens = await db
+    .select({ id: oauth_tokens.id })
+    .from(oauth_tokens)
+    .where(or(isNull(oauth_tokens.key_id), among(oauth_tokens.key_id, old)))
+    .limit(TOKENS);
+  for (const { id } of tokens) {
+    try {
+      const key_id = await tokenObject(env, id).reseal(id);
+      await db.update(oauth_tokens).set({ key_id }).where(eq(oauth_tokens.id, id));
+    } catch (error) {
+      log.error("not_resealed", error, { token_id: id });
+    }
+  }
 }
 
 function before(now: Date, ms: number): string {

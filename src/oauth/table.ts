@@ -53,6 +53,8 @@ export const oauth_tokens = sqliteTable(
     requested_scopes: text({ mode: "json" }).$type<string[]>().notNull(),
     expires_at: text(),
     is_default: integer({ mode: "boolean" }).notNull(),
+    /** What its object has sealed the grant with, as far as a rotation of keys has asked. */
+    key_id: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
   },

@@ -162,6 +162,7 @@ function toDestination(row: DestinationRow | undefined): Destination {
   return Destination.parse({ ...row, tenant_id: row?.workspace_id });
 }
 
-function ownerOf(id: string): string {
+/** Ties the ciphertext to its row. */
+export function ownerOf(id: string): string {
   return `destination:${id}`;
 }
