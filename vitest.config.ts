@@ -35,12 +35,12 @@ export default defineConfig({
           name: "workerd",
           isolate: false,
           include: ["test/**/*.test.ts"],
-          exclude: ["test/config/**", "test/e2e/**", "test/s3/**", "test/clients/**"],
+          exclude: ["test/node/**", "test/e2e/**", "test/s3/**", "test/clients/**"],
           globalSetup: ["test/support/node/workerd-setup.ts"],
           setupFiles: ["test/support/setup.ts"],
         },
       },
-      { test: { name: "config", include: ["test/config/**/*.test.ts"] } },
+      { test: { name: "node", include: ["test/node/**/*.test.ts"] } },
       {
         test: {
           name: "e2e",

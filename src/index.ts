@@ -13,6 +13,7 @@ import { isExportMessage, isFileMessage } from "./exports/queue.ts";
 import { spawnWindows } from "./exports/schedule.ts";
 import { resealDestinations, sweepExports, sweepFiles } from "./exports/sweep.ts";
 import { resealGrants, sweepAuthorizations } from "./oauth/sweep.ts";
+import { type Job, runJobs } from "./shared/jobs.ts";
 import { log } from "./shared/log.ts";
 import { deleteStoreOf } from "./store/service.ts";
 import { deleteAssistantsOf, sweepAssistants } from "./threads/assistant-purge.ts";
@@ -39,7 +40,7 @@ const app = createApp();
 /** What goes with a deployment and is not the control plane's own. */
 const CLEANERS: Cleaner[] = [deleteThreadsOf, deleteAssistantsOf, deleteStoreOf, deleteWebhooksOf];
 
-const JOBS: Record<string, ((env: Env, now: Date) => Promise<void>)[]> = {
+const JOBS: Record<string, Job[]> = {
   "* * * * *": [
     sweepBuilds,
     sweepDeletions,
@@ -68,8 +69,7 @@ export default {
   },
 
   async scheduled(controller, env) {
-    const now = new Date();
-    await Promise.all((JOBS[controller.cron] ?? []).map((job) => job(env, now)));
+    await runJobs(JOBS[controller.cron] ?? [], env, new Date());
   },
 } satisfies ExportedHandler<Env>;
 

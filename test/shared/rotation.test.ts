@@ -46,8 +46,10 @@ beforeAll(async () => {
 
 async function rowsOf(table: keyof typeof TABLES): Promise<Row[]> {
   const { results } = await env.DB.prepare(
-    `SELECT key_id, ciphertext, ${TABLES[table]} AS id FROM ${table}`,
-  ).all<Row>();
+    `SELECT key_id, ciphertext, ${TABLES[table]} AS id FROM ${table} WHERE workspace_id = ?`,
+  )
+    .bind(ours.workspace_id)
+    .all<Row>();
   return results;
 }
 
@@ -104,7 +106,9 @@ describe("after a rotation", () => {
   test("a token's object is asked, and its row says under which key it lies", async () => {
     await ageGrant();
     expect((await grant()).tokens.key_id).toBe("before");
-    await env.DB.prepare("UPDATE oauth_tokens SET key_id = 'before'").run();
+    await env.DB.prepare("UPDATE oauth_tokens SET key_id = 'before' WHERE id = ?")
+      .bind(token_id)
+      .run();
     await rotate();
     const { tokens } = await grant();
     const text = await decrypt(today, tokens, `oauth_token:${token_id}`);
@@ -118,8 +122,10 @@ describe("after a rotation", () => {
   test("a row that does not open stays as it is, and keeps none of the others back", async () => {
     await age("integrations");
     await env.DB.prepare(
-      "INSERT INTO integrations (id, workspace_id, name, api_url, key_id, ciphertext, created_at) VALUES ('altered', 'nobody', 'a', 'https://a.test', 'before', 'AAAA', '2026-11-20')",
-    ).run();
+      "INSERT INTO integrations (id, workspace_id, name, api_url, key_id, ciphertext, created_at) VALUES ('altered', ?, 'a', 'https://a.test', 'before', 'AAAA', '2026-11-20')",
+    )
+      .bind(ours.workspace_id)
+      .run();
     await rotate();
     const rows = await rowsOf("integrations");
     expect(rows.map(({ id, key_id }) => [id === "integration:altered", key_id]).sort()).toEqual([

@@ -1,0 +1,13 @@
+import { log } from "./log.ts";
+
+/** Does a bounded batch, and may run twice. */
+export type Job = (env: Env, now: Date) => Promise<void>;
+
+/** One that fails comes again with the next tick, and keeps none of the others from theirs. */
+export async function runJobs(jobs: readonly Job[], env: Env, now: Date): Promise<void> {
+  await Promise.all(
+    jobs.map((job) =>
+      job(env, now).catch((error: unknown) => log.error("job_failed", error, { job: job.name })),
+    ),
+  );
+}
