@@ -1,5 +1,4 @@
 import { execFile } from "node:child_process";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Region } from "../regions.ts";
@@ -180,7 +179,6 @@ async function startWorker(
 ) {
   const url = `http://127.0.0.1:${port}`;
   const secrets_file = await secretsFile(folder);
-  await rm(join(folder.path, "wrangler.log"), { force: true });
   const onError: Say = (line) => say(paint("red", line));
   const launch = async () => {
     const { path, kept } = folder;

@@ -1,9 +1,9 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { createWriteStream } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify, stripVTControlCharacters } from "node:util";
 import type { Region } from "../regions.ts";
+import { openLog } from "./log-file.ts";
 import type { Variables } from "./variables.ts";
 
 export type WranglerOptions = {
@@ -108,18 +108,18 @@ function environment(path: string): NodeJS.ProcessEnv {
 }
 
 function record(child: ChildProcess, { path, onError }: WranglerOptions) {
-  const log = createWriteStream(join(path, "wrangler.log"), { flags: "a" });
+  const log = openLog(join(path, "wrangler.log"));
   let inError = false;
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue;
     createInterface({ input: stream }).on("line", (coloured) => {
       const line = stripVTControlCharacters(coloured);
-      if (!OWN_REQUEST.test(line)) log.write(`${line}\n`);
+      if (!OWN_REQUEST.test(line)) log.write(line);
       inError = isError(line) || (inError && /^\s+\S/.test(line));
       if (inError) onError(readable(line));
     });
   }
-  child.once("close", () => log.end());
+  child.once("close", () => log.close());
 }
 
 /** The Worker logs JSON; a person reads what happened and where. */

@@ -6,8 +6,12 @@ export type Job = (env: Env, now: Date) => Promise<void>;
 /** One that fails comes again with the next tick, and keeps none of the others from theirs. */
 export async function runJobs(jobs: readonly Job[], env: Env, now: Date): Promise<void> {
   await Promise.all(
-    jobs.map((job) =>
-      job(env, now).catch((error: unknown) => log.error("job_failed", error, { job: job.name })),
-    ),
+    jobs.map(async (job) => {
+      try {
+        await job(env, now);
+      } catch (error) {
+        log.error("job_failed", error, { job: job.name });
+      }
+    }),
   );
 }
