@@ -2,6 +2,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { createMiddleware } from "hono/factory";
+import { cronRoutes } from "./crons/routes.ts";
 import { integrationRoutes } from "./deployments/integration-routes.ts";
 import { listenerRoutes } from "./deployments/listener-routes.ts";
 import { logRoutes } from "./deployments/log-routes.ts";
@@ -104,6 +105,7 @@ const ROUTERS = [
   threadlessRoutes,
   storeRoutes,
   runWebhookRoutes,
+  cronRoutes,
   projectRoutes,
   ingestRoutes,
   traceRunRoutes,

@@ -1,5 +1,6 @@
 import { createApp } from "./app.ts";
 import { consumeBuild } from "./builds/consumer.ts";
+import { deleteCronsOf } from "./crons/service.ts";
 import { type Cleaner, consumeDeletion } from "./deployments/deletion.ts";
 import { isBuildMessage, isDeletionMessage } from "./deployments/queue.ts";
 import {
@@ -26,6 +27,8 @@ import {
 import { consumeWebhook, isWebhookMessage } from "./webhooks/consumer.ts";
 import { deleteWebhooksOf, sweepDeliveryLogs, sweepWebhooks } from "./webhooks/sweep.ts";
 
+export { CronObject } from "./crons/object.ts";
+export { ThreadCrons } from "./crons/thread-crons.ts";
 export { AgentLog } from "./deployments/agent-log.ts";
 export { AgentTail } from "./deployments/tail.ts";
 export { AgentTokens } from "./oauth/agent-tokens.ts";
@@ -38,7 +41,13 @@ export { TracePartition } from "./traces/object.ts";
 const app = createApp();
 
 /** What goes with a deployment and is not the control plane's own. */
-const CLEANERS: Cleaner[] = [deleteThreadsOf, deleteAssistantsOf, deleteStoreOf, deleteWebhooksOf];
+const CLEANERS: Cleaner[] = [
+  deleteCronsOf,
+  deleteThreadsOf,
+  deleteAssistantsOf,
+  deleteStoreOf,
+  deleteWebhooksOf,
+];
 
 const JOBS: Record<string, Job[]> = {
   "* * * * *": [

@@ -29,7 +29,7 @@ test("/ok and /info answer without a key", async () => {
   const info = await api("/info");
   expect(info.status).toBe(200);
   const told = await info.json<{ version: string }>();
-  expect(told).toMatchObject({ flags: { assistants: true, crons: false } });
+  expect(told).toMatchObject({ flags: { assistants: true, crons: true } });
   // What clients ask for before they use schedules and export_fields.
   expect(gte(told.version, "0.12.42")).toBe(true);
 });

@@ -45,6 +45,8 @@ const READING = [
   "listAssistantVersions",
   "queryStoreItems",
   "listStoreNamespaces",
+  "searchCrons",
+  "countCrons",
 ];
 
 /** An id in a path that names nothing of a workspace alone: the answer is empty for others. */

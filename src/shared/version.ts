@@ -21,7 +21,7 @@ export const SERVICE_INFO = {
   context: "js" as const,
   flags: {
     assistants: true,
-    crons: false,
+    crons: true,
     langsmith: false,
     langsmith_tracing_replicas: false,
     stream_namespaces: true,

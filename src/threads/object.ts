@@ -1,4 +1,4 @@
-import { DurableObject } from "cloudflare:workers";
+import { DurableObject, exports } from "cloudflare:workers";
 import type {
   Answer,
   GraphCall,
@@ -75,8 +75,11 @@ export class ThreadObject extends DurableObject<Env> {
 
   async deleteThread(): Promise<boolean> {
     if (!this.#open()) return false;
+    const { temporary, deployment_id, thread_id } = this.#store.thread.place();
+    // First, so that a retry after a crash does what is left.
+    if (!temporary) await exports.ThreadCrons({}).end(deployment_id, thread_id);
     await this.#upkeep.handOverWebhooks();
-    if (!this.#store.exists) return false;
+    if (!this.#open()) return false;
     const place = this.#store.thread.place();
     this.#loop.leave();
     await this.#upkeep.deleteAll(place);
@@ -226,6 +229,8 @@ export class ThreadObject extends DurableObject<Env> {
   // ── within ──
 
   #accept<T>(order: NewRun, withRun: (run: RunRecord) => T): Accepted<T> {
+    const known = this.#open() ? this.#store.runs.get(order.run_id) : null;
+    if (known) return { ok: true, run: toRecord(known), ...withRun(toRecord(known)) };
     if (!this.#openVisible()) {
       if (!order.create_thread) return { ok: false, refusal: "thread_missing" };
       this.#create(order.create_thread);

@@ -15,6 +15,8 @@ export type RunTarget = {
   thread_id: string | null;
   headers: Record<string, string>;
   origin: string;
+  /** Of a run that may be asked for twice and shall be there once. */
+  run_id?: string;
 };
 
 export async function createRun(ctx: Context, target: RunTarget, input: RunCreate) {
@@ -52,7 +54,7 @@ export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate)
 
 async function prepare(ctx: Context, target: RunTarget, input: RunCreate) {
   assertWebhook(ctx.env, input.webhook);
-  const run_id = newRunId();
+  const run_id = target.run_id ?? newRunId();
   // A threadless run lives on a thread of its own that shares its id, so that its id alone finds it.
   const thread_id = target.thread_id ?? run_id;
   const agent = await openAgent(ctx, target.deployment_id, "write", thread_id);

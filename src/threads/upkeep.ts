@@ -14,6 +14,8 @@ const BEAT_MS = 15_000;
 const EVENTS_KEPT_MS = 24 * 60 * 60 * 1000;
 /** A temporary thread is gone for its callers when its run ends; its readers may still catch up. */
 const LINGER_MS = 2 * 60 * 1000;
+/** The run of a cron may be ordered again by a clock that was away meanwhile, and must be found to have been. */
+const CRON_LINGER_MS = 24 * 60 * 60 * 1000;
 /** Changes of one moment reach the directory as one write. */
 const TELL_DELAY_MS = 300;
 /** As long as a beat: the alarm of the run that made the news serves both. */
@@ -80,7 +82,11 @@ export class Upkeep {
     if (ended_at === null) return false;
     if (this.#store.webhooks.areWaiting) return false;
     const held = this.#store.traces.areWaiting ? TRACES_HELD_MS : 0;
-    return ended_at + LINGER_MS + held <= Date.now();
+    return ended_at + this.#lingerMs() + held <= Date.now();
+  }
+
+  #lingerMs(): number {
+    return this.#store.thread.outline().metadata.cron_id === undefined ? LINGER_MS : CRON_LINGER_MS;
   }
 
   /** Before a thread goes away by request: what was promised to webhooks is kept elsewhere. */
@@ -118,7 +124,7 @@ export class Upkeep {
     return nextWake([
       this.#loop.isLive ? now + BEAT_MS : null,
       due !== null && due > now ? due : null,
-      ended_at === null ? null : ended_at + LINGER_MS,
+      ended_at === null ? null : ended_at + this.#lingerMs(),
       events.areKept ? now + EVENTS_KEPT_MS : null,
       this.#webhooks.wake,
       traces.areWaiting ? now + TELL_RETRY_MS : null,

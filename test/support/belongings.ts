@@ -42,7 +42,16 @@ export async function belongings(): Promise<Belongings> {
     compute_id: "cluster",
     compute_config: { k8s_namespaces: [] },
   });
+  const cron = await made(
+    admin,
+    `/agents/${deployment_id}/threads/${thread.thread_id}/runs/crons`,
+    {
+      assistant_id: "echo",
+      schedule: "0 0 29 2 *",
+    },
+  );
   const ids = {
+    cron_id: cron.cron_id ?? "",
     integration_id: integration.id ?? "",
     listener_id: listener.id ?? "",
     workspace_id,

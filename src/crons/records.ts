@@ -1,0 +1,63 @@
+import type { Caller } from "../shared/context.ts";
+
+export type OnRunCompleted = "delete" | "keep";
+
+/** A cron as its object keeps it. Times are milliseconds. */
+export type CronRow = {
+  cron_id: string;
+  deployment_id: string;
+  assistant_id: string;
+  /** Null: each firing has a thread of its own. */
+  thread_id: string | null;
+  schedule: string;
+  timezone: string | null;
+  end_at: number | null;
+  enabled: boolean;
+  on_run_completed: OnRunCompleted;
+  /** What each run is started with, and the metadata that it carries. */
+  payload: Record<string, unknown>;
+  metadata: Record<string, unknown>;
+  /** Whose runs they are. */
+  asker: { caller: Caller; origin: string };
+  user_id: string | null;
+  created_at: number;
+  updated_at: number;
+  /** The firing that comes next, or that is due and has not started its run yet. */
+  next_at: number | null;
+  tries: number;
+  retry_at: number | null;
+};
+
+export type NewCron = Omit<CronRow, "next_at" | "tries" | "retry_at">;
+
+/** Keys that are absent stay; a null in the payload takes its key away. */
+export type CronChange = Partial<
+  Pick<CronRow, "schedule" | "timezone" | "end_at" | "enabled" | "on_run_completed" | "metadata">
+> & { payload: Record<string, unknown> };
+
+export type CronFilter = {
+  assistant_id: string | null;
+  thread_id: string | null;
+  enabled: boolean | null;
+  metadata: Record<string, unknown> | null;
+};
+
+export type CronSort =
+  | "cron_id"
+  | "assistant_id"
+  | "thread_id"
+  | "created_at"
+  | "updated_at"
+  | "next_run_date";
+
+export type CronQuery = CronFilter & {
+  sort_by: CronSort;
+  sort_order: "asc" | "desc";
+  limit: number;
+  offset: number;
+};
+
+export type CronRefusal = "full" | "too_large" | { field: "schedule" | "timezone"; text: string };
+
+/** What became of a firing: its run is there; it shall have none; try again; the cron has lost its thread. */
+export type FiringOutcome = "started" | "skipped" | "retry" | "ended";

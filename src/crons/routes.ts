@@ -1,0 +1,128 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { router } from "../shared/http.ts";
+import { body, json } from "../shared/schema.ts";
+import { agentErrors } from "../threads/errors-schema.ts";
+import { AgentPath, ThreadPath } from "../threads/schema.ts";
+import {
+  Cron,
+  CronCount,
+  CronCreate,
+  CronPatch,
+  CronPath,
+  CronSearch,
+  FoundCron,
+} from "./schema.ts";
+import { countCrons, createCron, deleteCron, getCron, searchCrons, updateCron } from "./service.ts";
+
+const CRONS = "/agents/{deployment_id}/runs/crons";
+const tags = ["Crons"];
+
+export const cronRoutes = router();
+
+cronRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: CRONS,
+    operationId: "createCron",
+    tags,
+    summary: "Start runs by a schedule, each on a thread of its own",
+    request: { params: AgentPath, body: body(CronCreate) },
+    responses: { 200: json(Cron, "The cron"), ...agentErrors },
+  }),
+  async (c) => {
+    const { origin } = new URL(c.req.url);
+    const target = { ...c.req.valid("param"), origin };
+    return c.json(await createCron(c.var.ctx, target, c.req.valid("json")), 200);
+  },
+);
+
+cronRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: "/agents/{deployment_id}/threads/{thread_id}/runs/crons",
+    operationId: "createThreadCron",
+    tags,
+    summary: "Start runs by a schedule on a thread; they end with it",
+    request: { params: ThreadPath, body: body(CronCreate) },
+    responses: { 200: json(Cron, "The cron"), ...agentErrors },
+  }),
+  async (c) => {
+    const { origin } = new URL(c.req.url);
+    const target = { ...c.req.valid("param"), origin };
+    return c.json(await createCron(c.var.ctx, target, c.req.valid("json")), 200);
+  },
+);
+
+cronRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${CRONS}/search`,
+    operationId: "searchCrons",
+    tags,
+    summary: "Find crons, by default the newest first",
+    request: { params: AgentPath, body: body(CronSearch) },
+    responses: { 200: json(z.array(FoundCron), "The crons"), ...agentErrors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    return c.json(await searchCrons(c.var.ctx, deployment_id, c.req.valid("json")), 200);
+  },
+);
+
+cronRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${CRONS}/count`,
+    operationId: "countCrons",
+    tags,
+    summary: "Count crons",
+    request: { params: AgentPath, body: body(CronCount) },
+    responses: { 200: json(z.number().int(), "How many there are"), ...agentErrors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    return c.json(await countCrons(c.var.ctx, deployment_id, c.req.valid("json")), 200);
+  },
+);
+
+cronRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${CRONS}/{cron_id}`,
+    operationId: "getCron",
+    tags,
+    summary: "Get a cron with its next run",
+    request: { params: CronPath },
+    responses: { 200: json(Cron, "The cron"), ...agentErrors },
+  }),
+  async (c) => c.json(await getCron(c.var.ctx, c.req.valid("param")), 200),
+);
+
+cronRoutes.openapi(
+  createRoute({
+    method: "patch",
+    path: `${CRONS}/{cron_id}`,
+    operationId: "updateCron",
+    tags,
+    summary: "Change when a cron fires and what with, or switch it on or off",
+    request: { params: CronPath, body: body(CronPatch) },
+    responses: { 200: json(Cron, "The cron"), ...agentErrors },
+  }),
+  async (c) => c.json(await updateCron(c.var.ctx, c.req.valid("param"), c.req.valid("json")), 200),
+);
+
+cronRoutes.openapi(
+  createRoute({
+    method: "delete",
+    path: `${CRONS}/{cron_id}`,
+    operationId: "deleteCron",
+    tags,
+    summary: "Delete a cron; runs that it started stay",
+    request: { params: CronPath },
+    responses: { 204: { description: "Deleted" }, ...agentErrors },
+  }),
+  async (c) => {
+    await deleteCron(c.var.ctx, c.req.valid("param"));
+    return c.body(null, 204);
+  },
+);

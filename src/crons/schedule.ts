@@ -1,0 +1,50 @@
+import { Cron } from "croner";
+
+export type Schedule = { schedule: string; timezone: string | null };
+
+/** What is wrong with it: the field, and why. */
+export type ScheduleProblem = { field: "schedule" | "timezone"; text: string };
+
+/** The first firing after a moment, in milliseconds; null: there is none before the end. */
+export function nextFiring(
+  plan: Schedule & { end_at: number | null },
+  after: number,
+): number | null {
+  const next = open(plan).nextRun(new Date(after))?.getTime() ?? null;
+  return next === null || (plan.end_at !== null && next > plan.end_at) ? null : next;
+}
+
+export function scheduleProblem(plan: Schedule, now: number): ScheduleProblem | null {
+  if (plan.timezone !== null && !isTimeZone(plan.timezone)) {
+    const text = `"${plan.timezone}" is no time zone of the IANA database, like "Europe/Paris"`;
+    return { field: "timezone", text };
+  }
+  try {
+    if (nextFiring({ ...plan, end_at: null }, now) !== null) return null;
+    return { field: "schedule", text: "never comes: no date fits it" };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const text = `must have five fields, minute, hour, day, month and weekday, like "0 9 * * 1-5": ${why}`;
+    return { field: "schedule", text };
+  }
+}
+
+/** Without a function it is no timer and only knows dates. The library would take one date for a schedule, too. */
+function open({ schedule, timezone }: Schedule): Cron {
+  const fields = schedule.trim().split(/\s+/).length;
+  if (fields !== 5 && !schedule.startsWith("@")) throw new Error(`it has ${fields}`);
+  return new Cron(schedule, {
+    mode: "5-part",
+    timezone: timezone ?? "UTC",
+    fixedTimeRule: "no-wildcard",
+  });
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

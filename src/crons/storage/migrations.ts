@@ -1,0 +1,40 @@
+/** The tables of the crons of one deployment. Append only: the version is the number of steps that ran. */
+const MIGRATIONS = [
+  `CREATE TABLE crons (
+     cron_id TEXT PRIMARY KEY,
+     deployment_id TEXT NOT NULL,
+     assistant_id TEXT NOT NULL,
+     thread_id TEXT,
+     schedule TEXT NOT NULL,
+     timezone TEXT,
+     end_at INTEGER,
+     enabled INTEGER NOT NULL,
+     on_run_completed TEXT NOT NULL,
+     payload TEXT NOT NULL,
+     metadata TEXT NOT NULL,
+     asker TEXT NOT NULL,
+     user_id TEXT,
+     created_at INTEGER NOT NULL,
+     updated_at INTEGER NOT NULL,
+     next_at INTEGER,
+     tries INTEGER NOT NULL,
+     retry_at INTEGER
+   );
+   CREATE INDEX crons_by_thread ON crons (thread_id) WHERE thread_id IS NOT NULL;`,
+];
+
+const VERSION = "schema_version";
+
+/** False: the deployment never had a cron, and asking leaves no trace. */
+export function isMigrated(storage: DurableObjectStorage): boolean {
+  return (storage.kv.get<number>(VERSION) ?? 0) > 0;
+}
+
+export function migrate(storage: DurableObjectStorage) {
+  const version = storage.kv.get<number>(VERSION) ?? 0;
+  if (version === MIGRATIONS.length) return;
+  storage.transactionSync(() => {
+    for (const step of MIGRATIONS.slice(version)) storage.sql.exec(step);
+    storage.kv.put(VERSION, MIGRATIONS.length);
+  });
+}

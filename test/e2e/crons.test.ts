@@ -1,0 +1,116 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { client, client2 } from "./support/clients.ts";
+import { request } from "./support/http.ts";
+import { killWorker, until } from "./support/stack.ts";
+import { deployTestAgent } from "./support/test-agent.ts";
+
+let deployment_id: string;
+beforeAll(async () => {
+  deployment_id = await deployTestAgent();
+});
+
+// The two lines of the SDK differ in types, not in the calls made here.
+const lines = [
+  ["1.13", client],
+  ["2.0.0", (id: string) => client2(id) as unknown as ReturnType<typeof client>],
+] as const;
+
+const say = (content: string) => ({ messages: [{ role: "user", content }] });
+
+describe.each(lines)("the SDK %s", (line, sdk) => {
+  test("makes, finds, counts, changes and deletes crons", async () => {
+    const { crons, threads } = sdk(deployment_id);
+    const metadata = { line };
+    const { thread_id } = await threads.create();
+    const own = await crons.create("echo", { schedule: "0 9 * * 1-5", input: say("hi"), metadata });
+    const on = await crons.createForThread(thread_id, "echo", {
+      schedule: "30 2 1 * *",
+      input: say("hi"),
+      metadata,
+    });
+    expect(own).toMatchObject({ schedule: "0 9 * * 1-5", thread_id: null, metadata });
+    expect(on).toMatchObject({ schedule: "30 2 1 * *", thread_id });
+    const [found, ...more] = await crons.search({ threadId: thread_id });
+    expect(more).toEqual([]);
+    expect(found).toMatchObject({ cron_id: on.cron_id, enabled: true });
+    expect(await crons.count({ threadId: thread_id })).toBe(1);
+    const off = await crons.update(own.cron_id, {
+      enabled: false,
+      endTime: "2030-01-01T00:00:00Z",
+    });
+    expect(off).toMatchObject({ enabled: false, next_run_date: null });
+    expect(await crons.update(own.cron_id, { enabled: true, endTime: null })).toMatchObject({
+      enabled: true,
+      end_time: null,
+      next_run_date: expect.stringMatching(/T09:00:00/),
+    });
+    await crons.delete(own.cron_id);
+    await threads.delete(thread_id);
+    expect(await crons.count({ threadId: thread_id })).toBe(0);
+    await expect(crons.delete(on.cron_id)).rejects.toThrow("HTTP 404");
+    await expect(crons.create("echo", { schedule: "often" })).rejects.toThrow(
+      "HTTP 422: body.schedule",
+    );
+  });
+});
+
+test("time zones, and what the newer line alone asks for", async () => {
+  const { crons } = client(deployment_id);
+  const cron = await crons.create("echo", {
+    schedule: "0 9 * * *",
+    timezone: "Asia/Kolkata",
+    metadata: { zone: "ist" },
+    streamMode: ["updates"],
+    onRunCompleted: "keep",
+  });
+  expect(cron).toMatchObject({
+    timezone: "Asia/Kolkata",
+    on_run_completed: "keep",
+    next_run_date: expect.stringMatching(/T03:30:00/),
+    payload: { stream_mode: ["updates"] },
+  });
+  expect(await crons.count({ metadata: { zone: "ist" } })).toBe(1);
+  const selected = await crons.search({ metadata: { zone: "ist" }, select: ["cron_id"] });
+  expect(selected).toEqual([{ cron_id: cron.cron_id }]);
+  await crons.delete(cron.cron_id);
+});
+
+test("each minute starts one run, also where the Worker is killed between the firing and its run", async () => {
+  const { crons, threads, runs } = client(deployment_id, { maxRetries: 4 });
+  const threads_ids = await Promise.all(
+    Array.from({ length: 12 }, async () => (await threads.create()).thread_id),
+  );
+  const made = await Promise.all(
+    threads_ids.map((id) =>
+      crons.createForThread(id, "echo", { schedule: "* * * * *", input: say("tick") }),
+    ),
+  );
+  const due = Date.parse(made[0]?.next_run_date ?? "");
+  const listed = (id: string) => runs.list(id, { limit: 100 });
+  await until(
+    "The first firing",
+    async () => (await Promise.all(threads_ids.map(listed))).flat().length,
+    (count) => count > 0 || Date.now() > due + 30_000,
+  );
+  await killWorker();
+  await until(
+    "The Worker's return",
+    () => request("GET", "/ok").catch(() => ({ status: 0 })),
+    ({ status }) => status === 200,
+  );
+  const done = await until(
+    "A run of each",
+    () => Promise.all(threads_ids.map(listed)),
+    (found) => found.every((list) => list.some(({ status }) => status === "success")),
+  );
+  await Promise.all(made.map(({ cron_id }) => crons.delete(cron_id)));
+  for (const [n, list] of done.entries()) {
+    const all = (await listed(threads_ids[n] ?? "")).length;
+    // A minute may have passed meanwhile, never two runs of one.
+    expect(all).toBeLessThanOrEqual(1 + Math.ceil((Date.now() - due) / 60_000));
+    const minutes = list.map(({ created_at }) => Math.floor(Date.parse(created_at) / 60_000));
+    expect(new Set(list.map(({ run_id }) => run_id)).size).toBe(list.length);
+    expect(minutes.length).toBeGreaterThan(0);
+    for (const { metadata } of list) expect(metadata).toMatchObject({ cron_id: made[n]?.cron_id });
+  }
+});
