@@ -9,6 +9,7 @@ export const SETTABLE = [
   "EGRESS_DNS_URL",
   "OIDC_ISSUER",
   "OIDC_AUDIENCE",
+  "PUBLISHED_READ_LIMITS",
 ] as const;
 
 export type Variables = Partial<Record<(typeof SETTABLE)[number], string>>;

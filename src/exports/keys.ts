@@ -1,4 +1,4 @@
-import { DAY_US } from "./windows.ts";
+import { DAY_US } from "../shared/times.ts";
 
 /** Where an export's objects lie. */
 export type Root = { base: string; export_id: string; tenant_id: string; session_id: string };

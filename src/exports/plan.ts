@@ -2,13 +2,14 @@ import { and, asc, desc, eq, isNotNull, isNull, lt } from "drizzle-orm";
 import { type Context, database } from "../shared/context.ts";
 import { notFound } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
+import { DAY_US } from "../shared/times.ts";
 import { planScan, type ScanChunk } from "../traces/scan-service.ts";
 import { dayFolder, partKey, type Root, rootOf } from "./keys.ts";
 import { planLate } from "./late.ts";
 import { MAX_BYTES_PER_FILE, MAX_RETRIES_PER_FILE, MAX_ROWS_PER_FILE } from "./limits.ts";
 import { systemContext } from "./system.ts";
 import { bulk_exports, type ExportRow } from "./table.ts";
-import { DAY_US, daysOf, type Range } from "./windows.ts";
+import { daysOf, type Range } from "./windows.ts";
 
 type PlannedFile = {
   id: string;

@@ -1,8 +1,8 @@
+import { DAY_US } from "../shared/times.ts";
 import { SPAWN_DELAY_MINUTES } from "./limits.ts";
 
 export type Range = { start_us: number; end_us: number };
 
-export const DAY_US = 86_400_000_000;
 const HOUR_US = 3_600_000_000;
 const DELAY_MS = SPAWN_DELAY_MINUTES * 60_000;
 

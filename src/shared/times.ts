@@ -5,6 +5,7 @@ const FIRST_MS = 100_000_000_000;
 const FIRST_US = 100_000_000_000_000;
 /** Years 0 to 9999, what ISO text of four digits can say. */
 const MAX_US = 253_402_300_800_000_000;
+export const DAY_US = 86_400_000_000;
 
 /** Epoch microseconds of what clients send as a time; null when it is none. */
 export function toMicros(value: string | number): number | null {

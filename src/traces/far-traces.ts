@@ -1,5 +1,5 @@
 import type { Context } from "../shared/context.ts";
-import { dayOf, toMicros } from "../shared/times.ts";
+import { DAY_US, dayOf, toMicros } from "../shared/times.ts";
 import { placesOn } from "./catalogue.ts";
 import { compileFilter } from "./filter/compile.ts";
 import type { Filter } from "./filter/tree.ts";
@@ -11,8 +11,6 @@ export type Filters = Record<"filter" | "trace_filter" | "tree_filter", Filter |
 export type FarMatches = { trace: string[]; tree: string[] };
 
 type Far = { project_id: string; root_day: string; trace_id: string };
-
-const DAY_US = 86_400_000_000;
 
 /**
  * A trace that goes on after midnight lies in two partitions, and a filter of traces must see both.

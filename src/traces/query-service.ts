@@ -1,6 +1,7 @@
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
-import { assertRate } from "../shared/rate-limit.ts";
+import { assertReadRate } from "../shared/rate-limit.ts";
+import { DAY_US, nowMicros } from "../shared/times.ts";
 import { candidates } from "./catalogue.ts";
 import { writeCursor } from "./cursor.ts";
 import { matchFarTraces } from "./far-traces.ts";
@@ -28,9 +29,13 @@ export async function queryRuns(ctx: Context, input: RunsQueryRequest): Promise<
   });
 }
 
+function isOfAWeek({ start_time, end_time }: RunsQueryRequest): boolean {
+  return start_time != null && (end_time ?? nowMicros()) - start_time <= 7 * DAY_US;
+}
+
 export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<Page> {
   assertMay(ctx, "read");
-  assertRate(ctx, "read");
+  assertReadRate(ctx, isOfAWeek(input) ? "query_week" : "query_longer");
   const select = input.select ?? null;
   if (input.id) {
     const found = await findByIds(ctx, input.id, columnsOf(select));

@@ -1,12 +1,11 @@
 import type { Context } from "../shared/context.ts";
 import { invalid } from "../shared/errors.ts";
-import { nowMicros } from "../shared/times.ts";
+import { DAY_US, nowMicros } from "../shared/times.ts";
 import type { JsonObject } from "./json.ts";
 import { RunsPageV2, type RunsQueryV2Request } from "./query-schema.ts";
 import { findPage } from "./query-service.ts";
 import { getTraceRun } from "./run-service.ts";
 
-const DAY_US = 86_400_000_000;
 const PAGE_SIZE = 100;
 
 /** What the fields of runs are called in this version. */

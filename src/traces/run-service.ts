@@ -1,8 +1,8 @@
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
 import { notFound } from "../shared/errors.ts";
-import { assertRate } from "../shared/rate-limit.ts";
-import { dayOf, nowMicros, toMicros } from "../shared/times.ts";
+import { assertRate, assertReadRate } from "../shared/rate-limit.ts";
+import { DAY_US, dayOf, nowMicros, toMicros } from "../shared/times.ts";
 import { candidates, placesOn } from "./catalogue.ts";
 import type { Place, ReadRuns } from "./object.ts";
 import { TraceRun } from "./run-schema.ts";
@@ -11,7 +11,6 @@ import type { Pointers, RunRow } from "./storage/rows.ts";
 import { tracePartition } from "./stub.ts";
 import { RUN_COLUMNS, toRun } from "./to-run.ts";
 
-const DAY_US = 86_400_000_000;
 /** How long a run is followed for its children. */
 const MAX_DAYS = 7;
 
@@ -19,7 +18,7 @@ export type FoundRun = ReadRuns & { place: Place; row: RunRow };
 
 export async function getTraceRun(ctx: Context, run_id: string): Promise<TraceRun> {
   assertMay(ctx, "read");
-  assertRate(ctx, "read");
+  assertReadRate(ctx, "get_run");
   const { place, row, ...read } = await findRun(ctx, run_id, RUN_COLUMNS);
   const below = await runsBelow(ctx, place, row);
   return TraceRun.parse({

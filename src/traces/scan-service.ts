@@ -1,7 +1,7 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
-import { dayOf } from "../shared/times.ts";
+import { DAY_US, dayOf } from "../shared/times.ts";
 import { findCandidates } from "./filter/candidates.ts";
 import { compileFilter } from "./filter/compile.ts";
 import { parseFilter } from "./filter/parse.ts";
@@ -27,7 +27,6 @@ export type {
   ScanValue,
 } from "./scan.ts";
 
-const DAY_US = 86_400_000_000;
 /** A message of RPC has 32 MiB, and a text with one wide character takes two bytes for each. */
 const MAX_PAGE_BYTES = 12 * 1024 * 1024;
 /** Partitions that plan at once. */

@@ -2,7 +2,7 @@ import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Context } from "../shared/context.ts";
 import { invalid } from "../shared/errors.ts";
 import { among } from "../shared/sql.ts";
-import { dayOf, toMicros } from "../shared/times.ts";
+import { DAY_US, dayOf, toMicros } from "../shared/times.ts";
 import { dayOfId } from "./catalogue.ts";
 import type { Place } from "./object.ts";
 import { findHomes } from "./placement.ts";
@@ -20,8 +20,6 @@ export type Scope = {
 
 /** A partition with the range of start times that it can hold. */
 export type RangedPlace = { place: Place; from_us: number; to_us: number };
-
-const DAY_US = 86_400_000_000;
 
 /** The partitions that can hold what is asked for, in groups that do not overlap in time. */
 export async function placesInScope(

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { dayFolder, manifestKey, partKey } from "../../src/exports/keys.ts";
 import { outcomeOf, progressOf, statusOfRun } from "../../src/exports/states.ts";
-import { countDays, DAY_US, daysOf, dueAt, windowOf } from "../../src/exports/windows.ts";
-import { toMicros } from "../../src/shared/times.ts";
+import { countDays, daysOf, dueAt, windowOf } from "../../src/exports/windows.ts";
+import { DAY_US, toMicros } from "../../src/shared/times.ts";
 
 const at = (text: string) => toMicros(text) ?? Number.NaN;
 

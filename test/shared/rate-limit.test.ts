@@ -1,6 +1,11 @@
-import { expect, test } from "vitest";
+import { env } from "cloudflare:workers";
+import { describe, expect, test } from "vitest";
+import { contextFor } from "../../src/shared/context.ts";
 import { AppError } from "../../src/shared/errors.ts";
 import { assertRate } from "../../src/shared/rate-limit.ts";
+import { RunsQueryRequest } from "../../src/traces/query-schema.ts";
+import { queryRuns } from "../../src/traces/query-service.ts";
+import { getTraceRun } from "../../src/traces/run-service.ts";
 import { api, workspace } from "../support/workspace.ts";
 
 function callerOf(key_id: string) {
@@ -59,4 +64,49 @@ test("the control plane counts each caller's changes, and says so in its own sha
   expect(await last.json()).toEqual({ detail: expect.stringContaining("More than 600 requests") });
   for (const key of [viewer, other.admin]) expect((await call(key)).status).toBe(422);
   expect((await api("/v2/deployments", { key: admin })).status).toBe(200);
+});
+
+describe("reads of traces, where the published limits are on", () => {
+  const DAY_US = 86_400_000_000;
+  const ask = async (switched: "true" | "false", span_us: number | null) => {
+    const { workspace_id, organization_id } = await workspace();
+    const { caller } = callerOf("reader");
+    const ctx = contextFor(
+      { ...env, PUBLISHED_READ_LIMITS: switched },
+      { ...caller, workspace_id, organization_id },
+    );
+    const end_time = Date.now() * 1000;
+    const start_time = span_us === null ? undefined : end_time - span_us;
+    return {
+      query: () =>
+        queryRuns(
+          ctx,
+          RunsQueryRequest.parse({ start_time: toIso(start_time), end_time: toIso(end_time) }),
+        ),
+      get: () => getTraceRun(ctx, crypto.randomUUID()),
+    };
+  };
+  const toIso = (micros: number | undefined) =>
+    micros === undefined ? undefined : new Date(micros / 1000).toISOString();
+
+  test.each([
+    ["a week", 7 * DAY_US, 10],
+    ["more than a week", 8 * DAY_US, 3],
+    ["all of the time", null, 3],
+  ])("a query of %s", async (_case, span_us, allowed) => {
+    const { query } = await ask("true", span_us);
+    for (let n = 0; n < allowed; n++) expect((await query()).runs).toEqual([]);
+    await expect(query()).rejects.toMatchObject({ code: "rate_limited" });
+    const free = await ask("false", span_us);
+    for (let n = 0; n <= allowed; n++) expect((await free.query()).runs).toEqual([]);
+  });
+
+  test("a run by its id", async () => {
+    const { get } = await ask("true", null);
+    for (let n = 0; n < 30; n++) await expect(get()).rejects.toMatchObject({ code: "not_found" });
+    await expect(get()).rejects.toMatchObject({ code: "rate_limited" });
+    const free = await ask("false", null);
+    for (let n = 0; n < 40; n++)
+      await expect(free.get()).rejects.toMatchObject({ code: "not_found" });
+  });
 });

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { DAY_US } from "../../shared/times.ts";
 import { PAYLOADS, type PayloadName } from "../changes.ts";
 import type { Compiled } from "../filter/compile.ts";
 import type { RunColumn, ScanChunk, ScanRange, ScanValue } from "../scan.ts";
@@ -26,7 +27,6 @@ export type Read = {
 
 type Condition = { from: string; text: string; params: ScanValue[] };
 
-const DAY_US = 86_400_000_000;
 const MAX_PIECES = 1000;
 const SAMPLES = 1000;
 /** What a row has beside its payloads. */
