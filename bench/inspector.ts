@@ -4,10 +4,9 @@ export type Inspector = {
   close(): void;
 };
 
-/** Wrangler answers for the first script that it runs. */
+/** Of the isolates of a stack that of the Worker and its objects. */
 export async function inspect(port: number): Promise<Inspector> {
-  const headers = { Origin: "http://localhost" };
-  const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`, { headers });
+  const socket = new WebSocket(await addressOf(port), { headers: { Origin: "http://localhost" } });
   await new Promise((resolve, reject) => {
     socket.addEventListener("open", resolve, { once: true });
     socket.addEventListener("error", reject, { once: true });
@@ -27,6 +26,14 @@ export async function inspect(port: number): Promise<Inspector> {
       }),
     close: () => socket.close(),
   };
+}
+
+async function addressOf(port: number): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${port}/json`);
+  const isolates = (await response.json()) as { id: string; webSocketDebuggerUrl: string }[];
+  const worker = isolates.find(({ id }) => /heddle$/.test(id));
+  if (!worker) throw new Error(`No isolate of the Worker among ${JSON.stringify(isolates)}`);
+  return worker.webSocketDebuggerUrl;
 }
 
 const SAMPLE_MS = 50;

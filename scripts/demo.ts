@@ -16,6 +16,7 @@ import { pushBranch } from "./demo/repository.ts";
 import { endLine, expect, type Note, tell, toldSteps } from "./demo/story.ts";
 import { type Stack, startStack } from "./local/stack.ts";
 import { formatDuration, paint } from "./local/terminal.ts";
+import { logOf } from "./local/worker.ts";
 
 const dir = join(process.env.HEDDLE_DIR ?? ".heddle", "demo");
 const started = performance.now();
@@ -41,7 +42,7 @@ try {
 } catch (error) {
   endLine();
   console.error(`\n${paint("red", "✗ The demo failed")}: ${describe(error)}`);
-  console.error(paint("dim", `The Worker's log is in ${join(dir, "wrangler.log")}\n`));
+  console.error(paint("dim", `The Worker's log is in ${logOf(dir)}\n`));
   process.exitCode = 1;
 } finally {
   await stack?.stop();

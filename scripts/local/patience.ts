@@ -7,7 +7,7 @@ export type Look = {
   worker: Worker | undefined;
   /** It did since the last look. */
   answered: boolean;
-  wrangler_lives: boolean;
+  host_lives: boolean;
 };
 
 export type Waiting = {
@@ -44,8 +44,8 @@ export function startAt(now_ms: number, start_patience_ms = START_MS): Waiting {
 export function judge(waiting: Waiting, look: Look): [Waiting, Verdict] {
   const { now_ms, worker } = look;
   const isLate = !waiting.is_up && now_ms - waiting.since_ms > waiting.start_patience_ms;
-  if (!look.wrangler_lives || isLate) {
-    const why = isLate ? "did not come up" : "ended with wrangler";
+  if (!look.host_lives || isLate) {
+    const why = isLate ? "did not come up" : "ended with the process that starts it";
     return [startAt(now_ms, waiting.start_patience_ms * 2), { is: "restart", why }];
   }
   if (worker !== undefined) return judgeWorker(waiting, worker, look);

@@ -2,9 +2,11 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Region } from "../regions.ts";
+import { bundle } from "./bundle.ts";
 import { prepareDatabase } from "./database.ts";
 import { type Folder, keep, openFolder, secretsFile, writeWhole } from "./folder.ts";
 import { type GitHost, startGitHost } from "./git-host.ts";
+import { killWorkerOf, rememberWorker } from "./kill.ts";
 import { freePort } from "./ports.ts";
 import { publishExamples } from "./repositories.ts";
 import { startS3 } from "./s3/server.ts";
@@ -12,8 +14,7 @@ import { formatStep, paint } from "./terminal.ts";
 import { startTicks } from "./ticks.ts";
 import type { Variables } from "./variables.ts";
 import { ping, watch } from "./watchdog.ts";
-import { killWorkerOf, rememberWrangler } from "./worker.ts";
-import { startWrangler, type Wrangler } from "./wrangler.ts";
+import { logOf, startWorker, type WorkerProcess } from "./worker.ts";
 
 export type StackOptions = {
   /** 0 or none: any free port. */
@@ -23,7 +24,7 @@ export type StackOptions = {
   region?: Region | undefined;
   /** Over those of wrangler.toml and the stack's own. */
   variables?: Variables;
-  /** No progress and no Worker errors on the terminal; wrangler.log has them. */
+  /** No progress and no Worker errors on the terminal; worker.log has them. */
   quiet?: boolean;
   /** The Worker's entry, where it is another than the product's. */
   main?: string;
@@ -52,7 +53,7 @@ export type Stack = {
   info: StackInfo;
   /** Ends every process of the stack; its data stays. */
   stop(): Promise<void>;
-  /** SIGKILL to the process that runs the Worker, as a crash would. Wrangler starts it again. */
+  /** SIGKILL to the process that runs the Worker, as a crash would. It starts again. */
   killWorker(): Promise<void>;
 };
 
@@ -63,7 +64,7 @@ type Closers = (() => Promise<void>)[];
 
 const ROOT = join(import.meta.dirname, "../..");
 const BUCKET = "exports";
-/** For a machine that is busy; a wrangler that ends is noticed at once. */
+/** For a machine that is busy; a process that ends is noticed at once. */
 const START_MS = 300_000;
 const run = promisify(execFile);
 
@@ -91,7 +92,7 @@ async function raise(
   stop: () => Promise<void>,
 ): Promise<Stack> {
   const [, npm, , git, s3] = await Promise.all([
-    step(onStep, "Built what the Worker needs", build()),
+    step(onStep, "Worker is built", build(folder, main)),
     readNpm(),
     step(onStep, "Database is up to date", prepareDatabase(folder)),
     step(onStep, "Examples are repositories of the git host", startGit(folder, closers)),
@@ -101,7 +102,7 @@ async function raise(
   const worker = await step(
     onStep,
     "Worker answers",
-    startWorker(folder, { port, main, inspector_port, variables }, npm, say, closers),
+    serve(folder, { port, inspector_port, variables }, npm, say, closers),
   );
   const info = {
     base_url: worker.url,
@@ -121,7 +122,7 @@ async function step<T>(onStep: OnStep, label: string, work: Promise<T>): Promise
   return result;
 }
 
-async function build(): Promise<void> {
+async function build({ path, kept }: Folder, main: string | undefined): Promise<void> {
   const env = {
     ...process.env,
     PATH: `${join(ROOT, "node_modules/.bin")}:${process.env.PATH}`,
@@ -129,6 +130,7 @@ async function build(): Promise<void> {
     WRANGLER_SEND_ERROR_REPORTS: "false",
   };
   await run(process.execPath, [join(ROOT, "scripts/build.ts")], { cwd: ROOT, env });
+  await bundle(path, main, kept.region);
 }
 
 /** npm's own settings, so that a machine with a mirror, or a CA of its own, needs no other. */
@@ -165,39 +167,44 @@ async function startBucket(folder: Folder, closers: Closers): Promise<StackInfo[
 
 type Served = {
   port: number;
-  main: string | undefined;
   inspector_port: number | undefined;
   variables: Variables;
 };
 
-async function startWorker(
+async function serve(
   folder: Folder,
-  { port, ...served }: Served,
-  npm: Npm,
+  { port, inspector_port, variables }: Served,
+  { registry_url, ca_file }: Npm,
   say: Say,
   closers: Closers,
 ) {
+  const { path, kept } = folder;
   const url = `http://127.0.0.1:${port}`;
   const secrets_file = await secretsFile(folder);
   const onError: Say = (line) => say(paint("red", line));
   const launch = async () => {
-    const { path, kept } = folder;
-    const place = { path, port, region: kept.region, secrets_file };
-    const options = { ...place, ...served, ...npm, onError };
-    const started = startWrangler(options);
-    await rememberWrangler(folder.path, { pid: started.pid, port });
+    const place = { path, port, region: kept.region, secrets_file, inspector_port };
+    // A machine is where it is: workerd has no jurisdictions and refuses them.
+    const usual = {
+      DATA_JURISDICTION: "",
+      EGRESS_ALLOW_PRIVATE: "true",
+      REGISTRY_URL: registry_url,
+    };
+    const options = { ...place, ca_file, onError, variables: { ...usual, ...variables } };
+    const started = startWorker(options);
+    await rememberWorker(path, { pid: started.pid, port });
     return started;
   };
-  let wrangler = await launch();
-  closers.push(() => wrangler.stop());
-  await waitUntilUp(port, wrangler, folder.path);
+  let worker = await launch();
+  closers.push(() => worker.stop());
+  await waitUntilUp(port, worker, path);
   const restart = async () => {
-    await wrangler.stop();
-    wrangler = await launch();
+    await worker.stop();
+    worker = await launch();
   };
   const dog = watch({
     port,
-    pid: () => wrangler.pid,
+    pid: () => worker.pid,
     restart,
     say: (line) => say(paint("yellow", line)),
   });
@@ -206,20 +213,18 @@ async function startWorker(
     ticks.stop();
     await dog.stop();
   });
-  return { url, kill: () => killWorkerOf(folder.path) };
+  return { url, kill: () => killWorkerOf(path) };
 }
 
-async function waitUntilUp(port: number, wrangler: Wrangler, path: string): Promise<void> {
+async function waitUntilUp(port: number, worker: WorkerProcess, path: string): Promise<void> {
   const gone = { yes: false };
-  void wrangler.exited.then(() => {
+  void worker.exited.then(() => {
     gone.yes = true;
   });
   const deadline = Date.now() + START_MS;
   while (!(await ping(port))) {
-    if (gone.yes)
-      throw new Error(`wrangler ended before the Worker was up; see ${join(path, "wrangler.log")}`);
-    if (Date.now() > deadline)
-      throw new Error(`The Worker did not answer; see ${join(path, "wrangler.log")}`);
+    if (gone.yes) throw new Error(`The Worker ended before it was up; see ${logOf(path)}`);
+    if (Date.now() > deadline) throw new Error(`The Worker did not answer; see ${logOf(path)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

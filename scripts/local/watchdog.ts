@@ -30,7 +30,7 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
   const look = async () => {
     const worker = await findWorker(watched.pid(), watched.port);
     if (isStopped) return;
-    const seen = { worker, answered, wrangler_lives: isAlive(watched.pid()) };
+    const seen = { worker, answered, host_lives: isAlive(watched.pid()) };
     answered = false;
     const [next, verdict] = judge(waiting, { ...seen, now_ms: performance.now() });
     waiting = next;
@@ -39,7 +39,7 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
       watched.say(`The Worker ${verdict.why}. It was killed and starts again.`);
       return kill(verdict.pid, "SIGKILL");
     }
-    watched.say(`The Worker ${verdict.why}. Wrangler is started again.`);
+    watched.say(`The Worker ${verdict.why}. It is started again.`);
     await watched.restart();
     waiting = { ...waiting, since_ms: performance.now() };
   };

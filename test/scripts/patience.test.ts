@@ -4,7 +4,7 @@ import { judge, type Look, startAt, type Waiting } from "../../scripts/local/pat
 const WORKER = { pid: 7, rss_bytes: 1, cpu_ms: 1000 };
 
 function look(at_s: number, seen: Partial<Look> = {}): Look {
-  return { now_ms: at_s * 1000, worker: WORKER, answered: false, wrangler_lives: true, ...seen };
+  return { now_ms: at_s * 1000, worker: WORKER, answered: false, host_lives: true, ...seen };
 }
 
 /** Verdicts, one per look. */
@@ -84,5 +84,5 @@ describe("a Worker that starts", () => {
 });
 
 test("wrangler's own end is not waited for", () => {
-  expect(watch(...UP, look(3, { wrangler_lives: false }))).toEqual(["fine", "fine", "restart"]);
+  expect(watch(...UP, look(3, { host_lives: false }))).toEqual(["fine", "fine", "restart"]);
 });

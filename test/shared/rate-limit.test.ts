@@ -6,6 +6,8 @@ import { assertRate } from "../../src/shared/rate-limit.ts";
 import { RunsQueryRequest } from "../../src/traces/query-schema.ts";
 import { queryRuns } from "../../src/traces/query-service.ts";
 import { getTraceRun } from "../../src/traces/run-service.ts";
+import { ProjectCreateRequest } from "../../src/traces/schema.ts";
+import { createProject } from "../../src/traces/service.ts";
 import { api, workspace } from "../support/workspace.ts";
 
 function callerOf(key_id: string) {
@@ -75,13 +77,18 @@ describe("reads of traces, where the published limits are on", () => {
       { ...env, PUBLISHED_READ_LIMITS: switched },
       { ...caller, workspace_id, organization_id },
     );
+    const { id: project } = await createProject(ctx, ProjectCreateRequest.parse({ name: "read" }), false);
     const end_time = Date.now() * 1000;
     const start_time = span_us === null ? undefined : end_time - span_us;
     return {
       query: () =>
         queryRuns(
           ctx,
-          RunsQueryRequest.parse({ start_time: toIso(start_time), end_time: toIso(end_time) }),
+          RunsQueryRequest.parse({
+            session: [project],
+            start_time: toIso(start_time),
+            end_time: toIso(end_time),
+          }),
         ),
       get: () => getTraceRun(ctx, crypto.randomUUID()),
     };

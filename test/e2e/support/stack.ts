@@ -1,5 +1,5 @@
 import { inject } from "vitest";
-import { killWorkerOf } from "../../../scripts/local/worker.ts";
+import { killWorkerOf } from "../../../scripts/local/kill.ts";
 
 /** The stack of this test run, as `.heddle/local.json` would describe it. */
 export const stack = inject("stack");

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { stripVTControlCharacters } from "node:util";
+import { openLog } from "./log-file.ts";
+import type { Serving } from "./serve.ts";
+
+export type WorkerOptions = Serving & {
+  /** What workerd trusts beside the system's authorities. */
+  ca_file: string | undefined;
+  onError(line: string): void;
+};
+
+export type WorkerProcess = { pid: number; exited: Promise<void>; stop(): Promise<void> };
+
+const ROOT = join(import.meta.dirname, "../..");
+const LEASH = join(import.meta.dirname, "leash.ts");
+const SERVE = join(import.meta.dirname, "serve.ts");
+
+export function logOf(path: string): string {
+  return join(path, "worker.log");
+}
+
+/** What was bundled is served until it is stopped; a workerd that dies is started again. */
+export function startWorker({ ca_file, onError, ...serving }: WorkerOptions): WorkerProcess {
+  const command = [process.execPath, SERVE, JSON.stringify(serving)];
+  const child = spawn(process.execPath, [LEASH, ...command], {
+    cwd: ROOT,
+    env: { ...environment(), NODE_EXTRA_CA_CERTS: ca_file },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const exited = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  record(child, serving.path, onError);
+  return {
+    pid: child.pid ?? 0,
+    exited,
+    stop() {
+      child.stdin?.end();
+      return exited;
+    },
+  };
+}
+
+/** Nothing of this calls home, and no setting of the shell becomes one of the Worker. */
+function environment(): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    ENCRYPTION_KEYS: undefined,
+    CLOUDFLARE_ENV: undefined,
+    FORCE_COLOR: undefined,
+    CLOUDFLARE_CF_FETCH_ENABLED: "false",
+    WRANGLER_SEND_METRICS: "false",
+    WRANGLER_SEND_ERROR_REPORTS: "false",
+    WRANGLER_WRITE_LOGS: "false",
+    NO_COLOR: "1",
+  };
+}
+
+function record(child: ChildProcess, path: string, onError: (line: string) => void) {
+  const log = openLog(logOf(path));
+  let inError = false;
+  for (const stream of [child.stdout, child.stderr]) {
+    if (!stream) continue;
+    createInterface({ input: stream }).on("line", (coloured) => {
+      const line = stripVTControlCharacters(coloured);
+      log.write(line);
+      inError = isError(line) || (inError && /^\s+\S/.test(line));
+      if (inError) onError(readable(line));
+    });
+  }
+  child.once("close", () => log.close());
+}
+
+/** The Worker logs JSON; a person reads what happened and where. */
+function readable(line: string): string {
+  const start = line.indexOf('{"level":');
+  if (start < 0) return line;
+  try {
+    const { event, error } = JSON.parse(line.slice(start)) as { event: string; error?: string };
+    return `${event}: ${error ?? line.slice(start)}`;
+  } catch {
+    return line;
+  }
+}
+
+/** What the runtime or the Worker's own log marks as an error. */
+function isError(line: string): boolean {
+  return line.includes("[ERROR]") || line.startsWith('{"level":"error"');
+}
