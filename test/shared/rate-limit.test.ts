@@ -77,7 +77,11 @@ describe("reads of traces, where the published limits are on", () => {
       { ...env, PUBLISHED_READ_LIMITS: switched },
       { ...caller, workspace_id, organization_id },
     );
-    const { id: project } = await createProject(ctx, ProjectCreateRequest.parse({ name: "read" }), false);
+    const { id: project } = await createProject(
+      ctx,
+      ProjectCreateRequest.parse({ name: "read" }),
+      false,
+    );
     const end_time = Date.now() * 1000;
     const start_time = span_us === null ? undefined : end_time - span_us;
     return {
