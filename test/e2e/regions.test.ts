@@ -183,8 +183,8 @@ describe.each([
   test("it answers for its own", async () => {
     const answers = [];
     for (const { method, path } of operations) {
-      // The local git host lists no repositories, nothing is stored, and streams have tests of their own.
-      if (method !== "get" || /stream|join|repos$|store/.test(path)) continue;
+      // No repositories, items and webhooks are there, and streams have tests of their own.
+      if (method !== "get" || /stream|join|repos$|store|webhook$/.test(path)) continue;
       const url = urlOf(path, places[here].ids) ?? "";
       answers.push([path, (await ask(here, "GET", url)).status]);
     }
@@ -195,6 +195,8 @@ describe.each([
   test("ids of the other one are not found, by no operation that reads or deletes", async () => {
     const answers = [];
     for (const { path, method } of operations) {
+      // Names its item in the body.
+      if (method === "delete" && path.endsWith("/store/items")) continue;
       const url = urlOf(path, places[there].ids) ?? "";
       answers.push([method, path, (await ask(here, method.toUpperCase(), url)).status]);
     }
