@@ -2,6 +2,7 @@ export type Schema = {
   $ref?: string;
   const?: unknown;
   enum?: unknown[];
+  example?: unknown;
   type?: string | string[];
   format?: string;
   pattern?: string;

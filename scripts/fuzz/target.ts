@@ -50,7 +50,9 @@ async function agents(make: Make, path: string): Promise<Made> {
   const { thread_id = "" } = await make(`${path}/threads`, {});
   const input = { messages: [{ role: "user", content: "hello" }] };
   const run = await make(`${path}/threads/${thread_id}/runs`, { assistant_id: "echo", input });
-  return { thread_id, agent_run_id: run.run_id ?? "", assistant_id: "echo" };
+  const yearly = { assistant_id: "echo", schedule: "0 0 1 1 *" };
+  const { cron_id = "" } = await make(`${path}/runs/crons`, yearly);
+  return { thread_id, agent_run_id: run.run_id ?? "", assistant_id: "echo", cron_id };
 }
 
 async function traces(make: Make): Promise<Made> {

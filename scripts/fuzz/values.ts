@@ -34,7 +34,15 @@ export const odd: Values = fc.oneof(nasty, fc.jsonValue({ maxDepth: 2 }));
 
 /** Values that a schema of the document takes. */
 export function valuesOf(document: Document, given: Schema, depth = 0): Values {
-  const schema = resolve(document, given);
+  const { example, ...rest } = resolve(document, given);
+  if (example === undefined) return inventedOf(document, rest, depth);
+  return fc.oneof(
+    { weight: 2, arbitrary: fc.constant(example) },
+    { weight: 1, arbitrary: inventedOf(document, rest, depth) },
+  );
+}
+
+function inventedOf(document: Document, schema: Schema, depth: number): Values {
   if (depth > MAX_DEPTH) return fc.constant(null);
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.enum) return fc.constantFrom(...schema.enum);

@@ -1,10 +1,10 @@
 import { v7 } from "uuid";
-import { contextFor } from "../shared/context.ts";
+import { type Context, contextFor } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
 import { createRun } from "../threads/run-service.ts";
 import { RunCreate } from "../threads/schema.ts";
-import { getThread } from "../threads/service.ts";
+import { getThread, openAgent } from "../threads/service.ts";
 import type { CronRow, FiringOutcome } from "./records.ts";
 
 /**
@@ -16,8 +16,8 @@ export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringO
   const { deployment_id, thread_id } = cron;
   const told = { cron_id: cron.cron_id, deployment_id, at: new Date(at).toISOString() };
   try {
-    if (thread_id !== null && !(await isThere(() => getThread(ctx, deployment_id, thread_id)))) {
-      log.info("cron_ended", { ...told, reason: "its thread is gone" });
+    if (!(await isThere(() => placeOf(ctx, cron)))) {
+      log.info("cron_ended", { ...told, reason: "its thread or its deployment is gone" });
       return "ended";
     }
     const run_id = await firingId(cron, at);
@@ -34,6 +34,12 @@ export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringO
 
 /** What another try would not change: the assistant is gone, the thread is busy, a field is refused. */
 const FINAL: string[] = ["not_found", "conflict", "invalid_request", "bad_request", "forbidden"];
+
+/** What must be there for another firing to make sense. */
+function placeOf(ctx: Context, { deployment_id, thread_id }: CronRow): Promise<unknown> {
+  if (thread_id === null) return openAgent(ctx, deployment_id, "write");
+  return getThread(ctx, deployment_id, thread_id);
+}
 
 async function isThere(read: () => Promise<unknown>): Promise<boolean> {
   try {

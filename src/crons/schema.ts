@@ -39,7 +39,10 @@ export const Cron = z
 export type Cron = z.infer<typeof Cron>;
 
 const WHEN = {
-  schedule: z.string().max(200).openapi({ description: "Minute, hour, day, month, weekday" }),
+  schedule: z
+    .string()
+    .max(200)
+    .openapi({ description: "Minute, hour, day, month, weekday", example: "0 9 * * 1-5" }),
   timezone: z
     .string()
     .max(100)

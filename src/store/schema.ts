@@ -43,8 +43,8 @@ function limit(standard: number) {
 
 export const PutItem = z
   .object({
-    namespace: Labels.nullish(),
-    key: z.string(),
+    namespace: Labels.nullish().openapi({ example: ["users", "ada"] }),
+    key: z.string().openapi({ example: "likes" }),
     value: Loose,
     index: z
       .union([z.literal(false), list(z.string())])
@@ -60,7 +60,7 @@ export const PutItem = z
 export type PutItem = z.infer<typeof PutItem>;
 
 export const DeleteItem = z
-  .object({ namespace: Labels.nullish(), key: z.string() })
+  .object({ namespace: Labels.nullish().openapi({ example: ["users", "ada"] }), key: z.string() })
   .openapi("DeleteItem");
 export type DeleteItem = z.infer<typeof DeleteItem>;
 

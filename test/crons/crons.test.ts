@@ -378,6 +378,20 @@ describe("the end of a cron", () => {
     expect((await call("GET", `/threads/${gone}`)).status).toBe(404);
   });
 
+  test("comes with its next firing where it was made while its deployment went", async () => {
+    const { deployment_id, create, due, tick, object } = await agent();
+    const { cron_id } = await create();
+    const mine = eq(deployments.id, deployment_id);
+    await database(env).update(deployments).set({ status: "AWAITING_DELETE" }).where(mine);
+    forgetActive(deployment_id);
+    await due(cron_id);
+    await tick();
+    const left = await runInDurableObject(object(), (_, { storage }) => [
+      ...storage.sql.exec("SELECT cron_id FROM crons"),
+    ]);
+    expect(left).toEqual([]);
+  });
+
   test("is the end of its deployment", async () => {
     const { deployment_id, create, object, tick } = await agent();
     await create();
