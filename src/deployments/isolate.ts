@@ -13,10 +13,18 @@ export type RevisionCode = { artifact: Artifact; env: Record<string, string> };
 /** Of one call; a run is one call however long it waits for models, so this is generous. */
 const CPU_LIMIT_MS = 120_000;
 
+type IsolateRef = RevisionRef & { secrets_version: number };
+
+/** A load that failed, or whose caller died, is remembered by the loader under its name. */
+const givenUp = new Map<string, number>();
+const loaded = new Set<string>();
+
 /** The entrypoint that the isolate of a revision exports; it is loaded by the first call. */
-export function agentIsolate(env: Env, ref: RevisionRef & { secrets_version: number }): Fetcher {
-  const worker = env.LOADER.get(`${ref.revision_id}:${ref.secrets_version}`, async () => {
+export function agentIsolate(env: Env, ref: IsolateRef): Fetcher {
+  const name = nameOf(ref);
+  const worker = env.LOADER.get(name, async () => {
     const code = await readRevisionCode(env, ref);
+    loaded.add(name);
     return {
       compatibilityDate: code.artifact.compatibility_date,
       mainModule: code.artifact.main_module,
@@ -29,6 +37,23 @@ export function agentIsolate(env: Env, ref: RevisionRef & { secrets_version: num
   });
   const lines = exports.AgentTail({ props: toTailProps(ref) });
   return worker.getEntrypoint("Agent", { props: { line_mark: LINE_MARK, lines } });
+}
+
+/** After a call that was lost: an isolate that never came up is loaded anew by the next call. */
+export function giveUpUnloaded(ref: IsolateRef): void {
+  if (loaded.has(nameOf(ref))) return;
+  const key = keyOf(ref);
+  givenUp.set(key, (givenUp.get(key) ?? 0) + 1);
+}
+
+function nameOf(ref: IsolateRef): string {
+  const key = keyOf(ref);
+  const times = givenUp.get(key);
+  return times === undefined ? key : `${key}:${times}`;
+}
+
+function keyOf({ revision_id, secrets_version }: IsolateRef): string {
+  return `${revision_id}:${secrets_version}`;
 }
 
 function toTailProps({ deployment_id, revision_id }: RevisionRef): TailProps {

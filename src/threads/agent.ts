@@ -1,4 +1,4 @@
-import { agentIsolate } from "../deployments/isolate.ts";
+import { agentIsolate, giveUpUnloaded } from "../deployments/isolate.ts";
 import type { AgentEntrypoint } from "../isolate/contract.ts";
 import type { RevisionRef } from "./records.ts";
 
@@ -8,4 +8,18 @@ export type AgentStub = AgentEntrypoint;
 export function agentOf(env: Env, revision: RevisionRef): AgentStub {
   // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
   return agentIsolate(env, revision) as unknown as AgentStub;
+}
+
+/** Asks the agent. What is lost with an isolate that never came up is not lost again the same way. */
+export async function askAgent<T>(
+  env: Env,
+  revision: RevisionRef,
+  ask: (agent: AgentStub) => Promise<T>,
+): Promise<T> {
+  try {
+    return await ask(agentOf(env, revision));
+  } catch (error) {
+    giveUpUnloaded(revision);
+    throw error;
+  }
 }

@@ -8,7 +8,7 @@ import type {
   UpdateCall,
 } from "../isolate/contract.ts";
 import { AppError } from "../shared/errors.ts";
-import { type AgentStub, agentOf } from "./agent.ts";
+import { type AgentStub, askAgent } from "./agent.ts";
 import { ThreadHost, toGraphCall } from "./attempt.ts";
 import { Followers, toByteStream } from "./followers.ts";
 import { isKeepable } from "./merge.ts";
@@ -223,7 +223,8 @@ export class ThreadObject extends DurableObject<Env> {
     if (!this.#openVisible()) return { missing: "thread" };
     const graph = toGraphCall(this.#store.thread.outline());
     if (!graph) return { missing: "graph" };
-    return work(agentOf(this.env, this.#store.thread.place().revision ?? active), graph);
+    const revision = this.#store.thread.place().revision ?? active;
+    return askAgent(this.env, revision, (agent) => work(agent, graph));
   }
 
   // ── within ──

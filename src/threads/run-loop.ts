@@ -4,7 +4,7 @@ import type { StoreAnswer, StoreOp } from "../isolate/store-contract.ts";
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
 import { applyToStore } from "../store/service.ts";
-import { type AgentStub, agentOf } from "./agent.ts";
+import { askAgent } from "./agent.ts";
 import { authenticateRun } from "./agent-tokens.ts";
 import { Attempt, ThreadHost, toGraphCall, toRunCall } from "./attempt.ts";
 import { isKeepable, mergeRun, outlineWithout } from "./merge.ts";
@@ -180,7 +180,8 @@ export class RunLoop {
         (body) => this.#authenticate(attempt, body),
         (ops) => this.#askStore(attempt, ops),
       );
-      const outcome = await this.#agent(run).run(toRunCall(run, this.#store), host);
+      const call = toRunCall(run, this.#store);
+      const outcome = await askAgent(this.#env, run.revision, (agent) => agent.run(call, host));
       if (this.#live === attempt) this.#end(run, outcome);
       attempt.close();
       await this.#traces.collect(run, outcome).finally(() => release(outcome));
@@ -277,15 +278,9 @@ export class RunLoop {
     const call = toGraphCall(thread.outline());
     const { revision } = thread.place();
     if (!call || !revision) return null;
-    const answer = await agentOf(this.#env, revision).summarize(
-      call,
-      new ThreadHost(this.#store, null),
-    );
+    const host = new ThreadHost(this.#store, null);
+    const answer = await askAgent(this.#env, revision, (agent) => agent.summarize(call, host));
     return answer.ok ? answer.value : null;
-  }
-
-  #agent({ revision }: StoredRun): AgentStub {
-    return agentOf(this.#env, revision);
   }
 }
 
