@@ -25,7 +25,12 @@ import {
   sweepProjectDeletions,
 } from "./traces/deletion.ts";
 import { consumeWebhook, isWebhookMessage } from "./webhooks/consumer.ts";
-import { deleteWebhooksOf, sweepDeliveryLogs, sweepWebhooks } from "./webhooks/sweep.ts";
+import {
+  deleteWebhooksOf,
+  resealWebhookSecrets,
+  sweepDeliveryLogs,
+  sweepWebhooks,
+} from "./webhooks/sweep.ts";
 
 export { CronObject } from "./crons/object.ts";
 export { ThreadCrons } from "./crons/thread-crons.ts";
@@ -65,6 +70,7 @@ const JOBS: Record<string, Job[]> = {
     resealSecrets,
     resealDestinations,
     resealGrants,
+    resealWebhookSecrets,
   ],
 };
 

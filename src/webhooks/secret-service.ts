@@ -82,6 +82,7 @@ function isLater(time: string | null, now: Date): boolean {
   return time !== null && time > now.toISOString();
 }
 
-function ownerOf(workspace_id: string): string {
+/** Ties the ciphertext to its row. */
+export function ownerOf(workspace_id: string): string {
   return `webhook-secret:${workspace_id}`;
 }

@@ -1,8 +1,10 @@
 import { eq, sql } from "drizzle-orm";
 import { database } from "../shared/context.ts";
 import { sendAllOrLeave } from "../shared/queue.ts";
+import { resealRows } from "../shared/rotation.ts";
 import { payloadPrefix } from "./payloads.ts";
-import { run_webhooks } from "./table.ts";
+import { ownerOf } from "./secret-service.ts";
+import { run_webhooks, webhook_secrets } from "./table.ts";
 
 /** A message that has not led to an attempt by then is taken for lost; a second one does no harm. */
 const RESEND_AFTER_MS = 10_000;
@@ -45,4 +47,11 @@ export async function deleteWebhooksOf(env: Env, deployment_id: string): Promise
   const { objects, truncated } = await env.ARTIFACTS.list({ prefix, limit: OBJECTS });
   if (objects.length > 0) await env.ARTIFACTS.delete(objects.map(({ key }) => key));
   return !truncated;
+}
+
+/** After a rotation of keys. A secret that was replaced is not worth it: it serves for a day. */
+export function resealWebhookSecrets(env: Env): Promise<void> {
+  return resealRows<typeof webhook_secrets.$inferSelect>(env, webhook_secrets, ({ workspace_id }) =>
+    ownerOf(workspace_id),
+  );
 }

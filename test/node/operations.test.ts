@@ -1,6 +1,7 @@
 // docs/operations.md is what an operator types: it must name what the configuration needs and the code logs.
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { unstable_readConfig as readConfig } from "wrangler";
@@ -39,4 +40,23 @@ test("every event that the Worker logs is explained", async () => {
   const events = [...new Set([...logged].map(([, event = ""]) => event))];
   expect(events.length).toBeGreaterThan(15);
   expect(events.filter((event) => !text.includes(`\`${event}\``))).toEqual([]);
+});
+
+test("every query of the page runs, and that of keys asks each table that is sealed for long", async () => {
+  const database = new DatabaseSync(":memory:");
+  for (const name of (await readdir("migrations")).filter((file) => file.endsWith(".sql")).sort()) {
+    database.exec(await readFile(`migrations/${name}`, "utf8"));
+  }
+  const queries = [...text.matchAll(/(?:--command|ask) "(SELECT [^"]*)"/g)].map(
+    ([, sql = ""]) => sql,
+  );
+  expect(queries.length).toBeGreaterThan(4);
+  for (const sql of queries) expect(database.prepare(sql).all()).toEqual([]);
+  const sealed = database
+    .prepare(
+      "SELECT name FROM sqlite_master WHERE sql LIKE '%`key_id`%' AND name <> 'oauth_authorizations'",
+    )
+    .all();
+  const asked = queries.find((sql) => sql.includes("key_id")) ?? "";
+  expect(sealed.filter(({ name }) => !asked.includes(`FROM ${name} `))).toEqual([]);
 });

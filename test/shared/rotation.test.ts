@@ -5,6 +5,7 @@ import { resealSecrets } from "../../src/deployments/sweep.ts";
 import { resealDestinations } from "../../src/exports/sweep.ts";
 import { resealGrants } from "../../src/oauth/sweep.ts";
 import { decrypt, encrypt, type Sealed } from "../../src/shared/crypto.ts";
+import { resealWebhookSecrets } from "../../src/webhooks/sweep.ts";
 import { provider, tokenOf } from "../oauth/support.ts";
 import { testDeployment } from "../support/agent-deployment.ts";
 import { bucket } from "../support/belongings.ts";
@@ -23,6 +24,7 @@ const TABLES = {
   integrations: "'integration:' || id",
   oauth_providers: "'oauth_provider:' || id",
   bulk_export_destinations: "'destination:' || id",
+  webhook_secrets: "'webhook-secret:' || workspace_id",
 };
 const tables = Object.keys(TABLES) as (keyof typeof TABLES)[];
 
@@ -41,6 +43,7 @@ beforeAll(async () => {
   const host = { name: "host", token: "secret", api_url: "http://127.0.0.1:9" };
   await api("/v1/integrations/github/install", { key: admin, json: host });
   await api("/api/v1/bulk-exports/destinations", { key: admin, json: bucket() });
+  await api("/v1/run-webhooks/secret", { key: admin, method: "PUT", json: {} });
   token_id = await tokenOf(ours, "key:somebody", await provider(admin));
 });
 
@@ -88,7 +91,18 @@ async function rotate() {
   await resealSecrets(env);
   await resealDestinations(env);
   await resealGrants(env);
+  await resealWebhookSecrets(env);
 }
+
+/** Their verifiers serve for ten minutes, and are not sealed anew. */
+const SHORT_LIVED = "oauth_authorizations";
+
+test("no table that holds something sealed is left out", async () => {
+  const { results } = await env.DB.prepare(
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%`ciphertext`%'",
+  ).all<{ name: string }>();
+  expect(results.map(({ name }) => name).sort()).toEqual([...tables, SHORT_LIVED].sort());
+});
 
 describe("after a rotation", () => {
   test.each(tables)("%s open with today's key alone, and say what they said", async (table) => {
