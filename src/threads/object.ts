@@ -233,7 +233,9 @@ export class ThreadObject extends DurableObject<Env> {
     const known = this.#open() ? this.#store.runs.get(order.run_id) : null;
     if (known) return { ok: true, run: toRecord(known), ...withRun(toRecord(known)) };
     if (!this.#openVisible()) {
-      if (!order.create_thread) return { ok: false, refusal: "thread_missing" };
+      // Of a threadless run that is over the thread is unseen, and its id not free yet.
+      const isTaken = this.#store.exists;
+      if (!order.create_thread || isTaken) return { ok: false, refusal: "thread_missing" };
       this.#create(order.create_thread);
     }
     const run = this.#loop.accept(order);

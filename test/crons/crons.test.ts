@@ -245,7 +245,7 @@ describe("a firing", () => {
   });
 
   test("of no thread has one of its own, that goes or stays, and is not made twice after it went", async () => {
-    const { deployment_id, create, due, tick } = await agent();
+    const { deployment_id, create, due, tick, call } = await agent();
     const [gone, kept] = [await create(), await create({ on_run_completed: "keep" })];
     const at = Date.now() - 1000;
     await due(gone.cron_id, at);
@@ -272,6 +272,10 @@ describe("a firing", () => {
     });
     const before = await runs();
     expect(before).toEqual([{ run_id, status: "success", cancel_reason: "marked" }]);
+    // Nobody else takes its place.
+    const path = `/threads/${run_id}/runs`;
+    const order = { assistant_id: "echo", input: { messages: [] }, if_not_exists: "create" };
+    expect((await call("POST", path, order)).status).toBe(404);
     // Long after a reader could still want its stream, the clock comes back to it.
     await runInDurableObject(stub, (_, { storage }) => {
       storage.sql.exec("UPDATE thread SET ended_at = ended_at - 3600000");
