@@ -28,6 +28,7 @@ import { assertRate } from "./shared/rate-limit.ts";
 import { storeRoutes } from "./store/routes.ts";
 import { assistantRoutes } from "./threads/assistant-routes.ts";
 import { graphRoutes } from "./threads/graph-routes.ts";
+import { metaRoutes } from "./threads/meta-routes.ts";
 import { threadRoutes } from "./threads/routes.ts";
 import { runRoutes } from "./threads/run-routes.ts";
 import { stateRoutes } from "./threads/state-routes.ts";
@@ -100,6 +101,7 @@ const ROUTERS = [
   assistantRoutes,
   graphRoutes,
   threadRoutes,
+  metaRoutes,
   stateRoutes,
   runRoutes,
   threadlessRoutes,

@@ -41,6 +41,8 @@ const READING = [
   "getThreadStateAtCheckpoint",
   "getThreadHistory",
   "searchAssistants",
+  "searchThreads",
+  "countThreads",
   "countAssistants",
   "listAssistantVersions",
   "queryStoreItems",

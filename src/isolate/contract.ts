@@ -158,12 +158,17 @@ export type StateCall = GraphCall & {
 export type UpdateCall = GraphCall & {
   ns: string;
   checkpoint_id: string | null;
-  values: unknown;
-  as_node: string | null;
+  /** One after the other; the updates of one are made together. */
+  supersteps: WireUpdate[][];
 };
+
+/** As if a node had written it: values, or what a command says. */
+export type WireUpdate = { values: unknown; command: WireCommand | null; as_node: string | null };
 
 export type HistoryCall = GraphCall & {
   ns: string;
+  /** This checkpoint alone. */
+  checkpoint_id: string | null;
   limit: number;
   before_id: string | null;
   metadata: Record<string, unknown> | null;

@@ -155,10 +155,11 @@ export class FunctionEngine implements Engine {
   }
 
   async getHistory(call: HistoryCall, host: Host): Promise<string> {
-    const { ns, limit, before_id, metadata } = call;
+    const { ns, limit, checkpoint_id, before_id, metadata } = call;
     const found = await host.listCheckpoints({
       ns,
       limit,
+      ...(checkpoint_id && { checkpoint_id }),
       ...(before_id && { before_id }),
       ...(metadata && { metadata }),
     });
@@ -167,9 +168,13 @@ export class FunctionEngine implements Engine {
 
   async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {
     const loaded = await host.readCheckpoint(call.ns, call.checkpoint_id);
-    if (!isUpdate(call.values ?? {})) throw new TypeError("values must be an object");
-    const state = applyUpdate(readState(loaded), call.values ?? {});
-    const { checkpoint_id } = save(state, call, outbox, "update");
+    const updates = call.supersteps.flat().map(({ values, command }) => command?.update ?? values);
+    let state = readState(loaded);
+    for (const update of updates) {
+      if (!isUpdate(update ?? {})) throw new TypeError("values must be an object");
+      state = save(applyUpdate(state, update ?? {}), call, outbox, "update");
+    }
+    const { checkpoint_id } = state;
     const { thread_id } = call;
     return {
       thread_id,

@@ -1,5 +1,5 @@
 import { Command, Send } from "@langchain/langgraph";
-import type { RunCall, StateCall, WireCommand } from "./contract.ts";
+import type { RunCall, StateCall, WireCommand, WireUpdate } from "./contract.ts";
 
 /** Options of `graph.stream` for a run. Absent ones are left out: an explicit undefined overrides defaults. */
 export function toOptions(call: RunCall) {
@@ -39,6 +39,11 @@ export function toCommand(command: WireCommand | null): Command | null {
     ...(update && { update: toUpdate(update) }),
     ...(goto !== undefined && goto !== null && { goto: toGoto(goto) }),
   });
+}
+
+export function toStateUpdate({ values, command, as_node }: WireUpdate) {
+  const written = command ? toCommand(command) : (values as Record<string, unknown>);
+  return { values: written, ...(as_node !== null && { asNode: as_node }) };
 }
 
 function toUpdate(update: NonNullable<WireCommand["update"]>): Record<string, unknown> {

@@ -15,7 +15,7 @@ import type {
 } from "./contract.ts";
 import { langChainTracer } from "./langchain-tracer.ts";
 import { type Graph, withSaver } from "./langgraph.ts";
-import { toCommand, toOptions, toStateConfig } from "./langgraph-config.ts";
+import { toCommand, toOptions, toStateConfig, toStateUpdate } from "./langgraph-config.ts";
 import { storeFor } from "./langgraph-store.ts";
 import type { Outbox } from "./outbox.ts";
 import { assertAwaited } from "./resume.ts";
@@ -101,12 +101,10 @@ export class LangGraphEngine implements Engine {
   }
 
   async summarize(call: GraphCall, host: Host): Promise<ThreadSummary> {
-    const graph = withSaver(
-      this.#graph,
-      new HostSaver({ host, thread_id: call.thread_id }),
-      storeFor(host),
-    );
-    return toSummary(await readState(graph, toStateConfig(call)));
+    // Of the thread, whichever checkpoint and namespace the call is about.
+    const { thread_id, config } = call;
+    const graph = withSaver(this.#graph, new HostSaver({ host, thread_id }), storeFor(host));
+    return toSummary(await readState(graph, toStateConfig({ thread_id, config })));
   }
 
   async getState(call: StateCall, host: Host): Promise<string> {
@@ -126,7 +124,7 @@ export class LangGraphEngine implements Engine {
       storeFor(host),
     );
     const states: unknown[] = [];
-    const history = graph.getStateHistory(toStateConfig({ ...call, checkpoint_id: null }), {
+    const history = graph.getStateHistory(toStateConfig(call), {
       limit: call.limit,
       ...(call.before_id && { before: { configurable: { checkpoint_id: call.before_id } } }),
       ...(call.metadata && { filter: call.metadata }),
@@ -138,10 +136,9 @@ export class LangGraphEngine implements Engine {
   async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {
     const { thread_id } = call;
     const saver = new HostSaver({ host, outbox, thread_id, metadata: checkpointMetadata(call) });
-    const config = await withSaver(this.#graph, saver, storeFor(host)).updateState(
+    const config = await withSaver(this.#graph, saver, storeFor(host)).bulkUpdateState(
       toStateConfig(call),
-      call.values as Record<string, unknown>,
-      call.as_node ?? undefined,
+      call.supersteps.map((updates) => ({ updates: updates.map(toStateUpdate) })),
     );
     return toCheckpoint({ ...config.configurable, thread_id });
   }

@@ -1,7 +1,11 @@
-import { and, eq, lt, sql } from "drizzle-orm";
-import { database } from "../shared/context.ts";
-import type { DirectoryEntry } from "./storage/thread.ts";
+import { and, asc, desc, eq, lt, sql } from "drizzle-orm";
+import { type Context, database } from "../shared/context.ts";
+import { among } from "../shared/sql.ts";
+import { contains } from "./containment.ts";
+import { digestOf } from "./digest.ts";
+import type { DirectoryEntry } from "./storage/thread-rows.ts";
 import { threads } from "./table.ts";
+import type { ThreadCount, ThreadSearch } from "./thread-schema.ts";
 
 /** Writes what a thread says of itself into D1. A later sequence wins, whatever arrives last. */
 export async function recordThread(env: Env, entry: DirectoryEntry): Promise<void> {
@@ -33,4 +37,46 @@ export async function someThreadsOf(env: Env, deployment_id: string, limit: numb
     .where(eq(threads.deployment_id, deployment_id))
     .orderBy(sql`thread_id`)
     .limit(limit);
+}
+
+type Place = { deployment_id: string };
+
+/** What the directory knows of the threads that match, and one more than a page has. */
+export async function findThreads(ctx: Context, place: Place, query: ThreadSearch) {
+  const { limit, offset, sort_by = "created_at", sort_order = "desc" } = query;
+  const order = sort_order === "asc" ? asc : desc;
+  return ctx.db
+    .select({
+      thread_id: threads.thread_id,
+      created_at: threads.created_at,
+      updated_at: threads.updated_at,
+      state_updated_at: threads.state_updated_at,
+      status: threads.status,
+      metadata: threads.metadata,
+    })
+    .from(threads)
+    .where(matches(ctx, place, query))
+    .orderBy(order(threads[sort_by]), order(threads.thread_id))
+    .limit(limit + 1)
+    .offset(offset);
+}
+
+export async function countThreadRows(ctx: Context, place: Place, query: ThreadCount) {
+  const [row] = await ctx.db
+    .select({ count: sql<number>`count(*)` })
+    .from(threads)
+    .where(matches(ctx, place, query));
+  return row?.count ?? 0;
+}
+
+function matches(ctx: Context, { deployment_id }: Place, query: ThreadCount) {
+  const { ids, status, metadata, values } = query;
+  return and(
+    eq(threads.deployment_id, deployment_id),
+    eq(threads.workspace_id, ctx.caller.workspace_id),
+    ids && among(threads.thread_id, ids),
+    status && eq(threads.status, status),
+    metadata && contains(threads.metadata, metadata),
+    values && contains(threads.digest, digestOf(values)),
+  );
 }

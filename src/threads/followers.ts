@@ -4,6 +4,8 @@ import type { ThreadStore } from "./storage/store.ts";
 // Proxies drop connections that are silent for long; clients count comments as signs of life.
 const HEARTBEAT_MS = 5_000;
 const KEEP_ALIVE_MS = 3_000;
+/** Stands for all runs of the thread. */
+const ANY = "";
 
 /** Readers of the thread's runs. They are the only state that may vanish: a reader comes again. */
 export class Followers {
@@ -23,6 +25,13 @@ export class Followers {
       this.#waiting.delete(run_id);
       for (const resume of waiting) resume();
     }
+    for (const resume of this.#waiting.get(ANY) ?? []) resume();
+    this.#waiting.delete(ANY);
+  }
+
+  /** True: a run of the thread has something new to see. False: none has for so long. */
+  changeOfAny(ms: number): Promise<boolean> {
+    return this.#change(ANY, ms);
   }
 
   /** Server-sent events of a run: those after `after`, then what comes, until the run is over. */
@@ -73,7 +82,7 @@ export class Followers {
   }
 }
 
-function toFrame({ id, event, data }: EventRow): string {
+export function toFrame({ id, event, data }: Omit<EventRow, "run_id">): string {
   return `event: ${event}\ndata: ${data}\nid: ${id}\n\n`;
 }
 

@@ -2,7 +2,7 @@ import type { WireConfig } from "../isolate/contract.ts";
 import type { NewRun, RunKwargs, ThreadRecord } from "./records.ts";
 import type { CancelAction } from "./runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
-import { withoutRun } from "./storage/thread.ts";
+import { withoutRun } from "./storage/thread-rows.ts";
 
 /** Beside the thread's values in one row, and the metadata in one of the directory too: each takes 2 MB. */
 export const MAX_KEPT_CHARACTERS = 256 * 1024;

@@ -1,19 +1,10 @@
 import { DurableObject, exports } from "cloudflare:workers";
-import type {
-  Answer,
-  GraphCall,
-  HistoryCall,
-  Op,
-  StateCall,
-  UpdateCall,
-} from "../isolate/contract.ts";
-import { AppError } from "../shared/errors.ts";
-import { type AgentStub, askAgent } from "./agent.ts";
-import { ThreadHost, toGraphCall } from "./attempt.ts";
+import { copyHistory, headOf } from "./copying.ts";
 import { Followers, toByteStream } from "./followers.ts";
 import { isKeepable } from "./merge.ts";
 import type {
   CancelChoice,
+  CopyHead,
   NewRun,
   NewThread,
   RevisionRef,
@@ -24,13 +15,21 @@ import type {
 } from "./records.ts";
 import { eventFilter, resultText } from "./result.ts";
 import { RunLoop } from "./run-loop.ts";
-import { type CancelAction, threadStatusAfter } from "./runs.ts";
+import type { CancelAction } from "./runs.ts";
+import {
+  type HistoryPart,
+  type StateAnswer,
+  type StatePart,
+  ThreadStates,
+  type UpdatePart,
+} from "./states.ts";
+import type { CopiedPage, CopiedTable } from "./storage/copy.ts";
 import type { RunQuery, StoredRun } from "./storage/runs.ts";
 import { ThreadStore } from "./storage/store.ts";
+import { threadObject } from "./stub.ts";
+import { ThreadStream, type ThreadStreamChoice } from "./thread-stream.ts";
+import type { Ttl } from "./ttl.ts";
 import { Upkeep } from "./upkeep.ts";
-
-/** JSON text from the graph, or what is missing to ask it: the thread, its graph, or that it is idle. */
-export type StateAnswer = Answer<string> | { missing: "thread" | "graph" | "idle" };
 
 type Accepted<T> = ({ ok: true; run: RunRecord } & T) | { ok: false; refusal: RunRefusal };
 
@@ -45,6 +44,7 @@ export class ThreadObject extends DurableObject<Env> {
   );
   readonly #followers = new Followers(this.#store, (run_id) => this.#loop.isOver(run_id));
   readonly #upkeep = new Upkeep(this.ctx, this.env, this.#store, this.#loop);
+  readonly #states = new ThreadStates(this.env, this.#store, () => this.#changed());
   #awake = false;
 
   // ── threads ──
@@ -53,8 +53,7 @@ export class ThreadObject extends DurableObject<Env> {
   async createThread(thread: NewThread): Promise<ThreadRecord | null> {
     if (this.#open()) return null;
     this.#create(thread);
-    this.#changed();
-    return this.#store.thread.record();
+    return this.#told();
   }
 
   async getThread(): Promise<ThreadRecord | null> {
@@ -63,14 +62,47 @@ export class ThreadObject extends DurableObject<Env> {
 
   async patchThread(
     change: Record<string, unknown>,
+    ttl: Ttl | null = null,
   ): Promise<ThreadRecord | Exclude<RunRefusal, "busy">> {
     if (!this.#openVisible()) return "thread_missing";
     const { thread } = this.#store;
     const metadata = { ...thread.outline().metadata, ...change };
     if (!isKeepable(metadata)) return "too_large";
-    this.#store.transaction(() => thread.setMetadata(metadata));
-    this.#changed();
-    return thread.record();
+    this.#store.transaction(() => thread.patch({ metadata, ttl }));
+    return this.#told();
+  }
+
+  /** False: there is no such thread, or a run is under way. */
+  async pruneThread(): Promise<boolean> {
+    return this.#openVisible() && this.#upkeep.prune();
+  }
+
+  /** Makes this thread, which is new, a copy of another. Null: there is no such one. */
+  async copyThread(source_id: string, thread: NewThread): Promise<ThreadRecord | null> {
+    this.#create({ ...thread, temporary: true });
+    const source = threadObject(this.env, thread.deployment_id, source_id);
+    if (!(await copyHistory(this.#store, source))) {
+      await this.#upkeep.deleteAll(this.#store.thread.place());
+      return null;
+    }
+    this.#loop.recover();
+    return this.#told();
+  }
+
+  async exportHead(): Promise<CopyHead | null> {
+    return this.#openVisible() ? headOf(this.#store) : null;
+  }
+
+  async exportPage(table: CopiedTable, after: number, upto: number): Promise<CopiedPage | null> {
+    return this.#openVisible() ? this.#store.copyPage(table, after, upto) : null;
+  }
+
+  /** Null: no such thread. */
+  async followThread(choice: ThreadStreamChoice): Promise<ReadableStream | null> {
+    if (!this.#openVisible()) return null;
+    const isOver = (run_id: string) => this.#loop.isOver(run_id);
+    const stream = new ThreadStream(this.#store, this.#followers, isOver, choice);
+    return toByteStream(stream.frames());
   }
 
   async deleteThread(): Promise<boolean> {
@@ -167,64 +199,27 @@ export class ThreadObject extends DurableObject<Env> {
     return true;
   }
 
-  // ── state: read and written through the graph, which alone knows its channels ──
+  // ── state ──
 
-  async getState(
-    call: Pick<StateCall, "ns" | "checkpoint_id" | "subgraphs">,
-    active: RevisionRef,
-  ): Promise<StateAnswer> {
-    return this.#ask(active, (agent, graph) =>
-      agent.getState({ ...graph, ...call }, new ThreadHost(this.#store, null)),
-    );
+  async getState(call: StatePart, active: RevisionRef): Promise<StateAnswer> {
+    return this.#openVisible() ? this.#states.get(call, active) : { missing: "thread" };
   }
 
-  async getHistory(
-    call: Pick<HistoryCall, "ns" | "limit" | "before_id" | "metadata">,
-    active: RevisionRef,
-  ): Promise<StateAnswer> {
-    return this.#ask(active, (agent, graph) =>
-      agent.getHistory({ ...graph, ...call }, new ThreadHost(this.#store, null)),
-    );
+  async getHistory(call: HistoryPart, active: RevisionRef): Promise<StateAnswer> {
+    return this.#openVisible() ? this.#states.history(call, active) : { missing: "thread" };
   }
 
-  async updateState(
-    call: Pick<UpdateCall, "ns" | "checkpoint_id" | "values" | "as_node">,
-    active: RevisionRef,
-  ): Promise<StateAnswer> {
-    if (this.#openVisible() && this.#store.runs.inFlight().length > 0) return { missing: "idle" };
-    return this.#ask(active, async (agent, graph) => {
-      const isFree = () => this.#store.runs.inFlight().length === 0;
-      // A run that came meanwhile began from the state before: the update has lost the race.
-      const apply = (ops: Op[]) => {
-        if (!isFree()) throw new AppError("conflict", "Thread is busy");
-        this.#store.transaction(() => this.#store.apply(null, ops));
-      };
-      const host = new ThreadHost(this.#store, apply);
-      const answer = await agent.updateState({ ...graph, ...call }, host);
-      if (!answer.ok) return isFree() ? answer : { missing: "idle" };
-      const { checkpoint, summary } = answer.value;
-      const status = threadStatusAfter({ failed: false, next: summary.next }, false);
-      if (isFree()) this.#store.transaction(() => this.#store.thread.settle(status, summary, null));
-      this.#changed();
-      return { ok: true, value: JSON.stringify({ checkpoint }) };
-    });
+  async updateState(call: UpdatePart, active: RevisionRef): Promise<StateAnswer> {
+    if (!this.#openVisible()) return { missing: "thread" };
+    const answer = await this.#states.update(call, active);
+    await this.#upkeep.publish();
+    return answer;
   }
 
   override async alarm() {
-    if (this.#open()) await this.#upkeep.beat();
+    if (this.#open() && this.#upkeep.isExpired) await this.deleteThread();
+    else if (this.#store.exists) await this.#upkeep.beat();
     this.#followers.wake();
-  }
-
-  /** The graph of the thread's last run; of a thread that never ran, what serves its deployment. */
-  async #ask(
-    active: RevisionRef,
-    work: (agent: AgentStub, graph: GraphCall) => Promise<StateAnswer>,
-  ): Promise<StateAnswer> {
-    if (!this.#openVisible()) return { missing: "thread" };
-    const graph = toGraphCall(this.#store.thread.outline());
-    if (!graph) return { missing: "graph" };
-    const revision = this.#store.thread.place().revision ?? active;
-    return askAgent(this.env, revision, (agent) => work(agent, graph));
   }
 
   // ── within ──
@@ -241,6 +236,13 @@ export class ThreadObject extends DurableObject<Env> {
     const run = this.#loop.accept(order);
     if (typeof run === "string") return { ok: false, refusal: run };
     return { ok: true, run: toRecord(run), ...withRun(run) };
+  }
+
+  /** The directory has heard of it before the caller does. */
+  async #told(): Promise<ThreadRecord> {
+    this.#changed();
+    await this.#upkeep.publish();
+    return this.#store.thread.record();
   }
 
   #create(thread: NewThread) {

@@ -2,6 +2,8 @@ import type { AgentFailure, StreamMode, WireCommand, WireConfig } from "../isola
 import type { Caller } from "../shared/context.ts";
 import type { RunAssistant } from "./assistants.ts";
 import type { MultitaskStrategy, RunStatus, ThreadStatus } from "./runs.ts";
+import type { CopyBounds } from "./storage/copy.ts";
+import type { ShownTtl, Ttl } from "./ttl.ts";
 
 /** Plain records that pass between the service, the ThreadObject and its storage. */
 
@@ -20,6 +22,7 @@ export type ThreadRecord = {
   values: unknown;
   interrupts: Interrupts;
   error: AgentFailure | null;
+  ttl: ShownTtl | null;
 };
 
 /** What a run was asked to do: shown as `kwargs`, and all that an attempt needs. */
@@ -58,6 +61,8 @@ export type RunRecord = {
 
 export type NewThread = {
   thread_id: string;
+  /** Null, or absent: it is kept. */
+  ttl?: Ttl | null;
   deployment_id: string;
   workspace_id: string;
   metadata: Record<string, unknown>;
@@ -96,6 +101,14 @@ export type CancelChoice = {
   run_ids: string[] | null;
   /** Where no run is named. */
   status: "pending" | "running" | "all";
+};
+
+/** What a copy of a thread begins with. */
+export type CopyHead = Pick<ThreadRecord, "metadata" | "config" | "status" | "interrupts"> & {
+  values: string | null;
+  revision: RevisionRef | null;
+  ttl: Ttl | null;
+  bounds: CopyBounds;
 };
 
 export type RunRefusal = "thread_missing" | "busy" | "too_large";

@@ -1,10 +1,33 @@
-import { createRoute } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { body, json } from "../shared/schema.ts";
-import { Info, Ok, SERVICE_INFO } from "../shared/version.ts";
+import { PAGE_HEADERS } from "./assistant-schema.ts";
 import { agentErrors } from "./errors-schema.ts";
-import { AgentPath, Thread, ThreadCreate, ThreadPatch, ThreadPath } from "./schema.ts";
-import { createThread, deleteThread, getThread, openAgent, updateThread } from "./service.ts";
+import { sseResponse, toList, toThreadFollow } from "./run-http.ts";
+import { eventStream } from "./run-routes.ts";
+import { AgentPath, Thread, ThreadPath } from "./schema.ts";
+import { createThread, deleteThread, getThread, updateThread } from "./service.ts";
+import {
+  FoundThread,
+  ThreadCount,
+  ThreadCreate,
+  ThreadPatch,
+  ThreadPatchHeaders,
+  ThreadPrune,
+  ThreadQuery,
+  ThreadSearch,
+  ThreadStreamHeaders,
+  ThreadStreamQuery,
+  ThreadsPruned,
+  ThreadWithTtl,
+} from "./thread-schema.ts";
+import {
+  copyThread,
+  countThreads,
+  followThread,
+  pruneThreads,
+  searchThreads,
+} from "./thread-service.ts";
 
 export const threadRoutes = router();
 
@@ -27,17 +50,74 @@ threadRoutes.openapi(
 
 threadRoutes.openapi(
   createRoute({
+    method: "post",
+    path: "/agents/{deployment_id}/threads/search",
+    operationId: "searchThreads",
+    tags: ["Threads"],
+    summary: "Search threads by metadata, values, status and ids",
+    request: { params: AgentPath, body: body(ThreadSearch) },
+    responses: {
+      200: { ...json(z.array(FoundThread), "A page"), headers: PAGE_HEADERS },
+      ...agentErrors,
+    },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    const query = c.req.valid("json");
+    const { rows, headers } = await searchThreads(c.var.ctx, deployment_id, query);
+    return c.json(rows, 200, headers);
+  },
+);
+
+threadRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: "/agents/{deployment_id}/threads/count",
+    operationId: "countThreads",
+    tags: ["Threads"],
+    summary: "Count threads by metadata, values, status and ids",
+    request: { params: AgentPath, body: body(ThreadCount) },
+    responses: { 200: json(z.number().int(), "How many"), ...agentErrors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    return c.json(await countThreads(c.var.ctx, deployment_id, c.req.valid("json")), 200);
+  },
+);
+
+threadRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: "/agents/{deployment_id}/threads/prune",
+    operationId: "pruneThreads",
+    tags: ["Threads"],
+    summary: "Delete threads, or all of their past but the latest state",
+    request: { params: AgentPath, body: body(ThreadPrune) },
+    responses: { 200: json(ThreadsPruned, "How many were pruned"), ...agentErrors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    const pruned_count = await pruneThreads(c.var.ctx, deployment_id, c.req.valid("json"));
+    return c.json({ pruned_count }, 200);
+  },
+);
+
+threadRoutes.openapi(
+  createRoute({
     method: "get",
     path: "/agents/{deployment_id}/threads/{thread_id}",
     operationId: "getThread",
     tags: ["Threads"],
     summary: "Get a thread with its status and its latest values",
-    request: { params: ThreadPath },
-    responses: { 200: json(Thread, "The thread"), ...agentErrors },
+    request: { params: ThreadPath, query: ThreadQuery },
+    responses: { 200: json(ThreadWithTtl, "The thread"), ...agentErrors },
   }),
   async (c) => {
     const { deployment_id, thread_id } = c.req.valid("param");
-    return c.json(Thread.parse(await getThread(c.var.ctx, deployment_id, thread_id)), 200);
+    const thread = await getThread(c.var.ctx, deployment_id, thread_id);
+    const included = toList(c.req.valid("query").include).flatMap((names) => names.split(","));
+    const shown = included.includes("ttl") ? ThreadWithTtl : Thread;
+    return c.json(shown.parse(thread), 200);
   },
 );
 
@@ -47,15 +127,49 @@ threadRoutes.openapi(
     path: "/agents/{deployment_id}/threads/{thread_id}",
     operationId: "updateThread",
     tags: ["Threads"],
-    summary: "Merge metadata into a thread's own",
-    request: { params: ThreadPath, body: body(ThreadPatch) },
-    responses: { 200: json(Thread, "The thread"), ...agentErrors },
+    summary: "Merge metadata into a thread's own, or set how long it is kept",
+    request: { params: ThreadPath, headers: ThreadPatchHeaders, body: body(ThreadPatch) },
+    responses: {
+      200: json(Thread, "The thread"),
+      204: { description: "Done, and `Prefer: return=minimal` asked for no more" },
+      ...agentErrors,
+    },
   }),
   async (c) => {
-    const { deployment_id, thread_id } = c.req.valid("param");
-    const { metadata } = c.req.valid("json");
-    const thread = await updateThread(c.var.ctx, deployment_id, thread_id, metadata);
+    const thread = await updateThread(c.var.ctx, c.req.valid("param"), c.req.valid("json"));
+    if (c.req.valid("header").prefer?.includes("return=minimal")) return c.body(null, 204);
     return c.json(Thread.parse(thread), 200);
+  },
+);
+
+threadRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: "/agents/{deployment_id}/threads/{thread_id}/copy",
+    operationId: "copyThread",
+    tags: ["Threads"],
+    summary: "Copy a thread with all of its history",
+    request: { params: ThreadPath },
+    responses: { 200: json(Thread, "The copy"), ...agentErrors },
+  }),
+  async (c) => c.json(Thread.parse(await copyThread(c.var.ctx, c.req.valid("param"))), 200),
+);
+
+threadRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: "/agents/{deployment_id}/threads/{thread_id}/stream",
+    operationId: "joinThreadStream",
+    tags: ["Threads"],
+    summary: "Follow all runs of a thread, from now on or after Last-Event-ID",
+    request: { params: ThreadPath, query: ThreadStreamQuery, headers: ThreadStreamHeaders },
+    responses: { 200: eventStream, ...agentErrors },
+  }),
+  async (c) => {
+    const id = c.req.valid("param");
+    const choice = toThreadFollow(c.req.valid("query"), c.req.valid("header"));
+    const stream = await followThread(c.var.ctx, id, choice);
+    return sseResponse(stream, { Location: `/threads/${id.thread_id}/stream` });
   },
 );
 
@@ -73,37 +187,5 @@ threadRoutes.openapi(
     const { deployment_id, thread_id } = c.req.valid("param");
     await deleteThread(c.var.ctx, deployment_id, thread_id);
     return c.body(null, 204);
-  },
-);
-
-threadRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: "/agents/{deployment_id}/ok",
-    operationId: "agentOk",
-    tags: ["System"],
-    summary: "Whether an agent serves",
-    request: { params: AgentPath },
-    responses: { 200: json(Ok, "It does"), ...agentErrors },
-  }),
-  async (c) => {
-    await openAgent(c.var.ctx, c.req.valid("param").deployment_id, "read");
-    return c.json({ ok: true as const }, 200);
-  },
-);
-
-threadRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: "/agents/{deployment_id}/info",
-    operationId: "agentInfo",
-    tags: ["System"],
-    summary: "The version of an agent's server, and what it can do",
-    request: { params: AgentPath },
-    responses: { 200: json(Info, "Version and flags"), ...agentErrors },
-  }),
-  async (c) => {
-    await openAgent(c.var.ctx, c.req.valid("param").deployment_id, "read");
-    return c.json(SERVICE_INFO, 200);
   },
 );

@@ -3,6 +3,7 @@ import { invalid } from "../shared/errors.ts";
 import { configurableHeaders } from "./new-run.ts";
 import type { StreamChoice } from "./records.ts";
 import type { RunTarget } from "./run-service.ts";
+import { THREAD_STREAM_MODES, type ThreadStreamChoice } from "./thread-stream.ts";
 
 type RunIds = { thread_id: string; run_id: string };
 
@@ -76,6 +77,28 @@ export function toFollow(
 /** Null: all of them. An empty one is the root. */
 export function toNamespaces(namespace: string | string[] | undefined): string[] | null {
   return namespace === undefined ? null : toList(namespace);
+}
+
+/** Without Last-Event-ID only what comes; `-`, or -1, replays all that is kept. */
+export function toThreadFollow(
+  query: {
+    stream_mode?: string | string[] | undefined;
+    stream_modes?: string | string[] | undefined;
+  },
+  headers: { "last-event-id"?: string | undefined },
+): ThreadStreamChoice {
+  const id = headers["last-event-id"];
+  const wanted = [...toList(query.stream_mode), ...toList(query.stream_modes)];
+  const modes = THREAD_STREAM_MODES.filter((mode) => wanted.includes(mode));
+  const unknown = wanted.find((name) => !THREAD_STREAM_MODES.some((mode) => mode === name));
+  if (unknown !== undefined) {
+    const text = `"${unknown}" is none of ${THREAD_STREAM_MODES.join(", ")}`;
+    throw invalid(["query", "stream_mode"], text);
+  }
+  return {
+    after: id ? Math.max(Number(id) || 0, 0) : null,
+    modes: modes.length > 0 ? modes : ["run_modes"],
+  };
 }
 
 /** Arrays in a query: newer clients repeat the key, older ones send one JSON text. */

@@ -6,7 +6,8 @@ import type { RunRecord, RunRefusal, StreamChoice } from "./records.ts";
 import { resolveAssistant } from "./run-assistants.ts";
 import type { CancelAction, RunStatus } from "./runs.ts";
 import type { RunCreate } from "./schema.ts";
-import { newThread, openAgent, threadNotFound, tooMuchKept, toRevisionRef } from "./service.ts";
+import { newThread, openAgent, tooMuchKept, toRevisionRef } from "./service.ts";
+import { threadNotFound } from "./state-answers.ts";
 import { threadObject } from "./stub.ts";
 
 /** Where a run goes: a thread of its own (threadless) or a given one, and what the request's headers add. */

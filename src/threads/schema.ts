@@ -43,6 +43,7 @@ export const Thread = z
     error: z.object({ error: z.string(), message: z.string() }).nullable(),
   })
   .openapi("Thread");
+export type Thread = z.infer<typeof Thread>;
 
 export const Run = z
   .object({
@@ -71,22 +72,6 @@ export const ThreadState = z
     interrupts: z.array(Interrupt).optional(),
   })
   .openapi("ThreadState");
-
-export const ThreadCreate = z
-  .object({
-    thread_id: Uuid.optional(),
-    metadata: Metadata.nullish().transform((metadata) => metadata ?? {}),
-    if_exists: z
-      .enum(["raise", "do_nothing"])
-      .nullish()
-      .transform((choice) => choice ?? "raise"),
-  })
-  .openapi("ThreadCreate");
-export type ThreadCreate = z.infer<typeof ThreadCreate>;
-
-export const ThreadPatch = z
-  .object({ metadata: Metadata.nullish().transform((metadata) => metadata ?? {}) })
-  .openapi("ThreadPatch");
 
 const NodeNames = z.union([z.literal("*"), list(z.string())]);
 const Send = z.object({ node: z.string(), input: z.unknown() });
@@ -206,6 +191,7 @@ export const CancelRunsQuery = z.object({ action: CancelAction });
 
 export const JoinQuery = z.object({ cancel_on_disconnect: QueryBoolean.default(false) });
 
+/** Once, repeated, or one JSON list. */
 const Namespaces = z.union([z.string(), z.array(z.string())]).optional();
 
 export const StreamQuery = z.object({ namespace: Namespaces });
@@ -222,7 +208,16 @@ export const FollowHeaders = z.object({
     .optional(),
 });
 
-export const StateQuery = z.object({ subgraphs: QueryBoolean.default(false) });
+const STATE_FIELD =
+  /^(values|next|tasks|checkpoint|metadata|created_at|parent_checkpoint|interrupts|values\..+)$/;
+export const StateFields = list(
+  z.string().regex(STATE_FIELD, "must be a field of the state, or values.<key>"),
+);
+
+export const StateQuery = z.object({
+  subgraphs: QueryBoolean.default(false),
+  select: Namespaces,
+});
 
 export const CheckpointBody = z.object({
   checkpoint: z.looseObject({
@@ -230,6 +225,7 @@ export const CheckpointBody = z.object({
     checkpoint_ns: z.string().nullish(),
   }),
   subgraphs: z.boolean().nullish(),
+  select: StateFields.nullish(),
 });
 
 export const StateUpdate = z
@@ -240,6 +236,10 @@ export const StateUpdate = z
     checkpoint: CheckpointBody.shape.checkpoint.nullish(),
   })
   .openapi("StateUpdate");
+
+export const StatePatch = z
+  .object({ metadata: Metadata.nullish().transform((metadata) => metadata ?? {}) })
+  .openapi("StatePatch");
 
 export const StateUpdated = z.object({ checkpoint: Loose }).openapi("StateUpdated");
 
@@ -257,6 +257,7 @@ export const HistoryQuery = z
     before: Before.nullish(),
     metadata: Loose.nullish(),
     checkpoint: CheckpointBody.shape.checkpoint.nullish(),
+    select: StateFields.nullish(),
   })
   .openapi("HistoryQuery");
 

@@ -1,21 +1,27 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { invalid } from "../shared/errors.ts";
 import { router } from "../shared/http.ts";
 import { body, json } from "../shared/schema.ts";
 import { agentErrors } from "./errors-schema.ts";
-import { jsonText } from "./run-http.ts";
+import { jsonText, toList } from "./run-http.ts";
 import {
   CheckpointBody,
   HistoryQuery,
+  StateFields,
+  StatePatch,
   StateQuery,
   StateUpdate,
   StateUpdated,
   ThreadPath,
   ThreadState,
 } from "./schema.ts";
+import { updateThread } from "./service.ts";
 import { type At, getHistory, getState, updateState } from "./state-service.ts";
 
 const THREAD = "/agents/{deployment_id}/threads/{thread_id}";
 const tags = ["Thread state"];
+/** All of its fields, unless some were selected. */
+const SomeState = ThreadState.partial();
 
 export const stateRoutes = router();
 
@@ -27,11 +33,11 @@ stateRoutes.openapi(
     tags,
     summary: "Get the latest state of a thread",
     request: { params: ThreadPath, query: StateQuery },
-    responses: { 200: json(ThreadState, "The state"), ...agentErrors },
+    responses: { 200: json(SomeState, "The state"), ...agentErrors },
   }),
   async (c) => {
-    const { subgraphs } = c.req.valid("query");
-    const at = { ns: "", checkpoint_id: null, subgraphs };
+    const { subgraphs, select } = c.req.valid("query");
+    const at = { ns: "", checkpoint_id: null, subgraphs, select: toFields(select) };
     return jsonText(await getState(c.var.ctx, c.req.valid("param"), at));
   },
 );
@@ -44,12 +50,13 @@ stateRoutes.openapi(
     tags,
     summary: "Get the state of a thread at a checkpoint",
     request: { params: ThreadPath.extend({ checkpoint_id: z.string() }), query: StateQuery },
-    responses: { 200: json(ThreadState, "The state"), ...agentErrors },
+    responses: { 200: json(SomeState, "The state"), ...agentErrors },
   }),
   async (c) => {
     const { checkpoint_id, ...id } = c.req.valid("param");
-    const { subgraphs } = c.req.valid("query");
-    return jsonText(await getState(c.var.ctx, id, { ns: "", checkpoint_id, subgraphs }));
+    const { subgraphs, select } = c.req.valid("query");
+    const at = { ns: "", checkpoint_id, subgraphs, select: toFields(select) };
+    return jsonText(await getState(c.var.ctx, id, at));
   },
 );
 
@@ -61,11 +68,15 @@ stateRoutes.openapi(
     tags,
     summary: "Get the state of a thread at a checkpoint of any namespace",
     request: { params: ThreadPath, body: body(CheckpointBody) },
-    responses: { 200: json(ThreadState, "The state"), ...agentErrors },
+    responses: { 200: json(SomeState, "The state"), ...agentErrors },
   }),
   async (c) => {
-    const { checkpoint, subgraphs } = c.req.valid("json");
-    const at = { ...toAt(checkpoint, null), subgraphs: subgraphs ?? false };
+    const { checkpoint, subgraphs, select } = c.req.valid("json");
+    const at = {
+      ...toAt(checkpoint, null),
+      subgraphs: subgraphs ?? false,
+      select: select ?? [],
+    };
     return jsonText(await getState(c.var.ctx, c.req.valid("param"), at));
   },
 );
@@ -95,23 +106,48 @@ stateRoutes.openapi(
     tags,
     summary: "List the states of a thread, newest first",
     request: { params: ThreadPath, body: body(HistoryQuery) },
-    responses: { 200: json(z.array(ThreadState), "The states"), ...agentErrors },
+    responses: { 200: json(z.array(SomeState), "The states"), ...agentErrors },
   }),
   async (c) => {
-    const { limit, before, metadata, checkpoint } = c.req.valid("json");
+    const { limit, before, metadata, checkpoint, select } = c.req.valid("json");
     const before_id =
       typeof before === "string"
         ? before
         : (before?.checkpoint_id ?? before?.configurable?.checkpoint_id ?? null);
     const query = {
-      ns: toAt(checkpoint, null).ns,
+      ...toAt(checkpoint, null),
       limit: limit ?? 10,
       before_id,
       metadata: metadata ?? null,
+      select: select ?? [],
     };
     return jsonText(await getHistory(c.var.ctx, c.req.valid("param"), query));
   },
 );
+
+stateRoutes.openapi(
+  createRoute({
+    method: "patch",
+    path: `${THREAD}/state`,
+    operationId: "patchThreadState",
+    tags,
+    summary: "Merge metadata into a thread's own, as older clients ask for it",
+    request: { params: ThreadPath, body: body(StatePatch) },
+    responses: { 204: { description: "Merged" }, ...agentErrors },
+  }),
+  async (c) => {
+    const { deployment_id, thread_id } = c.req.valid("param");
+    await updateThread(c.var.ctx, { deployment_id, thread_id }, c.req.valid("json"));
+    return c.body(null, 204);
+  },
+);
+
+/** Arrays in a query are repeated keys or one JSON list; what they hold is checked like a body's. */
+function toFields(select: string | string[] | undefined): string[] {
+  const fields = StateFields.safeParse(toList(select));
+  if (fields.success) return fields.data;
+  throw invalid(["query", "select"], fields.error.issues[0]?.message ?? "is wrong");
+}
 
 function toAt(
   checkpoint: z.infer<typeof CheckpointBody>["checkpoint"] | null | undefined,

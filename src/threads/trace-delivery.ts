@@ -4,7 +4,7 @@ import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
 import { ingestOwn } from "../traces/ingest-service.ts";
 import type { ThreadStore } from "./storage/store.ts";
-import type { ThreadPlace } from "./storage/thread.ts";
+import type { ThreadPlace } from "./storage/thread-rows.ts";
 import type { TraceRow } from "./storage/traces.ts";
 
 /** Hands a thread's traces to ingestion, page after page; what is durable there is removed here. */

@@ -3,7 +3,7 @@ import { forgetThread, recordThread } from "./directory.ts";
 import type { RunLoop } from "./run-loop.ts";
 import { nextWake } from "./runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
-import type { ThreadPlace } from "./storage/thread.ts";
+import type { ThreadPlace } from "./storage/thread-rows.ts";
 import type { TraceRow } from "./storage/traces.ts";
 import { deliver, deliverTraces } from "./trace-delivery.ts";
 import { WebhookOutbox } from "./webhook-outbox.ts";
@@ -16,8 +16,10 @@ const EVENTS_KEPT_MS = 24 * 60 * 60 * 1000;
 const LINGER_MS = 2 * 60 * 1000;
 /** The run of a cron may be ordered again by a clock that was away meanwhile, and must be found to have been. */
 const CRON_LINGER_MS = 24 * 60 * 60 * 1000;
-/** Changes of one moment reach the directory as one write. */
-const TELL_DELAY_MS = 300;
+/** While runs are under way the directory hears of them this often; of their end, and of the rest, at once. */
+const TELL_PAUSE_MS = 300;
+/** What traces were told in one moment is delivered as one. */
+const DELIVER_DELAY_MS = 300;
 /** As long as a beat: the alarm of the run that made the news serves both. */
 const TELL_RETRY_MS = BEAT_MS;
 /** Traces of a thread that goes away may hold it back so long, should ingestion fail. */
@@ -30,8 +32,10 @@ export class Upkeep {
   readonly #store: ThreadStore;
   readonly #loop: RunLoop;
   #alarm_at: number | null = null;
-  #publishing = false;
+  #publishing: Promise<void> | null = null;
   #publish_after = 0;
+  #published_at = 0;
+  #publish_timer: ReturnType<typeof setTimeout> | undefined;
   #delivering: Promise<void> | null = null;
   #isDeliveryDue = false;
   #deliver_after = 0;
@@ -56,13 +60,10 @@ export class Upkeep {
       void this.#ctx.storage.setAlarm(wake);
     }
     this.#webhooks.handOverSoon();
-    if (!this.#publishing && this.#mayPublish()) {
-      this.#publishing = true;
-      setTimeout(() => this.#publish(), TELL_DELAY_MS);
-    }
+    this.#publishSoon();
     if (!this.#isDeliveryDue && this.#delivering === null && this.#mayDeliver()) {
       this.#isDeliveryDue = true;
-      setTimeout(() => this.#deliver(), TELL_DELAY_MS);
+      setTimeout(() => this.#deliver(), DELIVER_DELAY_MS);
     }
   }
 
@@ -74,8 +75,35 @@ export class Upkeep {
     const place = this.#store.thread.place();
     if (this.#isGone(place)) return this.deleteAll(place);
     this.#expireEvents();
-    await this.#publish();
+    if (this.#isOutlived()) this.prune();
+    await this.publish();
     this.arm();
+  }
+
+  /** Whether the thread has outlived its time and is to be deleted. */
+  get isExpired(): boolean {
+    return this.#isOutlived() && this.#store.thread.ttl?.strategy === "delete";
+  }
+
+  #isOutlived(): boolean {
+    const expires_at = this.#expiresAt();
+    return expires_at !== null && expires_at <= Date.now();
+  }
+
+  // Not while a run is under way, nor before one that is to come.
+  #expiresAt(): number | null {
+    const { runs, thread } = this.#store;
+    return runs.inFlight().length > 0 ? null : thread.expiresAt();
+  }
+
+  /** Forgets the past; the latest state stays. False: a run is under way, and may have to be undone. */
+  prune(): boolean {
+    if (this.#store.runs.inFlight().length > 0) return false;
+    this.#store.transaction(() => {
+      this.#store.keepLatest();
+      this.#store.thread.markPruned();
+    });
+    return true;
   }
 
   #isGone({ ended_at }: ThreadPlace): boolean {
@@ -125,6 +153,7 @@ export class Upkeep {
       this.#loop.isLive ? now + BEAT_MS : null,
       due !== null && due > now ? due : null,
       ended_at === null ? null : ended_at + this.#lingerMs(),
+      this.#expiresAt(),
       events.areKept ? now + EVENTS_KEPT_MS : null,
       this.#webhooks.wake,
       traces.areWaiting ? now + TELL_RETRY_MS : null,
@@ -168,8 +197,26 @@ export class Upkeep {
     }
   }
 
-  async #publish() {
-    const entry = this.#store.exists ? this.#store.thread.directoryEntry() : null;
+  /** Tells the directory, and resolves when it has heard all or could not be reached; then the alarm tries again. */
+  async publish(): Promise<void> {
+    while (this.#store.exists && this.#mayPublish()) {
+      this.#publishing ??= this.#tellDirectory().finally(() => {
+        this.#publishing = null;
+      });
+      await this.#publishing;
+    }
+  }
+
+  #publishSoon() {
+    if (this.#publishing || !this.#mayPublish()) return;
+    const isBusy = this.#store.thread.outline().status === "busy";
+    const pause = isBusy ? this.#published_at + TELL_PAUSE_MS - Date.now() : 0;
+    clearTimeout(this.#publish_timer);
+    this.#publish_timer = setTimeout(() => this.publish(), Math.max(pause, 0));
+  }
+
+  async #tellDirectory() {
+    const entry = this.#store.thread.directoryEntry();
     try {
       if (entry) await recordThread(this.#env, entry);
       // A deletion may have passed this write on its way.
@@ -179,7 +226,7 @@ export class Upkeep {
       log.error("directory_write_failed", error, { thread_id: entry?.thread_id });
       this.#publish_after = Date.now() + TELL_RETRY_MS;
     }
-    this.#publishing = false;
+    this.#published_at = Date.now();
     this.arm();
   }
 }

@@ -83,6 +83,11 @@ export async function testThread() {
   return { object, thread_id, revision, place, order, create, stream, wait, join, follow };
 }
 
+/** Values as if a node of the root graph had written them. */
+export function stateUpdate(values: Body, as_node: string) {
+  return { ns: "", checkpoint_id: null, supersteps: [[{ values, command: null, as_node }]] };
+}
+
 export async function readText(stream: ReadableStream): Promise<string> {
   return new Response(stream).text();
 }

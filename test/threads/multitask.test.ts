@@ -64,7 +64,7 @@ test("cancelling with rollback leaves the thread as it was before the run", asyn
   await object.cancelRun(run_id, "rollback", { wait: true, reason: null });
   expect(await object.getRun(run_id)).toBeNull();
   const history = await object.getHistory(
-    { ns: "", limit: 10, before_id: null, metadata: null },
+    { ns: "", limit: 10, checkpoint_id: null, before_id: null, metadata: null },
     revision,
   );
   expect(JSON.stringify(history)).not.toContain(run_id);

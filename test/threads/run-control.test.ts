@@ -21,7 +21,7 @@ type Thread = Awaited<ReturnType<typeof testThread>>;
 
 async function history({ object, revision }: Thread): Promise<State[]> {
   const answer = await object.getHistory(
-    { ns: "", limit: 100, before_id: null, metadata: null },
+    { ns: "", limit: 100, checkpoint_id: null, before_id: null, metadata: null },
     revision,
   );
   if ("missing" in answer) return [];

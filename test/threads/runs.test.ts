@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ThreadRecord } from "../../src/threads/records.ts";
-import { EVERYTHING, namesOf, readEvents, testThread } from "../support/threads.ts";
+import { EVERYTHING, namesOf, readEvents, stateUpdate, testThread } from "../support/threads.ts";
 
 const hi = { messages: [{ role: "user", content: "hi" }] };
 
@@ -188,7 +188,7 @@ test("debug events name their checkpoints", async () => {
     return type === "checkpoint" ? [payload.checkpoint] : [];
   });
   const history = await object.getHistory(
-    { ns: "", limit: 10, before_id: null, metadata: null },
+    { ns: "", limit: 10, checkpoint_id: null, before_id: null, metadata: null },
     revision,
   );
   if (!("ok" in history) || !history.ok) throw new Error("no history");
@@ -252,7 +252,7 @@ test("a run with after_seconds starts when it is due", async () => {
 test("state can be updated as a node, and not while a run is in flight", async () => {
   const { object, wait, create, join, revision } = await testThread();
   await wait("steps", { input: {}, interrupt_before: ["c"] });
-  const update = { ns: "", checkpoint_id: null, values: { log: ["by hand"] }, as_node: "c" };
+  const update = stateUpdate({ log: ["by hand"] }, "c");
   const updated = await object.updateState(update, revision);
   expect(updated).toMatchObject({ ok: true });
   expect(await object.getThread()).toMatchObject({
@@ -267,7 +267,7 @@ test("state can be updated as a node, and not while a run is in flight", async (
 test("a state update that a run overtakes changes nothing", async () => {
   const { object, wait, create, join, revision } = await testThread();
   await wait("steps", { input: {} });
-  const update = { ns: "", checkpoint_id: null, values: { log: ["late"] }, as_node: "c" };
+  const update = stateUpdate({ log: ["late"] }, "c");
   const [updated, run] = await Promise.all([
     object.updateState(update, revision),
     create("steps", { input: { delay_ms: 20 } }),

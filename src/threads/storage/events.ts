@@ -1,7 +1,8 @@
 import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
 
-export type EventRow = { id: number; event: string; data: string };
+export type EventRow = { id: number; run_id: string; event: string; data: string };
+type Row = { id: number; run_id: string; event: string; data: string | null };
 export type NewEvent = { event: string; data: string };
 
 // Of a reader's next chunk: an isolate of 128 MB may serve many readers.
@@ -59,11 +60,26 @@ export class Events {
   /** The next events of a run after `after`, oldest first; none means there are no more by now. */
   page(run_id: string, after: number): EventRow[] {
     if (after >= this.lastId()) return [];
-    const rows = this.#sql.exec<{ id: number; event: string; data: string | null }>(
-      "SELECT id, event, data FROM events WHERE id > ? AND run_id = ? ORDER BY id LIMIT ?",
+    return this.#page(after, "run_id = ?", run_id);
+  }
+
+  /** The next events of all runs. */
+  pageOfAll(after: number): EventRow[] {
+    return after >= this.lastId() ? [] : this.#page(after, "1");
+  }
+
+  /** Whose event that was; null when it is dropped by now. */
+  runOf(id: number): string | null {
+    const found = this.#sql.exec<Row>("SELECT run_id FROM events WHERE id = ?", id).toArray();
+    return found[0]?.run_id ?? null;
+  }
+
+  #page(after: number, condition: string, ...values: string[]): EventRow[] {
+    const rows = this.#sql.exec<Row>(
+      `SELECT id, run_id, event, data FROM events WHERE id > ? AND ${condition}
+       ORDER BY id LIMIT ${PAGE_ROWS}`,
       after,
-      run_id,
-      PAGE_ROWS,
+      ...values,
     );
     const page: EventRow[] = [];
     let characters = 0;

@@ -116,6 +116,7 @@ export const MIGRATIONS = [
      url TEXT NOT NULL,
      payload TEXT
    );`,
+  "ALTER TABLE thread ADD COLUMN ttl TEXT",
 ];
 
 const VERSION = "schema_version";

@@ -2,9 +2,19 @@ import type { Op } from "../../isolate/contract.ts";
 import type { NewThread, ThreadBefore } from "../records.ts";
 import { toWebhookPayload } from "../webhook-payload.ts";
 import { Checkpoints } from "./checkpoints.ts";
+import {
+  type CopiedPage,
+  type CopiedRow,
+  type CopiedTable,
+  type CopyBounds,
+  copyBounds,
+  copyPage,
+  insertCopies,
+} from "./copy.ts";
 import { Events } from "./events.ts";
 import { isMigrated, migrate } from "./migrations.ts";
 import { Parts } from "./parts.ts";
+import { keepLatest } from "./prune.ts";
 import { Runs } from "./runs.ts";
 import { Thread } from "./thread.ts";
 import { Traces } from "./traces.ts";
@@ -98,6 +108,23 @@ export class ThreadStore {
     this.events.append(run_id, events);
     const characters = events.reduce((sum, { data }) => sum + data.length, 0);
     return this.runs.addCharacters(run_id, characters);
+  }
+
+  /** All of the past goes but the latest state. */
+  keepLatest() {
+    keepLatest(this.#storage.sql);
+  }
+
+  copyBounds(): CopyBounds {
+    return copyBounds(this.#storage.sql);
+  }
+
+  copyPage(table: CopiedTable, after: number, upto: number): CopiedPage {
+    return copyPage(this.#storage.sql, table, after, upto);
+  }
+
+  insertCopies(table: CopiedTable, rows: CopiedRow[]) {
+    insertCopies(this.#storage.sql, table, rows, this.thread.id);
   }
 
   /** Leaves what the webhook of a run that has just ended is to be told. */

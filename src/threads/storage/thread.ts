@@ -1,45 +1,24 @@
 import type { ThreadSummary } from "../../isolate/contract.ts";
-import type { Interrupts, NewThread, RevisionRef, ThreadBefore, ThreadRecord } from "../records.ts";
+import { digestText } from "../digest.ts";
+import type {
+  CopyHead,
+  Interrupts,
+  NewThread,
+  RevisionRef,
+  ThreadBefore,
+  ThreadRecord,
+} from "../records.ts";
 import type { ThreadStatus } from "../runs.ts";
+import { expiryOf, type ShownTtl, type Ttl, toShown } from "../ttl.ts";
 import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
-
-type Row = {
-  only: number;
-  thread_id: string;
-  deployment_id: string;
-  workspace_id: string;
-  created_at: string;
-  updated_at: string;
-  state_updated_at: string | null;
-  status: ThreadStatus;
-  metadata: string;
-  config: string;
-  values: string | null;
-  interrupts: string;
-  error: string | null;
-  temporary: number;
-  ended_at: number | null;
-  revision: string | null;
-  directory_seq: number;
-  directory_sent: number;
-};
-
-export type ThreadPlace = {
-  thread_id: string;
-  deployment_id: string;
-  workspace_id: string;
-  temporary: boolean;
-  /** When a temporary thread's run was over; its log lingers for readers that reconnect. */
-  ended_at: number | null;
-  revision: RevisionRef | null;
-};
-
-/** What the directory in D1 should say of the thread. */
-export type DirectoryEntry = Pick<
-  ThreadRecord,
-  "thread_id" | "created_at" | "updated_at" | "status" | "metadata"
-> & { deployment_id: string; workspace_id: string; seq: number };
+import {
+  type DirectoryEntry,
+  type KeptTtl,
+  type Row,
+  type ThreadPlace,
+  withoutRun,
+} from "./thread-rows.ts";
 
 const VALUES = "thread values";
 
@@ -53,13 +32,14 @@ export class Thread {
   #cached: Row | null = null;
   #isNew = false;
   readonly #changed = new Set<keyof Row>();
+  #digested: { at: string; digest: Record<string, unknown> } | null = null;
 
   constructor(sql: SqlStorage, parts: Parts) {
     this.#sql = sql;
     this.#parts = parts;
   }
 
-  insert({ thread_id, deployment_id, workspace_id, metadata, temporary }: NewThread) {
+  insert({ thread_id, deployment_id, workspace_id, metadata, temporary, ttl }: NewThread) {
     const now = new Date().toISOString();
     this.#isNew = true;
     this.#cached = {
@@ -82,6 +62,7 @@ export class Thread {
       directory_seq: 1,
       // A temporary thread is in no directory: nothing is ever due for it.
       directory_sent: temporary ? Number.MAX_SAFE_INTEGER : 0,
+      ttl: ttl ? JSON.stringify(ttl) : null,
     };
   }
 
@@ -131,6 +112,7 @@ export class Thread {
       values: JSON.parse(this.valuesText() ?? "null"),
       interrupts: JSON.parse(row.interrupts),
       error: row.error === null ? null : JSON.parse(row.error),
+      ttl: this.#shownTtl(),
     };
   }
 
@@ -159,8 +141,58 @@ export class Thread {
     this.#change({ status: "busy", revision: JSON.stringify(revision) });
   }
 
-  setMetadata(metadata: Record<string, unknown>) {
-    this.#change({ metadata: JSON.stringify(metadata) });
+  patch({ metadata, ttl }: { metadata?: Record<string, unknown>; ttl?: Ttl | null }) {
+    this.#change({
+      ...(metadata && { metadata: JSON.stringify(metadata) }),
+      ...(ttl && { ttl: JSON.stringify(ttl) }),
+    });
+  }
+
+  get ttl(): KeptTtl | null {
+    const { ttl } = this.#row();
+    return ttl === null ? null : JSON.parse(ttl);
+  }
+
+  /** When the thread has outlived its time, in epoch milliseconds; null: it has none, or is pruned already. */
+  expiresAt(): number | null {
+    const { ttl } = this;
+    const { updated_at } = this.#row();
+    return ttl && ttl.done_at !== updated_at ? expiryOf(ttl, updated_at) : null;
+  }
+
+  /** Pruned for its time: until it changes again, there is nothing to do. */
+  markPruned() {
+    const row = this.#row();
+    if (row.ttl === null) return;
+    row.ttl = JSON.stringify({ ...JSON.parse(row.ttl), done_at: row.updated_at });
+    this.#changed.add("ttl");
+  }
+
+  #shownTtl(): ShownTtl | null {
+    const { ttl } = this;
+    if (!ttl) return null;
+    const { done_at: _, ...shown } = ttl;
+    return toShown(shown, this.#row().updated_at);
+  }
+
+  /** A copy that is whole: from now on it is a thread like any other. */
+  adopt({ metadata, config, status, interrupts, values, revision }: CopyHead) {
+    this.#change({
+      metadata: JSON.stringify(metadata),
+      config: JSON.stringify(config),
+      interrupts: JSON.stringify(interrupts),
+      revision: revision && JSON.stringify(revision),
+      // What is under way at the original is not at the copy, which is settled by what was copied.
+      status: status === "error" ? "idle" : status,
+      temporary: 0,
+      ended_at: null,
+      directory_sent: 0,
+    });
+    if (values === null) return;
+    this.#change({
+      values: this.#parts.put(VALUES, values),
+      state_updated_at: new Date().toISOString(),
+    });
   }
 
   /** A run takes the free thread: its graph and its config stay for those that follow. */
@@ -222,9 +254,26 @@ export class Thread {
   directoryEntry(): DirectoryEntry | null {
     if (!this.hasNews()) return null;
     const row = this.#row();
-    const { thread_id, deployment_id, workspace_id, created_at, updated_at, status } = row;
-    const place = { thread_id, deployment_id, workspace_id, created_at, updated_at, status };
-    return { ...place, metadata: JSON.parse(row.metadata), seq: row.directory_seq };
+    const { thread_id, deployment_id, workspace_id, created_at, updated_at, state_updated_at } =
+      row;
+    return {
+      ...{ thread_id, deployment_id, workspace_id, created_at, updated_at, state_updated_at },
+      status: row.status,
+      metadata: JSON.parse(row.metadata),
+      digest: this.#digest(),
+      seq: row.directory_seq,
+    };
+  }
+
+  // Values change less often than what is told of them.
+  #digest(): Record<string, unknown> | null {
+    const { state_updated_at } = this.#row();
+    if (state_updated_at === null) return null;
+    if (this.#digested?.at !== state_updated_at) {
+      const digest = digestText(this.valuesText() ?? "{}");
+      this.#digested = { at: state_updated_at, digest };
+    }
+    return this.#digested.digest;
   }
 
   markDirectorySent(seq: number) {
@@ -245,12 +294,4 @@ export class Thread {
     this.#cached ??= this.#sql.exec<Row>("SELECT * FROM thread").one();
     return this.#cached;
   }
-}
-
-/** Metadata as it was before a run took the thread; what clients changed meanwhile stays. */
-export function withoutRun(
-  { graph_id: _g, assistant_id: _a, ...metadata }: Record<string, unknown>,
-  { served_by }: Pick<ThreadBefore, "served_by">,
-): Record<string, unknown> {
-  return { ...metadata, ...served_by };
 }

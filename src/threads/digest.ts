@@ -1,0 +1,56 @@
+/** What a search finds of values, kept beside the thread in the directory: small, whatever they hold. */
+
+// Of values beyond this nothing is searched for: reading them again for every change would cost too much.
+const MAX_CHARACTERS = 1024 * 1024;
+const MAX_DIGEST_CHARACTERS = 16 * 1024;
+const MAX_STRING = 64;
+const MAX_DEPTH = 8;
+
+type Digest = Record<string, unknown>;
+
+/** Of values as JSON text; empty when they are too large to be searched for. */
+export function digestText(text: string): Digest {
+  if (text.length > MAX_CHARACTERS) return {};
+  const values: unknown = JSON.parse(text);
+  const digest = isObject(values) ? digestOf(values) : {};
+  return JSON.stringify(digest).length > MAX_DIGEST_CHARACTERS ? {} : digest;
+}
+
+/** Objects key by key; lists and long texts by a hash. What is asked for is digested in the same way. */
+export function digestOf(values: Record<string, unknown>, depth = 0): Digest {
+  const entries = Object.entries(values).map(([key, value]) => [key, shorten(value, depth)]);
+  return Object.fromEntries(entries);
+}
+
+function shorten(value: unknown, depth: number): unknown {
+  if (isObject(value) && depth < MAX_DEPTH) return digestOf(value, depth + 1);
+  const isLong = typeof value === "string" && value.length > MAX_STRING;
+  return isLong || (typeof value === "object" && value !== null) ? `\u0001${hash(value)}` : value;
+}
+
+// FNV-1a in two halves: only a digest is compared by it, and whoever finds one sees the values themselves.
+function hash(value: unknown): string {
+  let [a, b] = [0x811c9dc5, 0x9dc5811c];
+  const text = canonical(value);
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    a = Math.imul(a ^ code, 0x01000193);
+    b = Math.imul(b ^ code, 0x01000197);
+  }
+  return (a >>> 0).toString(16).padStart(8, "0") + (b >>> 0).toString(16).padStart(8, "0");
+}
+
+/** JSON whose keys are in order. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, one: unknown) =>
+    isObject(one) ? Object.fromEntries(Object.entries(one).sort(byKey)) : one,
+  );
+}
+
+function byKey([a]: [string, unknown], [b]: [string, unknown]): number {
+  return a < b ? -1 : 1;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

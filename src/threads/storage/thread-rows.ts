@@ -1,0 +1,59 @@
+import type { RevisionRef, ThreadBefore, ThreadRecord } from "../records.ts";
+import type { ThreadStatus } from "../runs.ts";
+import type { Ttl } from "../ttl.ts";
+
+/** The one row of a thread. */
+export type Row = {
+  only: number;
+  thread_id: string;
+  deployment_id: string;
+  workspace_id: string;
+  created_at: string;
+  updated_at: string;
+  state_updated_at: string | null;
+  status: ThreadStatus;
+  metadata: string;
+  config: string;
+  values: string | null;
+  interrupts: string;
+  error: string | null;
+  temporary: number;
+  ended_at: number | null;
+  revision: string | null;
+  directory_seq: number;
+  directory_sent: number;
+  /** JSON of a KeptTtl. */
+  ttl: string | null;
+};
+
+/** `done_at`: the thread was pruned for its changes up to then. */
+export type KeptTtl = Ttl & { done_at?: string };
+
+export type ThreadPlace = {
+  thread_id: string;
+  deployment_id: string;
+  workspace_id: string;
+  temporary: boolean;
+  /** When a temporary thread's run was over; its log lingers for readers that reconnect. */
+  ended_at: number | null;
+  revision: RevisionRef | null;
+};
+
+/** What the directory in D1 should say of the thread. */
+export type DirectoryEntry = Pick<
+  ThreadRecord,
+  "thread_id" | "created_at" | "updated_at" | "state_updated_at" | "status" | "metadata"
+> & {
+  deployment_id: string;
+  workspace_id: string;
+  digest: Record<string, unknown> | null;
+  seq: number;
+};
+
+/** Metadata as it was before a run took the thread; what clients changed meanwhile stays. */
+export function withoutRun(
+  { graph_id: _g, assistant_id: _a, ...metadata }: Record<string, unknown>,
+  { served_by }: Pick<ThreadBefore, "served_by">,
+): Record<string, unknown> {
+  return { ...metadata, ...served_by };
+}
