@@ -13,6 +13,7 @@ import { heddlePlugin, type PluginOptions } from "./plugin.ts";
 import { closure, type Runtime } from "./prebuilt.ts";
 import { type Project, textOf } from "./project.ts";
 import { createResolver } from "./resolver.ts";
+import { stateTypes } from "./state-types.ts";
 import { bytesText, countText, durationText } from "./text.ts";
 import type { Tree } from "./tree.ts";
 import { readTsConfig } from "./tsconfig.ts";
@@ -83,11 +84,21 @@ function pluginOptions(
         text: langgraph === null ? HARNESS.plain_agent : HARNESS.langgraph_agent,
         directory: langgraph ?? dependencies.directory,
       },
-      "heddle:graphs": { text: graphsModule(config), directory: "/" },
+      "heddle:graphs": {
+        text: graphsModule(config, stateTypes(typeScriptOf(tree))),
+        directory: "/",
+      },
     },
     used: new Set(),
     missing: new Set(),
   };
+}
+
+function* typeScriptOf(tree: Tree): Generator<string> {
+  for (const path of tree.files.keys()) {
+    if (/\.[cm]?tsx?$/.test(path) && !path.includes("node_modules/"))
+      yield textOf(tree, path) ?? "";
+  }
 }
 
 function withNeeds({ install, provided }: Dependencies, missing: Set<string>): Set<string> {

@@ -1,7 +1,8 @@
 import type { AgentConfig } from "./contract.ts";
+import type { StateTypes } from "./state-types.ts";
 
 /** What the harness imports as `heddle:graphs`. */
-export function graphsModule({ graphs, store }: AgentConfig): string {
+export function graphsModule({ graphs, store }: AgentConfig, types: StateTypes = {}): string {
   const entries = Object.entries(graphs);
   const imports = entries.map(
     ([, { path }], index) => `import * as g${index} from ${JSON.stringify(`/${path}`)};`,
@@ -10,7 +11,16 @@ export function graphsModule({ graphs, store }: AgentConfig): string {
     const rest = JSON.stringify({ export_name, description }).slice(1, -1);
     return `  ${JSON.stringify(id)}: { module: g${index}, ${rest} },`;
   });
-  return [...imports, "export const graphs = {", ...rows, "};", storeText(store), ""].join("\n");
+  const typesText = `export const types = JSON.parse(${JSON.stringify(JSON.stringify(types))});`;
+  return [
+    ...imports,
+    typesText,
+    "export const graphs = {",
+    ...rows,
+    "};",
+    storeText(store),
+    "",
+  ].join("\n");
 }
 
 function storeText({ index, ttl }: AgentConfig["store"]): string {

@@ -1,4 +1,4 @@
-import { graphs as exported } from "heddle:graphs";
+import { graphs as exported, types } from "heddle:graphs";
 
 /** What `heddle:graphs` holds: one entry per graph of langgraph.json, made by the builder. */
 export type ExportedGraph = {
@@ -6,6 +6,9 @@ export type ExportedGraph = {
   export_name: string;
   description: string | null;
 };
+
+/** What the source says of fields of a state whose types are gone at run time, by name. */
+export const fieldTypes = types;
 
 export function graphIds(): string[] {
   return Object.keys(exported);

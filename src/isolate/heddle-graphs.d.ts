@@ -1,4 +1,5 @@
 declare module "heddle:graphs" {
   export const graphs: Record<string, import("./graphs.ts").ExportedGraph>;
+  export const types: Record<string, Record<string, unknown>>;
   export const store: import("./embedding.ts").StoreSettings;
 }

@@ -6,6 +6,7 @@ import {
   getStateTypeSchema,
 } from "@langchain/langgraph/zod/schema";
 import type { GraphSchemas } from "./contract.ts";
+import { fieldTypes } from "./graphs.ts";
 import type { Graph } from "./langgraph.ts";
 
 type JsonSchema = Record<string, unknown>;
@@ -15,17 +16,15 @@ type Builder = {
   _schemaDefinition?: Definition;
   _inputDefinition?: Definition;
   _outputDefinition?: Definition;
-  _configSchema?: Definition;
 };
 
 /**
  * JSON Schemas of a graph: whole where its state is zod or a StateSchema. Of an Annotation, whose types
- * are gone at run time: its fields, with a type where a reducer or a default tells it.
+ * are gone at run time: its fields, with the type that the source, a reducer or a default tells.
  */
 export function describeSchemas(graph: Graph): GraphSchemas {
-  const { _schemaDefinition, _inputDefinition, _outputDefinition, _configSchema } =
-    builderOf(graph);
-  const config = read(getConfigTypeSchema, graph) ?? fieldsOf(_configSchema);
+  const { _schemaDefinition, _inputDefinition, _outputDefinition } = builderOf(graph);
+  const config = read(getConfigTypeSchema, graph);
   return {
     input: read(getInputTypeSchema, graph) ?? fieldsOf(_inputDefinition),
     output: read(getOutputTypeSchema, graph) ?? fieldsOf(_outputDefinition),
@@ -50,14 +49,19 @@ function builderOf(graph: Graph): Builder {
 
 function fieldsOf(definition: Definition | undefined): JsonSchema | null {
   if (!definition) return null;
-  const fields = Object.entries(definition).map(([name, channel]) => [name, toSchema(channel)]);
+  const fields = Object.entries(definition).map(([name, channel]) => [
+    name,
+    toSchema(name, channel),
+  ]);
   return { type: "object", properties: Object.fromEntries(fields) };
 }
 
-function toSchema(field: Channel | (() => Channel)): JsonSchema {
+function toSchema(name: string, field: Channel | (() => Channel)): JsonSchema {
   try {
     const channel = typeof field === "function" ? field() : field;
     if (channel.operator === messagesStateReducer) return MESSAGES;
+    const written = Object.hasOwn(fieldTypes, name) ? fieldTypes[name] : undefined;
+    if (written) return written;
     return typeOf(channel.initialValueFactory?.());
   } catch {
     return {};

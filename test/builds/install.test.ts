@@ -83,6 +83,7 @@ test("names of graphs and files cannot break out of the generated module", () =>
   const store = { index, ttl: { default_ms: null, refresh_on_read: true } };
   expect(graphsModule({ graphs, env: {}, store, raw: {} }).split("\n")).toEqual([
     'import * as g0 from "/x\\"; evil(); \\"";',
+    'export const types = JSON.parse("{}");',
     "export const graphs = {",
     '  "a\\"b": { module: g0, "export_name":"g","description":"line\\nbreak" },',
     "};",

@@ -358,7 +358,7 @@ describe("the graph of an assistant", () => {
     expect((await draw("factory")).nodes.map(({ id }) => id)).toContain("first");
   });
 
-  test("has schemas: whole from zod, by name and by default from annotations", async () => {
+  test("has schemas: whole from zod, of annotations what the source says", async () => {
     const typed = await read<Record<string, unknown>>(send("GET", "/assistants/typed/schemas"));
     expect(typed).toMatchObject({
       graph_id: "typed",
@@ -371,7 +371,13 @@ describe("the graph of an assistant", () => {
     expect(typed.config_schema).toEqual(typed.context_schema);
     const steps = await read(send("GET", "/assistants/steps/schemas"));
     expect(steps).toMatchObject({
-      input_schema: { type: "object", properties: { delay_ms: {}, log: { type: "array" } } },
+      input_schema: {
+        type: "object",
+        properties: {
+          delay_ms: { type: "number" },
+          log: { type: "array", items: { type: "string" } },
+        },
+      },
     });
     const echo = await read(send("GET", "/assistants/echo/schemas"));
     expect(echo).toMatchObject({

@@ -1,5 +1,7 @@
+import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { build } from "esbuild";
+import { stateTypes } from "../../../src/builds/state-types.ts";
 import { TEST_GRAPHS, TEST_STORE } from "../test-graphs.ts";
 
 /**
@@ -14,6 +16,7 @@ export async function bundleTestAgent(): Promise<string> {
   const { dims, fields } = TEST_STORE.index;
   const index = `{ module: embedding, export_name: "embed", ...${JSON.stringify({ dims, fields })} }`;
   const store = `{ index: ${index}, ttl: { default_ms: null, refresh_on_read: true } }`;
+  const types = stateTypes([await readFile(module, "utf8")]);
   const { outputFiles } = await build({
     entryPoints: ["src/isolate/langgraph-agent.ts"],
     bundle: true,
@@ -37,6 +40,7 @@ export async function bundleTestAgent(): Promise<string> {
               `import * as embedding from ${JSON.stringify(resolve("test/fixtures/agents/embed.ts"))};`,
               `export const graphs = { ${entries.join(", ")} };`,
               `export const store = ${store};`,
+              `export const types = ${JSON.stringify(types)};`,
             ].join("\n"),
             resolveDir: process.cwd(),
           }));
