@@ -1,7 +1,7 @@
 import type { Answer, GraphSchemas as WireSchemas } from "../isolate/contract.ts";
 import type { Context } from "../shared/context.ts";
 import { invalid } from "../shared/errors.ts";
-import { type AgentStub, agentOf } from "./agent.ts";
+import { type AgentStub, askAgent } from "./agent.ts";
 import type { RunAssistant } from "./assistants.ts";
 import { resolveAssistant } from "./run-assistants.ts";
 import { openAgent, toRevisionRef } from "./service.ts";
@@ -10,13 +10,13 @@ type Ref = { deployment_id: string; assistant_id: string };
 
 /** `{nodes, edges}` as JSON text. */
 export async function drawGraph(ctx: Context, ref: Ref, xray: boolean | number): Promise<string> {
-  const { agent, graph } = await openGraph(ctx, ref);
-  return unwrap(await agent.drawGraph({ ...graph, xray }));
+  const { ask, graph } = await openGraph(ctx, ref);
+  return unwrap(await ask((agent) => agent.drawGraph({ ...graph, xray })));
 }
 
 export async function getSchemas(ctx: Context, ref: Ref) {
-  const { agent, graph } = await openGraph(ctx, ref);
-  return toSchemas(graph.graph_id, unwrap(await agent.describeSchemas(graph)));
+  const { ask, graph } = await openGraph(ctx, ref);
+  return toSchemas(graph.graph_id, unwrap(await ask((agent) => agent.describeSchemas(graph))));
 }
 
 /** By namespace; `namespace` names one, and what is within it when they recurse. */
@@ -25,8 +25,8 @@ export async function getSubgraphs(
   ref: Ref,
   query: { namespace: string | null; recurse: boolean },
 ) {
-  const { agent, graph } = await openGraph(ctx, ref);
-  const found = unwrap(await agent.describeSubgraphs({ ...graph, ...query }));
+  const { ask, graph } = await openGraph(ctx, ref);
+  const found = unwrap(await ask((agent) => agent.describeSubgraphs({ ...graph, ...query })));
   const schemas = Object.entries(found).map(([ns, one]) => [ns, toSchemas(graph.graph_id, one)]);
   return Object.fromEntries(schemas) as Record<string, ReturnType<typeof toSchemas>>;
 }
@@ -35,8 +35,9 @@ export async function getSubgraphs(
 async function openGraph(ctx: Context, { deployment_id, assistant_id }: Ref) {
   const active = await openAgent(ctx, deployment_id, "read");
   const { graph_id, config }: RunAssistant = await resolveAssistant(ctx, active, assistant_id);
-  const agent: AgentStub = agentOf(ctx.env, toRevisionRef(active));
-  return { agent, graph: { graph_id, config } };
+  const ask = <T>(question: (agent: AgentStub) => Promise<T>) =>
+    askAgent(ctx.env, toRevisionRef(active), question);
+  return { ask, graph: { graph_id, config } };
 }
 
 function unwrap<T>(answer: Answer<T>): T {

@@ -19,6 +19,8 @@ type Assistant = {
   updated_at: string;
 };
 
+vi.setConfig({ testTimeout: 30_000 });
+
 const missing = "01900000-0000-7000-8000-000000000000";
 
 let ours: TestWorkspace;

@@ -24,6 +24,9 @@ type State = {
   parent_checkpoint: Checkpoint | null;
 };
 
+// Runs and copies of megabytes, on a machine that may be busy.
+vi.setConfig({ testTimeout: 30_000 });
+
 const missing = "01900000-0000-7000-8000-000000000000";
 
 let ours: TestWorkspace;
@@ -310,7 +313,7 @@ describe("copy", () => {
       expect([table, await rowsIn(copy, table)]).toEqual([table, await rowsIn(thread_id, table)]);
     }
     expect((await stateOf(copy)).values).toEqual((await stateOf(thread_id)).values);
-  }, 60_000);
+  });
 
   test("of a thread in the middle of a run stands where its last checkpoint is", async () => {
     const { thread_id } = await create();
@@ -328,7 +331,7 @@ describe("copy", () => {
         status: "interrupted",
         values: { log: expect.arrayContaining(["a"]) },
       });
-    });
+    }, 20_000);
     expect(await read(send("GET", `/threads/${copy}/runs`))).toEqual([]);
   });
 
@@ -395,7 +398,7 @@ describe("prune", () => {
     expect(await rowsIn(thread_id, "parts")).toBe(parts);
     const resumed = await run(thread_id, "asks_after_a_step", { command: { resume: "yes" } });
     expect(resumed.log).toContain("within: yes");
-  }, 30_000);
+  });
 
   test("leaves a thread alone whose run may still be undone", async () => {
     const { thread_id } = await create();
