@@ -14,6 +14,10 @@ import { requestGrant } from "../src/oauth/provider-client.ts";
 import { revokeGrant } from "../src/oauth/revoke.ts";
 import { Egress } from "../src/shared/agent-egress.ts";
 import { database } from "../src/shared/context.ts";
+import { newId } from "../src/shared/ids.ts";
+import { consumeWebhook } from "../src/webhooks/consumer.ts";
+import { payloadKey } from "../src/webhooks/payloads.ts";
+import { run_webhooks } from "../src/webhooks/table.ts";
 import { providerBody } from "./oauth/support.ts";
 import { bucket } from "./support/belongings.ts";
 import { deploymentRow, revisionRow } from "./support/deployment.ts";
@@ -280,6 +284,30 @@ const LEADS: Record<string, Lead> = {
   "the registration of a client": (inside) => {
     answer = mcp({ "idp.example.com/register": () => to(inside, 307) });
     return discover();
+  },
+  "the webhook of a run": async (inside) => {
+    answer = () => to(inside, 307);
+    const run_id = newId();
+    const place = { deployment_id: newId(), run_id };
+    const now = new Date().toISOString();
+    await env.ARTIFACTS.put(payloadKey(place), "{}");
+    await database(env)
+      .insert(run_webhooks)
+      .values({
+        ...place,
+        workspace_id: ours.workspace_id,
+        thread_id: newId(),
+        url: "https://hooks.example.com/run",
+        status: "pending",
+        attempt: 0,
+        attempts: [],
+        due_at: now,
+        sent_at: now,
+        created_at: now,
+      });
+    await consumeWebhook(cautious, { run_webhook_id: run_id });
+    const isOurs = eq(run_webhooks.run_id, run_id);
+    return JSON.stringify(await database(env).select().from(run_webhooks).where(isOurs));
   },
   "a bucket": (inside) => {
     answer = () =>
