@@ -14,8 +14,8 @@ import { runWrangler } from "./local/wrangler.ts";
 type Seen = {
   pool: Pool;
   check: ReturnType<typeof checker>;
-  /** Operations that did at least once what they are for. */
-  done: Set<string>;
+  /** Of operations that never did what they are for: how they refused last. */
+  refused: Map<string, string>;
 };
 type Finding = { operation: string; what: string; times: number; number: number; curl: string };
 
@@ -59,7 +59,7 @@ async function fuzz(target: Target): Promise<void> {
   const pool = idPool(await belongings(target, stack.info));
   const check = checker(document);
   const findings = new Map<string, Finding>();
-  const done = new Set<string>();
+  const refused = new Map(operations.map(({ id }) => [id, "not tried"]));
   const until = Date.now() + Number(values.seconds) * 1000;
   let next = 0;
   const lane = async () => {
@@ -68,13 +68,13 @@ async function fuzz(target: Target): Promise<void> {
       const operation = operations[number % operations.length];
       if (operation === undefined) throw new Error(`No operation is called ${values.only}`);
       const request = requestOf(document, operation, pool, seed + number);
-      const what = await attempt(target, operation, request, { pool, check, done });
+      const what = await attempt(target, operation, request, { pool, check, refused });
       if (what !== null)
         note(findings, { operation: operation.id, what, number, curl: toCurl(operation, request) });
     }
   };
   await Promise.all(Array.from({ length: LANES }, lane));
-  report([...findings.values()], operations, done, next);
+  report([...findings.values()], operations.length, refused, next);
 }
 
 /** What is wrong with the answer. */
@@ -82,14 +82,17 @@ async function attempt(
   target: Target,
   operation: Operation,
   request: FuzzRequest,
-  { pool, check, done }: Seen,
+  { pool, check, refused }: Seen,
 ) {
   const answer = await send(target, operation, request);
   if (answer === "waits") return null;
   if (typeof answer === "string") return answer;
   const what = check(operation, answer);
+  if (answer.status >= 300 && refused.has(operation.id)) {
+    refused.set(operation.id, `${answer.status} ${answer.text.slice(0, 150)}`);
+  }
   if (what === null && answer.status < 300) {
-    done.add(operation.id);
+    refused.delete(operation.id);
     if (answer.type === "application/json") pool.learn(operation, JSON.parse(answer.text));
   }
   return what === null ? null : `${what} | ${answer.text.slice(0, 200)}`;
@@ -150,16 +153,16 @@ function toCurl({ method }: Operation, { path, headers, body }: FuzzRequest): st
 
 function report(
   findings: Finding[],
-  operations: Operation[],
-  done: Set<string>,
+  operations: number,
+  refused: Map<string, string>,
   requests: number,
 ): void {
   for (const { operation, what, times, number, curl } of findings) {
     console.log(`\n${operation}: ${what}\n  ${times} times, first in request ${number}\n  ${curl}`);
   }
-  const refused = operations.filter(({ id }) => !done.has(id)).map(({ id }) => id);
-  if (refused.length > 0) console.log(`\nNever more than refused: ${refused.join(", ")}`);
+  if (refused.size > 0) console.log("\nNever more than refused, the last time with:");
+  for (const [operation, what] of refused) console.log(`  ${operation}: ${what}`);
   const found = `${findings.length} kinds of wrong answers`;
-  console.log(`\n${requests} requests to ${operations.length} operations, seed ${seed}: ${found}`);
-  process.exitCode = findings.length === 0 && requests > operations.length ? 0 : 1;
+  console.log(`\n${requests} requests to ${operations} operations, seed ${seed}: ${found}`);
+  process.exitCode = findings.length === 0 && requests > operations ? 0 : 1;
 }

@@ -38,7 +38,7 @@ export function idPool(kept: Record<string, string>): Pool {
       const name = nameOf(given, place);
       const first = kept[name];
       const learned = known.get(name) ?? [];
-      return first === undefined || isDeletion(place) ? learned : [first, ...learned];
+      return first === undefined || isDeleted(given, place) ? learned : [first, ...learned];
     },
     learn(place, answer) {
       if (typeof answer !== "object" || answer === null) return;
@@ -49,8 +49,11 @@ export function idPool(kept: Record<string, string>): Pool {
   };
 }
 
-function isDeletion({ method, path }: Place): boolean {
-  return method === "DELETE" || path.endsWith("/delete");
+/** What a path ends with goes, and what else names things than the path; what a path goes through stays. */
+function isDeleted(given: string, place: Place): boolean {
+  const { method, path } = place;
+  if (path.endsWith("/delete")) return nameOf(given, place) === "run_id";
+  return method === "DELETE" && (path.endsWith(`{${given}}`) || !path.includes(`{${given}}`));
 }
 
 /** Of one thing, and of agents' runs other than of traces'. */

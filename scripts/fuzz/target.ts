@@ -64,7 +64,7 @@ async function traces(make: Make): Promise<Made> {
   return { session_id, run_id, feedback_id: feedback.id ?? "" };
 }
 
-async function others(make: Make, { s3 }: StackInfo): Promise<Made> {
+async function others(make: Make, { git, s3 }: StackInfo): Promise<Made> {
   const { bucket: bucket_name, endpoint: endpoint_url, region, ...credentials } = s3;
   const destination = await make("/api/v1/bulk-exports/destinations", {
     destination_type: "s3",
@@ -79,7 +79,9 @@ async function others(make: Make, { s3 }: StackInfo): Promise<Made> {
     auth_url: "http://127.0.0.1:9/auth",
     token_url: "http://127.0.0.1:9/token",
   });
-  const integration = await make("/v1/integrations/github/install", { name: "fuzzed", token: "t" });
+  // None but this one is asked for its repositories: the others may be for hosts of the internet.
+  const host = { name: "fuzzed", token: "t", api_url: git.url };
+  const integration = await make("/v1/integrations/github/install", host);
   return {
     destination_id: destination.id ?? "",
     bulk_export_destination_id: destination.id ?? "",

@@ -43,7 +43,8 @@ export const Timestamp = z.string().openapi({ format: "date-time" });
 export const HttpUrl = z
   .string()
   .max(2048)
-  .refine(isHttpUrl, "must be an http:// or https:// URL without a user name or password");
+  .refine(isHttpUrl, "must be an http:// or https:// URL without a user name or password")
+  .openapi({ format: "uri" });
 
 export const PageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(20),
