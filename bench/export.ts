@@ -1,5 +1,5 @@
 // Prints one JSON object for each shape: an export from its POST to COMPLETED through the local stack, the writing of
-// its files alone, and DuckDB writing the same rows with one thread, in turns, with the ratios.
+// its files alone, and DuckDB writing the same rows with one thread, in turns, with the ratios. What it is at goes to stderr.
 // Usage: npm run bench:export -- [--rounds 3] [--growth] [--million] [--profile folder]
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -35,6 +35,9 @@ const SHAPES: Shape[] = [
 const SEED_ROWS = 500;
 const SEEDS_AT_ONCE = 1;
 const POLL_MS = 20;
+/** A row takes an export microseconds; a busy machine may take ten times as long. */
+const MAX_MS_PER_ROW = 1;
+const MIN_PATIENCE_MS = 120_000;
 const RANGE = { start_time: "2026-11-01T00:00:00Z", end_time: "2026-12-01T00:00:00Z" };
 
 const dir = await mkdtemp(join(tmpdir(), "heddle-bench-export-"));
@@ -63,21 +66,22 @@ async function measureShape(shape: Shape, destination: string, inspector: Inspec
   const { id: session_id } = await api.json("POST", "/api/v1/sessions", {
     name: `export-${shape.rows}-${shape.size}`,
   });
-  await seed(session_id ?? "", shape);
+  const { rows, size } = shape;
+  await step(`seeded ${rows} rows of ${2 * size} KB`, () => seed(session_id ?? "", shape));
   const order = { bulk_export_destination_id: destination, session_id, format_version: "v2_beta" };
-  const first = await exportOnce(order, shape.rows);
-  const duckdb = await duckdbOf(first.files);
+  const first = await step("exported once", () => exportOnce(order, rows));
+  const duckdb = await step("loaded into DuckDB", () => duckdbOf(first.files));
   const heap = watchHeap(inspector);
   const exported: Measured[] = [];
   const firsts: number[] = [];
   const copied: Measured[] = [];
   for (let n = 0; n < ROUNDS; n++) {
-    const work = async () => void firsts.push((await exportOnce(order, shape.rows)).first_seconds);
-    exported.push(await measured(workerdCpu, work));
-    copied.push(await measured(ownCpu, duckdb.write));
+    const work = async () => void firsts.push((await exportOnce(order, rows)).first_seconds);
+    exported.push(await step("exported", () => measured(workerdCpu, work)));
+    copied.push(await step("written by DuckDB", () => measured(ownCpu, duckdb.write)));
   }
   const peak = heap.stop();
-  const written = await writeFiles(first);
+  const written = await step("files written alone", () => writeFiles(first));
   if (options.profile) {
     const path = join(options.profile, `export-${shape.rows}-${shape.size}.cpuprofile`);
     await writeFile(path, await profile(inspector, () => writeFiles(first)));
@@ -98,6 +102,13 @@ async function measureShape(shape: Shape, destination: string, inspector: Inspec
     },
     heap: { peak, after: await liveHeap(inspector) },
   };
+}
+
+async function step<T>(label: string, work: () => Promise<T>): Promise<T> {
+  const started = performance.now();
+  const result = await work();
+  console.error(`${label}: ${round((performance.now() - started) / 1000)} s`);
+  return result;
 }
 
 /** Processor time too: on a busy machine it says more. */
@@ -168,8 +179,10 @@ async function exportOnce(order: object, rows: number): Promise<Exported> {
   const since = () => (performance.now() - started) / 1000;
   const { id = "" } = await api.json("POST", "/api/v1/bulk-exports", { ...order, ...RANGE });
   const prefix = `bench/export_id=${id}/`;
+  const patience = Math.max(MIN_PATIENCE_MS, rows * MAX_MS_PER_ROW) / 1000;
   let first_seconds = Number.POSITIVE_INFINITY;
   while (!(await isCompleted(id, rows))) {
+    if (since() > patience) throw new Error(`The export ${id} did not end in ${patience} s`);
     if (first_seconds > since() && (await bucket.keys(prefix)).length > 0) first_seconds = since();
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
@@ -183,11 +196,12 @@ type Found = { status: string; error: string | null; progress: { rows_written: n
 async function isCompleted(id: string, rows: number): Promise<boolean> {
   const answer = await api.call("GET", `/api/v1/bulk-exports/${id}`);
   const { status, error, progress } = (await answer.json()) as Found;
-  if (status === "FAILED") throw new Error(`${error}`);
-  if (status === "COMPLETED" && progress.rows_written !== rows) {
+  if (status === "CREATED" || status === "RUNNING") return false;
+  if (status !== "COMPLETED") throw new Error(`The export is ${status}: ${error}`);
+  if (progress.rows_written !== rows) {
     throw new Error(`${progress.rows_written} rows are written, not ${rows}`);
   }
-  return status === "COMPLETED";
+  return true;
 }
 
 /** All files, one after the other, without queue and catalogue. */

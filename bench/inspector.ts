@@ -4,6 +4,10 @@ export type Inspector = {
   close(): void;
 };
 
+/** Longer than any collection of garbage. */
+const ANSWER_MS = 60_000;
+const SILENT = "Was the Worker killed, or started again?";
+
 /** Of the isolates of a stack that of the Worker and its objects. */
 export async function inspect(port: number): Promise<Inspector> {
   const socket = new WebSocket(await addressOf(port), { headers: { Origin: "http://localhost" } });
@@ -20,9 +24,15 @@ export async function inspect(port: number): Promise<Inspector> {
   let last = 0;
   return {
     call: (method, params = {}) =>
-      new Promise((resolve) => {
-        waiting.set(++last, resolve);
-        socket.send(JSON.stringify({ id: last, method, params }));
+      new Promise((resolve, reject) => {
+        const id = ++last;
+        const silent = () => reject(new Error(`The inspector is silent: ${method}. ${SILENT}`));
+        const timer = setTimeout(silent, ANSWER_MS);
+        waiting.set(id, (result) => {
+          clearTimeout(timer);
+          resolve(result);
+        });
+        socket.send(JSON.stringify({ id, method, params }));
       }),
     close: () => socket.close(),
   };
@@ -46,7 +56,8 @@ export function watchHeap(inspector: Inspector) {
     peak.used_mb = Math.max(peak.used_mb, megabytes(usage.usedSize));
     peak.buffers_mb = Math.max(peak.buffers_mb, megabytes(usage.backingStorageSize));
   };
-  const timer = setInterval(() => void look(), SAMPLE_MS);
+  // Who asks afterwards, with liveHeap, hears of an inspector that is silent.
+  const timer = setInterval(() => void look().catch(() => undefined), SAMPLE_MS);
   return {
     stop() {
       clearInterval(timer);
