@@ -1,4 +1,5 @@
 import { and, eq } from "drizzle-orm";
+import { COLUMNS as EXPORTED, sourcesOf } from "../../src/exports/columns.ts";
 import { writeFile } from "../../src/exports/file-writer.ts";
 import { bulk_export_files } from "../../src/exports/table.ts";
 import heddle, { TracePartition as Product } from "../../src/index.ts";
@@ -7,7 +8,7 @@ import { dayOf } from "../../src/shared/times.ts";
 import { openSlot } from "../../src/traces/catalogue.ts";
 import type { RunChange } from "../../src/traces/changes.ts";
 import { toIncoming } from "../../src/traces/incoming.ts";
-import { planScan, type ScanColumn, scanChunk } from "../../src/traces/scan-service.ts";
+import { planScan, scanChunk } from "../../src/traces/scan-service.ts";
 import { PartitionStore } from "../../src/traces/storage/partition.ts";
 import { rowChange, seedChange } from "./seed.ts";
 
@@ -15,13 +16,8 @@ import { rowChange, seedChange } from "./seed.ts";
 export * from "../../src/index.ts";
 
 const PAGE_BYTES = 4 * 1024 * 1024;
-const COLUMNS: ScanColumn[] = [
-  ...(["id", "trace_id", "parent_run_id", "name", "run_type", "start_us", "end_us"] as const),
-  ...(["status", "error", "is_root", "dotted_order", "reference_example_id"] as const),
-  ...(["trace_tier", "total_tokens", "prompt_tokens", "completion_tokens"] as const),
-  ...(["total_cost", "prompt_cost", "completion_cost", "first_token_us", "tags"] as const),
-  ...(["inputs", "outputs", "extra", "events", "feedback_stats"] as const),
-];
+/** What an export of all columns reads. */
+const COLUMNS = sourcesOf(EXPORTED);
 
 /** The product's object, and what it keeps without the ways that lead to it. */
 export class TracePartition extends Product {
@@ -51,12 +47,19 @@ export class TracePartition extends Product {
   async scanAlone(): Promise<number> {
     const columns = COLUMNS.filter((name) => name !== "feedback_stats");
     const all = { filter: null, candidates: [], from_us: 0, to_us: 1e17, until: null };
-    const query = { ...all, min_seq: null, max_seq: 1e17, columns, max_bytes: PAGE_BYTES };
+    const seqs = { min_seq: null, max_seq: 1e17 };
+    const query = {
+      ...all,
+      ...seqs,
+      columns,
+      with_ids: false,
+      max_bytes: PAGE_BYTES,
+    };
     let rows = 0;
     let after: { start_us: number; id: string } | null = null;
     do {
-      const page = this.#alone.scan.read({ ...query, after });
-      rows += page.ids.length;
+      const page = this.#alone.readPage({ ...query, after });
+      rows += rowsOf(page);
       after = page.next;
     } while (after !== null);
     return rows;
@@ -145,6 +148,10 @@ function plan(env: Env, workspace_id: string, project_id: string) {
   return planScan(contextOf(env, workspace_id), { project_id, ...range, ...limits });
 }
 
+function rowsOf({ parts }: { parts: { rows: number }[] }): number {
+  return parts.reduce((sum, { rows }) => sum + rows, 0);
+}
+
 async function scan(env: Env, workspace_id: string, project_id: string): Promise<number> {
   const ctx = contextOf(env, workspace_id);
   let rows = 0;
@@ -153,7 +160,7 @@ async function scan(env: Env, workspace_id: string, project_id: string): Promise
     do {
       const request = { columns: COLUMNS, filter: null, after, max_bytes: PAGE_BYTES };
       const page = await scanChunk(ctx, chunk, request);
-      rows += page.rows;
+      rows += rowsOf(page);
       after = page.next;
     } while (after !== null);
   }

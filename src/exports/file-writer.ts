@@ -3,7 +3,7 @@ import { eq } from "drizzle-orm";
 import { database } from "../shared/context.ts";
 import { notFound } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
-import { scanChunk } from "../traces/scan-service.ts";
+import { type ScanPart, scanChunk } from "../traces/scan-service.ts";
 import { openBucket } from "./bucket.ts";
 import { selectColumns, sourcesOf } from "./columns.ts";
 import { toFailure } from "./failure.ts";
@@ -39,11 +39,11 @@ export async function writeFile(
   };
   const range = { min_start_us: null as number | null, max_start_us: null as number | null };
   try {
-    for await (const page of pages(ctx, file, order)) {
+    for await (const part of parts(ctx, file, order)) {
       signal.throwIfAborted();
-      await send(writer.write(page));
-      written.rows_written += page.rows;
-      widen(range, page.columns.start_us);
+      await send(writer.write(part));
+      written.rows_written += part.rows;
+      widen(range, part.columns.start_us);
     }
     await send(writer.finish());
     if (!(await renewLease(env, file, written))) throw new LeaseLost(file);
@@ -69,10 +69,11 @@ async function abortOther(client: S3Client, { id, key, upload_id }: FileRow): Pr
 }
 
 /** The next page is on its way while one is being encoded. */
-async function* pages(ctx: Parameters<typeof scanChunk>[0], file: FileRow, order: ExportRow) {
+async function* parts(ctx: Parameters<typeof scanChunk>[0], file: FileRow, order: ExportRow) {
   const columns = sourcesOf(selectColumns(order.export_fields));
+  const request = { columns, filter: order.filter, max_bytes: PAGE_BYTES };
   const read = (after: Parameters<typeof scanChunk>[2]["after"]) =>
-    scanChunk(ctx, file.chunk, { columns, filter: order.filter, after, max_bytes: PAGE_BYTES });
+    scanChunk(ctx, file.chunk, { ...request, after });
   let coming = read(null);
   while (true) {
     const page = await coming;
@@ -82,7 +83,7 @@ async function* pages(ctx: Parameters<typeof scanChunk>[0], file: FileRow, order
       // It may fail while nobody waits for it.
       coming.catch(() => undefined);
     }
-    if (page.rows > 0) yield page;
+    yield* page.parts;
     if (next === null) return;
   }
 }
@@ -104,9 +105,10 @@ async function readOrder(env: Env, file: FileRow): Promise<ExportRow> {
 /** Pages come in order of time. */
 function widen(
   range: { min_start_us: number | null; max_start_us: number | null },
-  times: readonly (string | number | null)[] | undefined,
+  times: ScanPart["columns"][string] | undefined,
 ): void {
-  const [first, last] = [times?.[0], times?.at(-1)];
+  if (!Array.isArray(times)) return;
+  const [first, last] = [times[0], times.at(-1)];
   if (typeof first !== "number" || typeof last !== "number") return;
   range.min_start_us ??= first;
   range.max_start_us = last;

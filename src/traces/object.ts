@@ -15,7 +15,8 @@ import type {
   RunBelow,
 } from "./storage/reads.ts";
 import type { FeedbackRow, RunRow } from "./storage/rows.ts";
-import type { Plan, PlanQuery, Read, ReadQuery } from "./storage/scan.ts";
+import type { Plan, PlanQuery } from "./storage/scan.ts";
+import type { Read, ReadQuery } from "./storage/scan-page.ts";
 import {
   type GroupBy,
   noStats,
@@ -35,8 +36,8 @@ export type ReadRuns = {
   values: (FeedbackValue & { run_id: string })[];
 };
 
-/** A page of a scan with what is kept beside its rows. */
-export type ScannedRows = Read & Pick<ReadRuns, "feedback" | "values">;
+/** A page of a scan with what is kept beside its rows, none when there is nothing. */
+export type ScannedRows = Read & { beside: Pick<ReadRuns, "feedback" | "values"> | null };
 
 const FLUSH_MS = 1000;
 /** Sums are written down when nothing has come for so long: until then who asks has them made. */
@@ -93,13 +94,16 @@ export class TracePartition extends DurableObject<Env> {
   async scan({
     with_feedback,
     ...query
-  }: ReadQuery & { with_feedback: boolean }): Promise<ScannedRows> {
-    const { exists, scan, reads } = this.#store;
-    if (!exists) return { ids: [], columns: {}, far: [], next: null, feedback: [], values: [] };
-    const read = scan.read(query);
-    if (!with_feedback) return { ...read, feedback: [], values: [] };
-    const [feedback, values] = [reads.feedbackOf(read.ids), reads.feedbackValuesOf(read.ids)];
-    return { ...read, feedback, values };
+  }: Omit<ReadQuery, "with_ids"> & { with_feedback: boolean }): Promise<ScannedRows> {
+    const { exists, reads } = this.#store;
+    if (!exists) return { parts: [], next: null, beside: null };
+    if (!with_feedback || !reads.hasFeedback()) {
+      return { ...this.#store.readPage({ ...query, with_ids: false }), beside: null };
+    }
+    const read = this.#store.readPage({ ...query, with_ids: true });
+    const ids = read.parts.flatMap((part) => part.ids);
+    const [feedback, values] = [reads.feedbackOf(ids), reads.feedbackValuesOf(ids)];
+    return { ...read, beside: { feedback, values } };
   }
 
   async getStats(query: RunsQuery, group_by: GroupBy | null): Promise<PartitionStats> {

@@ -1,6 +1,7 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
+import { unpackTexts } from "../shared/packed-texts.ts";
 import { DAY_US, dayOf } from "../shared/times.ts";
 import { findCandidates } from "./filter/candidates.ts";
 import { compileFilter } from "./filter/compile.ts";
@@ -8,8 +9,19 @@ import { parseFilter } from "./filter/parse.ts";
 import type { Place, ScannedRows } from "./object.ts";
 import { loadText } from "./payloads.ts";
 import { findProject, knownProject } from "./projects.ts";
-import type { PageRequest, ScanChunk, ScanPage, ScanPlan, ScanRequest } from "./scan.ts";
-import type { PlanQuery, ScanFilter } from "./storage/scan.ts";
+import type {
+  PageRequest,
+  ScanChunk,
+  ScanColumns,
+  ScanPage,
+  ScanPart,
+  ScanPlan,
+  ScanRequest,
+} from "./scan.ts";
+import { toColumns } from "./scan-part.ts";
+import type { PlanQuery } from "./storage/scan.ts";
+import type { ScanFilter } from "./storage/scan-conditions.ts";
+import type { FarPayload, ReadPart } from "./storage/scan-page.ts";
 import { tracePartition } from "./stub.ts";
 import { partitions } from "./table.ts";
 import { statsOf } from "./to-run.ts";
@@ -20,6 +32,7 @@ export type {
   ScanChunk,
   ScanColumn,
   ScanPage,
+  ScanPart,
   ScanPlace,
   ScanPlan,
   ScanRange,
@@ -55,7 +68,7 @@ export async function planScan(ctx: Context, request: ScanRequest): Promise<Scan
   return { chunks: chunks.sort((a, b) => a.from_us - b.from_us), watermarks };
 }
 
-/** One page of a chunk, as columns. `next` is null at the chunk's end. */
+/** One page of a chunk, in parts of a few hundred rows, each as columns. `next` is null at the chunk's end. */
 export async function scanChunk(
   ctx: Context,
   chunk: ScanChunk,
@@ -64,17 +77,23 @@ export async function scanChunk(
   assertMay(ctx, "read");
   const { place } = chunk;
   await knownProject(ctx, place.project_id);
+  const kept = columns.filter((name) => name !== "feedback_stats");
   const read = await tracePartition(ctx.env, place).scan({
     ...toFilter(place.project_id, filter),
     ...rangeOf(chunk),
     after: after ?? chunk.after,
-    columns: columns.filter((name) => name !== "feedback_stats"),
+    columns: kept,
     with_feedback: columns.includes("feedback_stats"),
     max_bytes: Math.min(max_bytes, MAX_PAGE_BYTES),
   });
-  await loadFar(ctx, place, read);
-  if (columns.includes("feedback_stats")) read.columns.feedback_stats = feedbackStats(read);
-  return { rows: read.ids.length, columns: read.columns, next: read.next };
+  const parts: ScanPart[] = [];
+  for (const part of read.parts) {
+    const found = toColumns(part, kept);
+    await loadFar(ctx, place, part.far, found);
+    if (columns.includes("feedback_stats")) found.feedback_stats = feedbackStats(part, read.beside);
+    parts.push({ rows: part.rows, columns: found });
+  }
+  return { parts, next: read.next };
 }
 
 type PlaceRequest = ScanFilter & Omit<ScanRequest, "filter">;
@@ -129,17 +148,26 @@ function rangeOf({ from_us, to_us, until, min_seq, max_seq }: ScanChunk) {
 }
 
 /** One after the other: a page is as large as it was asked to be, and never larger on the way. */
-async function loadFar(ctx: Context, { project_id }: Place, read: ScannedRows): Promise<void> {
-  for (const { column, index, key } of read.far) {
+async function loadFar(
+  ctx: Context,
+  { project_id }: Place,
+  far: FarPayload[],
+  columns: ScanColumns,
+): Promise<void> {
+  for (const { column, index, key } of far) {
     const text = await loadText(ctx.env, key);
     // Nothing but a deletion takes payloads away, and what is being deleted is not found.
     if (text === null) await findProject(ctx, project_id);
-    const values = read.columns[column];
-    if (values) values[index] = text;
+    const found = columns[column] ?? [];
+    const values = Array.isArray(found) ? found : unpackTexts(found);
+    values[index] = text;
+    columns[column] = values;
   }
 }
 
-function feedbackStats({ ids, feedback, values }: ScannedRows): (string | null)[] {
+function feedbackStats({ rows, ids }: ReadPart, beside: ScannedRows["beside"]): (string | null)[] {
+  if (beside === null) return new Array(rows).fill(null);
+  const { feedback, values } = beside;
   const stats = Map.groupBy(feedback, ({ run_id }) => run_id);
   const said = Map.groupBy(values, ({ run_id }) => run_id);
   return ids.map((id) => {

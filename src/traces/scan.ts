@@ -1,3 +1,4 @@
+import type { PackedTexts } from "../shared/packed-texts.ts";
 import type { Position } from "./storage/query.ts";
 import type { RunRow } from "./storage/rows.ts";
 
@@ -32,6 +33,16 @@ export type ScanRequest = {
 
 export type ScanPlan = { chunks: ScanChunk[]; watermarks: Record<string, number> };
 
+/** Columns of numbers; all others are of texts. */
+const NUMERIC = [
+  ...(["start_us", "end_us", "first_token_us", "is_root", "execution_order"] as const),
+  ...(["total_tokens", "prompt_tokens", "completion_tokens"] as const),
+] satisfies (keyof RunRow)[];
+
+export function isNumeric(name: RunColumn): name is (typeof NUMERIC)[number] {
+  return (NUMERIC as readonly string[]).includes(name);
+}
+
 export type RunColumn = Exclude<keyof RunRow, "pointers" | "seq">;
 export type ScanColumn = RunColumn | "feedback_stats";
 
@@ -43,8 +54,7 @@ export type PageRequest = {
 };
 
 export type ScanValue = string | number | null;
-export type ScanPage = {
-  rows: number;
-  columns: Record<string, ScanValue[]>;
-  next: Position | null;
-};
+export type ScanColumns = Record<string, ScanValue[] | PackedTexts>;
+/** Texts are packed, but those that the scan itself makes or fetches. */
+export type ScanPart = { rows: number; columns: ScanColumns };
+export type ScanPage = { parts: ScanPart[]; next: Position | null };

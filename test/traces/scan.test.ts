@@ -2,11 +2,13 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Context } from "../../src/shared/context.ts";
+import { unpackTexts } from "../../src/shared/packed-texts.ts";
 import { toIncoming } from "../../src/traces/incoming.ts";
 import {
   planScan,
   type ScanChunk,
   type ScanColumn,
+  type ScanPart,
   type ScanRequest,
   scanChunk,
 } from "../../src/traces/scan-service.ts";
@@ -66,16 +68,22 @@ async function scan(
     let after: ScanChunk["after"] = null;
     do {
       const page = await scanChunk(ctx, chunk, { columns, filter, after, max_bytes });
-      all.pages.push(page.rows);
+      all.pages.push(page.parts.reduce((sum, { rows }) => sum + rows, 0));
       for (const column of columns) {
-        const values = page.columns[column] ?? [];
-        expect(values).toHaveLength(page.rows);
+        const values = page.parts.flatMap((part) => cellsOf(part, column));
         all.columns[column] = [...(all.columns[column] ?? []), ...values];
       }
       after = page.next;
     } while (after !== null);
   }
   return all;
+}
+
+function cellsOf({ rows, columns }: ScanPart, column: ScanColumn) {
+  const cells = columns[column] ?? [];
+  const values = Array.isArray(cells) ? cells : unpackTexts(cells);
+  expect(values).toHaveLength(rows);
+  return values;
 }
 
 async function names(chunks: ScanChunk[], options?: Parameters<typeof scan>[2]) {

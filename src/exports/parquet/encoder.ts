@@ -1,10 +1,21 @@
+import { type PackedTexts, unpackTexts } from "../../shared/packed-texts.ts";
 import { join, NumberBuffer } from "./number-buffer.ts";
 import { ValueBuffer } from "./value-buffer.ts";
 
 export const PLAIN = 0;
 export const RLE_DICTIONARY = 8;
 
-export type Cells = readonly (string | number | null)[];
+type Cell = string | number | null;
+/** Of one column, all of its rows. */
+export type Cells = readonly Cell[] | PackedTexts;
+
+export function isPacked(cells: Cells): cells is PackedTexts {
+  return "bytes" in cells;
+}
+
+export function unpacked(cells: Cells): readonly Cell[] {
+  return isPacked(cells) ? unpackTexts(cells) : cells;
+}
 
 /** `count` is of levels, nulls included. The body is valid until the encoder takes more. */
 export type Page = {
@@ -37,11 +48,12 @@ export abstract class FlatEncoder implements Encoder {
 
   add(cells: Cells, from: number, to: number): number {
     const before = this.values.size;
-    for (let row = from; row < to; row++) {
-      const cell = cells[row];
-      const known = cell != null && this.append(cell);
-      this.#levels.push(known ? 1 : 0);
-      if (!known) this.#nulls++;
+    if (isPacked(cells)) this.appendPacked(cells, from, to);
+    else {
+      for (let row = from; row < to; row++) {
+        const cell = cells[row];
+        this.appendLevel(cell != null && this.append(cell));
+      }
     }
     return this.values.size - before;
   }
@@ -58,6 +70,15 @@ export abstract class FlatEncoder implements Encoder {
     this.values.clear();
     this.#levels.clear();
     this.#nulls = 0;
+  }
+
+  protected appendPacked(texts: PackedTexts, from: number, to: number): void {
+    this.add(unpackTexts(texts), from, to);
+  }
+
+  protected appendLevel(isKnown: boolean): void {
+    this.#levels.push(isKnown ? 1 : 0);
+    if (!isKnown) this.#nulls++;
   }
 
   protected levels(): Uint8Array {

@@ -1,5 +1,5 @@
 import type { Column } from "../columns.ts";
-import { type Cells, type Encoder, type Page, PLAIN, sized } from "./encoder.ts";
+import { type Cells, type Encoder, type Page, PLAIN, sized, unpacked } from "./encoder.ts";
 import {
   BooleanEncoder,
   DictionaryEncoder,
@@ -46,11 +46,15 @@ class ListEncoder implements Encoder {
 
   add(cells: Cells, from: number, to: number, fallback: Cells | undefined): number {
     const before = this.#values.size;
+    const texts = unpacked(cells);
+    let others: ReturnType<typeof unpacked> | undefined;
     for (let row = from; row < to; row++) {
-      const cell = cells[row];
+      const cell = texts[row];
       if (cell != null) this.#addItems(this.#itemsOf(String(cell)));
-      else if (fallback) this.#addItems(fallback[row] == null ? [] : [String(fallback[row])]);
-      else this.#push(0, NULL_LIST);
+      else if (fallback) {
+        others ??= unpacked(fallback);
+        this.#addItems(others[row] == null ? [] : [String(others[row])]);
+      } else this.#push(0, NULL_LIST);
     }
     return this.#values.size - before;
   }

@@ -1,3 +1,4 @@
+import { NULL_SIZE, type PackedTexts } from "../../shared/packed-texts.ts";
 import { FlatEncoder, type Page, PLAIN, RLE_DICTIONARY, type Statistics } from "./encoder.ts";
 import { join, NumberBuffer } from "./number-buffer.ts";
 import { ValueBuffer } from "./value-buffer.ts";
@@ -6,6 +7,11 @@ export class StringEncoder extends FlatEncoder {
   protected append(cell: string | number): boolean {
     this.values.appendText(String(cell));
     return true;
+  }
+
+  protected override appendPacked(texts: PackedTexts, from: number, to: number): void {
+    this.values.appendPacked(texts, from, to);
+    for (let row = from; row < to; row++) this.appendLevel(texts.sizes[row] !== NULL_SIZE);
   }
 }
 

@@ -1,3 +1,5 @@
+import { GAP_BYTES, NULL_SIZE, type PackedTexts, packedBytes } from "../../shared/packed-texts.ts";
+
 /** In front of the values, for the levels that a page begins with. */
 const HEADROOM = 2048;
 const INITIAL_BYTES = 8192;
@@ -22,6 +24,19 @@ export class ValueBuffer {
     const size = text.length <= SHORT_CHARS ? this.#writeShort(text) : this.#writeLong(text, 0);
     this.#view.setUint32(this.#end, size, true);
     this.#end += 4 + size;
+  }
+
+  /** At once, and then their sizes, for which packed texts have the room. */
+  appendPacked(texts: PackedTexts, from: number, to: number): void {
+    const bytes = packedBytes(texts, from, to);
+    this.#reserve(GAP_BYTES + bytes.length);
+    this.#bytes.set(bytes, this.#end + GAP_BYTES);
+    for (let row = from; row < to; row++) {
+      const size = texts.sizes[row] ?? NULL_SIZE;
+      if (size === NULL_SIZE) continue;
+      this.#view.setUint32(this.#end, size, true);
+      this.#end += GAP_BYTES + size;
+    }
   }
 
   /** As two words: a bigint for each value would cost more than all else. */

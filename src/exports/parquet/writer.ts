@@ -1,7 +1,7 @@
 import type { Column } from "../columns.ts";
 import { writeChunk } from "./chunk.ts";
 import { CODECS, type Codec } from "./codecs.ts";
-import type { Cells, Encoder } from "./encoder.ts";
+import { type Cells, type Encoder, isPacked } from "./encoder.ts";
 import { encoderOf } from "./encoders.ts";
 import { footerOf, MAGIC, rowGroupOf } from "./footer.ts";
 
@@ -11,7 +11,7 @@ const GROUP_BYTES = 8 * 1024 * 1024;
 
 export type Compression = keyof typeof CODECS;
 
-/** Columnar: one array per column, all of the same length. Lists are JSON text of an array of strings, or null. */
+/** Columnar: one array, or packed texts, per column, all of the same number of rows. Lists are JSON text of an array of strings, or null. */
 export type Batch = { rows: number; columns: Record<string, Cells> };
 
 export type WriterOptions = {
@@ -96,7 +96,7 @@ export class ParquetWriter {
     const constant = this.#constants[source];
     if (constant !== undefined) return new Array(rows).fill(constant);
     const cells = columns[source];
-    if (cells?.length !== rows) throw new Error(`${source}: not ${rows} rows`);
+    if (!cells || rowsOf(cells) !== rows) throw new Error(`${source}: not ${rows} rows`);
     return cells;
   }
 
@@ -144,12 +144,25 @@ type Input = { column: Column; cells: Cells; fallback: Cells | undefined };
 /** More than each row can add: what UTF-8 needs at most, and room for a number however it is written. */
 function mostBytes(rows: number, inputs: readonly Input[]): Float64Array {
   const most = new Float64Array(rows).fill(32 * inputs.length);
-  const texts = inputs.filter(({ column }) => column.type === "text" || column.type === "texts");
-  for (const cells of texts.flatMap(({ cells, fallback }) => [cells, fallback ?? []])) {
-    for (let row = 0; row < cells.length; row++) {
-      const cell = cells[row];
-      if (typeof cell === "string") most[row] = (most[row] ?? 0) + 3 * cell.length + 4;
-    }
+  for (const { column, cells, fallback } of inputs) {
+    // An item of a list may be shorter than its length is.
+    if (column.type === "text") addMost(most, cells, 1);
+    if (column.type === "texts") addMost(most, cells, 3);
+    if (column.type === "texts" && fallback) addMost(most, fallback, 3);
   }
   return most;
+}
+
+function addMost(most: Float64Array, cells: Cells, times: number): void {
+  if (isPacked(cells)) {
+    for (const [row, size] of cells.sizes.entries()) most[row] = (most[row] ?? 0) + times * size;
+    return;
+  }
+  for (const [row, cell] of cells.entries()) {
+    if (typeof cell === "string") most[row] = (most[row] ?? 0) + 3 * cell.length;
+  }
+}
+
+function rowsOf(cells: Cells): number {
+  return isPacked(cells) ? cells.sizes.length : cells.length;
 }

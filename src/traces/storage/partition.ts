@@ -8,6 +8,7 @@ import { Reads } from "./reads.ts";
 import type { RunRow } from "./rows.ts";
 import { RunWriter } from "./runs.ts";
 import { Scan } from "./scan.ts";
+import { type Read, type ReadQuery, readPage } from "./scan-page.ts";
 import {
   collectStats,
   collectTraceTotals,
@@ -68,6 +69,10 @@ export class PartitionStore {
       this.#counts.save();
     });
     return unknown;
+  }
+
+  readPage(query: ReadQuery): Read {
+    return readPage(this.#storage.sql, query);
   }
 
   find(query: RunsQuery): RunRow[] {

@@ -102,6 +102,10 @@ export class Reads {
       .toArray();
   }
 
+  hasFeedback(): boolean {
+    return this.#sql.exec("SELECT 1 FROM feedback LIMIT 1").toArray().length > 0;
+  }
+
   feedbackOf(run_ids: string[]): (FeedbackStat & { run_id: string })[] {
     return this.#sql
       .exec<FeedbackStat & { run_id: string }>(

@@ -1,0 +1,42 @@
+/** Between two texts, for whoever writes a length before each. */
+export const GAP_BYTES = 4;
+
+/** A column's texts as SQLite has them, in UTF-8, without a string for each. */
+export type PackedTexts = {
+  /** Those that are there, one after the other, GAP_BYTES of zeros between two. */
+  bytes: Uint8Array;
+  /** Of each row's text in bytes; NULL_SIZE: there is none. */
+  sizes: Int32Array;
+};
+
+export const NULL_SIZE = -1;
+
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true, fatal: false });
+
+export function unpackTexts({ bytes, sizes }: PackedTexts): (string | null)[] {
+  const all = utf8.decode(bytes);
+  const isAscii = all.length === bytes.length;
+  let end = -GAP_BYTES;
+  return Array.from(sizes, (size) => {
+    if (size === NULL_SIZE) return null;
+    const at = end + GAP_BYTES;
+    end = at + size;
+    return isAscii ? all.slice(at, end) : utf8.decode(bytes.subarray(at, end));
+  });
+}
+
+/** The bytes of the rows from `from` to before `to`, without a gap before the first or after the last. */
+export function packedBytes({ bytes, sizes }: PackedTexts, from: number, to: number): Uint8Array {
+  const start = spaceOf(sizes, 0, from);
+  const end = start + spaceOf(sizes, from, to) - GAP_BYTES;
+  return bytes.subarray(start, Math.max(start, end));
+}
+
+function spaceOf(sizes: Int32Array, from: number, to: number): number {
+  let space = 0;
+  for (let row = from; row < to; row++) {
+    const size = sizes[row] ?? NULL_SIZE;
+    if (size !== NULL_SIZE) space += size + GAP_BYTES;
+  }
+  return space;
+}
