@@ -3,6 +3,7 @@ import { eq } from "drizzle-orm";
 import { database } from "../shared/context.ts";
 import { notFound } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
+import { freeTexts } from "../shared/packed-texts.ts";
 import { type ScanPart, scanChunk } from "../traces/scan-service.ts";
 import { openBucket } from "./bucket.ts";
 import { selectColumns, sourcesOf } from "./columns.ts";
@@ -44,6 +45,7 @@ export async function writeFile(
       await send(writer.write(part));
       written.rows_written += part.rows;
       widen(range, part.columns.start_us);
+      free(part);
     }
     await send(writer.finish());
     if (!(await renewLease(env, file, written))) throw new LeaseLost(file);
@@ -86,6 +88,11 @@ async function* parts(ctx: Parameters<typeof scanChunk>[0], file: FileRow, order
     yield* page.parts;
     if (next === null) return;
   }
+}
+
+/** Rows of the open row group are the writer's own. */
+function free({ columns }: ScanPart): void {
+  for (const cells of Object.values(columns)) if (!Array.isArray(cells)) freeTexts(cells);
 }
 
 /** What is the same in each row. */

@@ -9,6 +9,8 @@ export class Upload {
   readonly #key: string;
   readonly #onOpened: (upload_id: string) => Promise<void>;
   #part = new Uint8Array(0);
+  /** Memory of parts that have arrived: no more of them than fly at once. */
+  readonly #spare: Uint8Array<ArrayBuffer>[] = [];
   #filled = 0;
   #bytes = 0;
   #upload_id: string | null = null;
@@ -28,7 +30,7 @@ export class Upload {
   async write(bytes: Uint8Array): Promise<void> {
     this.#bytes += bytes.byteLength;
     for (let at = 0; at < bytes.byteLength; ) {
-      if (this.#part.byteLength === 0) this.#part = new Uint8Array(PART_BYTES);
+      if (this.#part.byteLength === 0) this.#part = this.#spare.pop() ?? new Uint8Array(PART_BYTES);
       const piece = bytes.subarray(at, at + PART_BYTES - this.#filled);
       this.#part.set(piece, this.#filled);
       this.#filled += piece.byteLength;
@@ -66,10 +68,11 @@ export class Upload {
     void flight.finally(() => this.#flying.delete(flight));
   }
 
-  async #fly(upload_id: string, number: number, body: Uint8Array): Promise<void> {
+  async #fly(upload_id: string, number: number, body: Uint8Array<ArrayBuffer>): Promise<void> {
     try {
       const { etag } = await this.#client.uploadPart(this.#key, upload_id, number, body);
       this.#parts.push({ number, etag });
+      if (body.byteLength === PART_BYTES) this.#spare.push(body);
     } catch (error) {
       this.#failure ??= { error };
     }

@@ -41,7 +41,7 @@ export class ParquetWriter {
   constructor(columns: readonly Column[], options: WriterOptions) {
     this.#columns = columns;
     this.#chunks = columns.map((column) => ({ column, encoder: encoderOf(column) }));
-    this.#codec = CODECS[options.compression];
+    this.#codec = CODECS[options.compression]();
     this.#constants = options.constants ?? {};
     this.#metadata = options.metadata ?? {};
   }
