@@ -4,19 +4,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { gunzipSync } from "node:zlib";
-import {
-  type DuckDBConnection,
-  DuckDBInstance,
-  DuckDBListValue,
-  DuckDBTimestampTZValue,
-  type DuckDBValue,
-} from "@duckdb/node-api";
-import { tableFromIPC, Vector } from "apache-arrow";
+import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import fc from "fast-check";
 import { decompress } from "fzstd";
-import { parquetReadObjects } from "hyparquet";
-import { readParquet } from "parquet-wasm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CONSTANTS as BENCH_CONSTANTS, traceRows } from "../../bench/rows.ts";
 import { COLUMNS, selectColumns } from "../../src/exports/columns.ts";
@@ -33,6 +23,13 @@ import {
   type Row,
   writeRows,
 } from "../support/parquet.ts";
+import {
+  arrowRows,
+  duckdbRows,
+  hyparquetRows,
+  plain,
+  type Row as ReadRow,
+} from "./support/parquet-readers.ts";
 
 setFlagsFromString("--expose-gc");
 const gc: () => void = runInNewContext("gc");
@@ -73,50 +70,22 @@ async function query(sql: string): Promise<unknown[][]> {
   return rows.map((row) => row.map(plain));
 }
 
-function plain(value: DuckDBValue): unknown {
-  if (value instanceof DuckDBTimestampTZValue) return value.micros;
-  if (value instanceof DuckDBListValue) return value.items.map(plain);
-  return value;
+async function allOf(rows: AsyncIterable<ReadRow>): Promise<ReadRow[]> {
+  const all: ReadRow[] = [];
+  for await (const row of rows) all.push(row);
+  return all;
 }
 
 const readers = {
-  duckdb: async (bytes: Uint8Array) => query(`SELECT * FROM '${await save(bytes)}'`),
+  duckdb: async (bytes: Uint8Array) => allOf(duckdbRows(db, await save(bytes))),
 
   hyparquet: async (bytes: Uint8Array<ArrayBuffer>, columns = COLUMNS) => {
-    const rows = await parquetReadObjects({
-      file: bytes.buffer,
-      compressors: {
-        ZSTD: (page) => decompress(page),
-        GZIP: (page) => new Uint8Array(gunzipSync(page)),
-      },
-      parsers: { timestampFromMicroseconds: (micros: bigint) => micros },
-    });
-    return rows.map((row) => columns.map(({ name }) => row[name] ?? null));
+    const names = columns.map(({ name }) => name);
+    return allOf(hyparquetRows(bytes, names, (page) => decompress(page)));
   },
 
-  "parquet-wasm": async (bytes: Uint8Array) => {
-    const table = tableFromIPC(readParquet(bytes).intoIPCStream());
-    const columns = table.schema.fields.map(({ name }) => arrowCells(table.getChild(name)));
-    return Array.from({ length: table.numRows }, (_, row) => columns.map((cells) => cells[row]));
-  },
+  "parquet-wasm": async (bytes: Uint8Array<ArrayBuffer>) => allOf(arrowRows(bytes)),
 };
-
-/** Times from the raw values: Arrow's own are in milliseconds. */
-function arrowCells(vector: Vector | null): unknown[] {
-  return (vector?.data ?? [])
-    .flatMap((data) =>
-      Array.from({ length: data.length }, (_, row) => {
-        if (!data.getValid(row)) return null;
-        if (data.values instanceof BigInt64Array) return data.values[row];
-        return undefined;
-      }),
-    )
-    .map((value, row) => (value === undefined ? arrowCell(vector?.get(row)) : value));
-}
-
-function arrowCell(value: unknown): unknown {
-  return value instanceof Vector ? value.toArray() : value;
-}
 
 describe.each(Object.entries(readers))("%s", (_, read) => {
   test.each(COMPRESSIONS)(

@@ -13,10 +13,11 @@ import { readParquet } from "parquet-wasm";
 
 export type Row = unknown[];
 
-const compressors = {
-  ZSTD: (page: Uint8Array) => new Uint8Array(zstdDecompressSync(page)),
-  GZIP: (page: Uint8Array) => new Uint8Array(gunzipSync(page)),
-};
+type Decompress = (page: Uint8Array) => Uint8Array;
+
+const gunzip: Decompress = (page) => new Uint8Array(gunzipSync(page));
+/** Of a page of several frames it gives the first; fzstd gives all, and is slow. */
+const firstFrame: Decompress = (page) => new Uint8Array(zstdDecompressSync(page));
 const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
 
 export async function* duckdbRows(db: DuckDBConnection, path: string): AsyncGenerator<Row> {
@@ -31,7 +32,7 @@ export async function* duckdbRows(db: DuckDBConnection, path: string): AsyncGene
   }
 }
 
-function plain(value: DuckDBValue): unknown {
+export function plain(value: DuckDBValue): unknown {
   if (value instanceof DuckDBTimestampTZValue) return value.micros;
   if (value instanceof DuckDBListValue) return value.items.map(plain);
   return value;
@@ -40,8 +41,10 @@ function plain(value: DuckDBValue): unknown {
 export async function* hyparquetRows(
   bytes: Uint8Array<ArrayBuffer>,
   columns: readonly string[],
+  unzstd = firstFrame,
 ): AsyncGenerator<Row> {
   const file = bytes.buffer;
+  const compressors = { ZSTD: unzstd, GZIP: gunzip };
   const metadata = parquetMetadata(file);
   let rowStart = 0;
   for (const { num_rows } of metadata.row_groups) {
