@@ -273,6 +273,15 @@ describe("a page", () => {
     expect((await scan(chunks, ["name"], { max_bytes: 3 * MEGABYTE })).pages).toEqual([4]);
   });
 
+  test("has texts as they are: empty, absent, with NUL, wide or with a mark of byte order", async () => {
+    const names = ["", "a\u0000b", "\u0000", "", "\ufeffx", "é漢😀", "", "plain"];
+    const errors = names.map((name) => (name === "" ? null : name));
+    const project = await several(names.length, (i) => ({ name: names[i], error: errors[i] }));
+    const { chunks } = await plan(project);
+    const { columns } = await scan(chunks, ["name", "error", "parent_run_id"]);
+    expect(columns).toEqual({ name: names, error: errors, parent_run_id: names.map(() => null) });
+  });
+
   test("has one sign for half of a surrogate pair", async () => {
     const fields = { name: "n\ud800", error: "\udfffe", inputs: { a: "\ud800" } };
     const project = await several(1, () => fields);
