@@ -241,8 +241,10 @@ export class ThreadObject extends DurableObject<Env> {
   /** The directory has heard of it before the caller does. */
   async #told(): Promise<ThreadRecord> {
     this.#changed();
+    // Before the pause, in which the thread may be deleted.
+    const record = this.#store.thread.record();
     await this.#upkeep.publish();
-    return this.#store.thread.record();
+    return record;
   }
 
   #create(thread: NewThread) {

@@ -722,3 +722,21 @@ describe("the stream of a thread", () => {
     expect((await send("GET", `/threads/${other}/stream?stream_mode=telepathy`)).status).toBe(422);
   });
 });
+
+test("a change that meets a deletion finds the thread, or finds none", async () => {
+  const ends = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const created = await api(`${agent}/threads`, { key: ours.editor, json: {} });
+      const { thread_id } = await created.json<Thread>();
+      const path = `${agent}/threads/${thread_id}`;
+      const json = { metadata: { changed: true } };
+      const [changed, deleted] = await Promise.all([
+        api(path, { key: ours.editor, method: "PATCH", json }),
+        api(path, { key: ours.editor, method: "DELETE" }),
+      ]);
+      expect(deleted.status).toBe(204);
+      return changed.status;
+    }),
+  );
+  expect(ends.filter((status) => ![200, 404].includes(status))).toEqual([]);
+});
