@@ -7,10 +7,30 @@ const ROOT = join(import.meta.dirname, "../..");
 const CLI = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 const run = promisify(execFile);
 
-/** A wrangler command against the stack's own database. */
-export function runWrangler(path: string, args: string[], region?: Region): Promise<string> {
+const BUSY_ATTEMPTS = 5;
+
+/**
+ * A wrangler command against the stack's own database. The Worker writes to the same file, and whoever
+ * comes second is told at once that it is locked: nothing was done, so it is done again.
+ */
+export async function runWrangler(
+  path: string,
+  args: string[],
+  region?: Region,
+  attempts = BUSY_ATTEMPTS,
+): Promise<string> {
   const place = ["--local", "--persist-to", join(path, "state")];
-  return execWrangler(path, [...args, ...environmentOf(region), ...place]);
+  try {
+    return await execWrangler(path, [...args, ...environmentOf(region), ...place]);
+  } catch (error) {
+    if (attempts === 1 || !isBusy(error)) throw error;
+    return runWrangler(path, args, region, attempts - 1);
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  const { stdout, stderr } = { stdout: "", stderr: "", ...Object(error) };
+  return /SQLITE_BUSY|database is locked/.test(`${stdout}${stderr}`);
 }
 
 export function environmentOf(region: Region | undefined): string[] {

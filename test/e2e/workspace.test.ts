@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { stack } from "./support/stack.ts";
 
@@ -27,6 +28,16 @@ test("a workspace is made beside a running stack, and found again by its names",
   expect(ids(first.out)).toHaveLength(2);
   expect(ids(second.out)).toEqual(ids(first.out));
   expect(first.out).toMatch(/lsv2_sk_[A-Za-z0-9]{40}\n/);
+});
+
+test("a workspace waits for whoever writes to the database", async () => {
+  const folder = join(stack.dir, "state/v3/d1/miniflare-D1DatabaseObject");
+  const [name = ""] = (await readdir(folder)).filter((file) => /^[0-9a-f]{64}\.sqlite$/.test(file));
+  const database = new DatabaseSync(join(folder, name));
+  database.exec("BEGIN IMMEDIATE");
+  const made = workspace(["create", "--org", "patient", "--plan", "plus", "--name", "research"]);
+  setTimeout(() => database.close(), 2000);
+  expect(await made).toMatchObject({ code: 0 });
 });
 
 test("the stack has a first workspace and a key", () => {
