@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { and, eq } from "drizzle-orm";
 import { database } from "../shared/context.ts";
+import { isMigrated, migrate } from "../shared/object-tables.ts";
 import { inRegion } from "../shared/objects.ts";
 import { toIso } from "../shared/times.ts";
 import type { LogFilter, LoggedLine } from "./log-filter.ts";
@@ -34,7 +35,7 @@ export class AgentLog extends DurableObject<Env> {
     if (!this.#exists && !(await isKept(this.env, deployment_id))) return;
     const { sql } = this.ctx.storage;
     this.ctx.storage.transactionSync(() => {
-      this.#migrate();
+      migrate(this.ctx.storage, MIGRATIONS);
       const [newest] = sql.exec<{ id: number; at_us: number }>(
         "SELECT id, at_us FROM lines ORDER BY id DESC LIMIT 1",
       );
@@ -87,18 +88,7 @@ export class AgentLog extends DurableObject<Env> {
   }
 
   get #exists(): boolean {
-    return this.#version > 0;
-  }
-
-  get #version(): number {
-    return this.ctx.storage.kv.get<number>("schema_version") ?? 0;
-  }
-
-  #migrate() {
-    const version = this.#version;
-    if (version === MIGRATIONS.length) return;
-    for (const step of MIGRATIONS.slice(version)) this.ctx.storage.sql.exec(step);
-    this.ctx.storage.kv.put("schema_version", MIGRATIONS.length);
+    return isMigrated(this.ctx.storage);
   }
 }
 

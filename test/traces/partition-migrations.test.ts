@@ -1,9 +1,10 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
+import { migrate } from "../../src/shared/object-tables.ts";
 import { findCandidates } from "../../src/traces/filter/candidates.ts";
 import { parseFilter } from "../../src/traces/filter/parse.ts";
-import { migrate } from "../../src/traces/storage/migrations.ts";
+import { MIGRATIONS } from "../../src/traces/storage/migrations.ts";
 
 /** The tables of version 3 that later steps change. */
 const OLD = `CREATE TABLE runs (row INTEGER PRIMARY KEY);
@@ -21,7 +22,7 @@ test("pairs and tags of the oldest tables are found by filters, number by number
   const found = await runInDurableObject(stub, (_, { storage }) => {
     storage.sql.exec(OLD);
     storage.kv.put("schema_version", 3);
-    migrate(storage);
+    migrate(storage, MIGRATIONS);
     const list = (sql: string) => [...storage.sql.exec(sql).raw()];
     return {
       metadata: list("SELECT row, key, value, number FROM metadata_pairs ORDER BY row"),

@@ -1,5 +1,6 @@
+import { isMigrated, migrate } from "../../shared/object-tables.ts";
 import type { CronFilter, CronQuery, CronRow } from "../records.ts";
-import { isMigrated, migrate } from "./migrations.ts";
+import { MIGRATIONS } from "./migrations.ts";
 
 type Sqlite = Record<string, SqlStorageValue>;
 
@@ -36,11 +37,11 @@ export class Crons {
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     this.#exists = isMigrated(storage);
-    if (this.#exists) migrate(storage);
+    if (this.#exists) migrate(storage, MIGRATIONS);
   }
 
   put(row: CronRow) {
-    migrate(this.#storage);
+    migrate(this.#storage, MIGRATIONS);
     this.#exists = true;
     const values = COLUMNS.map((column) => toSqlite(row[column]));
     const places = COLUMNS.map(() => "?").join(", ");

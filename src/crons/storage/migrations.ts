@@ -1,5 +1,5 @@
 /** The tables of the crons of one deployment. Append only: the version is the number of steps that ran. */
-const MIGRATIONS = [
+export const MIGRATIONS = [
   `CREATE TABLE crons (
      cron_id TEXT PRIMARY KEY,
      deployment_id TEXT NOT NULL,
@@ -22,19 +22,3 @@ const MIGRATIONS = [
    );
    CREATE INDEX crons_by_thread ON crons (thread_id) WHERE thread_id IS NOT NULL;`,
 ];
-
-const VERSION = "schema_version";
-
-/** False: the deployment never had a cron, and asking leaves no trace. */
-export function isMigrated(storage: DurableObjectStorage): boolean {
-  return (storage.kv.get<number>(VERSION) ?? 0) > 0;
-}
-
-export function migrate(storage: DurableObjectStorage) {
-  const version = storage.kv.get<number>(VERSION) ?? 0;
-  if (version === MIGRATIONS.length) return;
-  storage.transactionSync(() => {
-    for (const step of MIGRATIONS.slice(version)) storage.sql.exec(step);
-    storage.kv.put(VERSION, MIGRATIONS.length);
-  });
-}

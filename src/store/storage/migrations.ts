@@ -2,7 +2,7 @@
  * The tables of one store. Append only: the version is the number of steps that ran.
  * A namespace is kept as its labels, each with a period after it.
  */
-const MIGRATIONS = [
+export const MIGRATIONS = [
   `CREATE TABLE items (
      id INTEGER PRIMARY KEY,
      namespace TEXT NOT NULL,
@@ -24,19 +24,3 @@ const MIGRATIONS = [
      PRIMARY KEY (item_id, n)
    );`,
 ];
-
-const VERSION = "schema_version";
-
-/** False: nothing was ever put here, and asking leaves no trace. */
-export function isMigrated(storage: DurableObjectStorage): boolean {
-  return (storage.kv.get<number>(VERSION) ?? 0) > 0;
-}
-
-export function migrate(storage: DurableObjectStorage) {
-  const version = storage.kv.get<number>(VERSION) ?? 0;
-  if (version === MIGRATIONS.length) return;
-  storage.transactionSync(() => {
-    for (const step of MIGRATIONS.slice(version)) storage.sql.exec(step);
-    storage.kv.put(VERSION, MIGRATIONS.length);
-  });
-}

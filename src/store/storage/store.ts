@@ -1,8 +1,9 @@
 import type { StoredItem, StoreOp, StoreResult } from "../../isolate/store-contract.ts";
+import { isMigrated, migrate } from "../../shared/object-tables.ts";
 import { matches } from "../filter.ts";
 import { MAX_ANSWER_BYTES } from "../limits.ts";
 import { type FoundItem, Items } from "./items.ts";
-import { isMigrated, migrate } from "./migrations.ts";
+import { MIGRATIONS } from "./migrations.ts";
 import { Vectors } from "./vectors.ts";
 
 type Op<K extends StoreOp["op"]> = Extract<StoreOp, { op: K }>;
@@ -20,7 +21,7 @@ export class ItemStore {
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
     this.#exists = isMigrated(storage);
-    if (this.#exists) migrate(storage);
+    if (this.#exists) migrate(storage, MIGRATIONS);
     this.#items = new Items(storage.sql);
     this.#vectors = new Vectors(storage.sql);
   }
@@ -28,7 +29,7 @@ export class ItemStore {
   /** One after the other, all or none. */
   apply(ops: StoreOp[], now: number): StoreResult[] {
     if (!this.#exists && ops.some(({ op }) => op === "put")) {
-      migrate(this.#storage);
+      migrate(this.#storage, MIGRATIONS);
       this.#exists = true;
     }
     const room = { bytes: MAX_ANSWER_BYTES };

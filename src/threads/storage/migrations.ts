@@ -118,19 +118,3 @@ export const MIGRATIONS = [
    );`,
   "ALTER TABLE thread ADD COLUMN ttl TEXT",
 ];
-
-const VERSION = "schema_version";
-
-/** True once the thread was created: an object that was only asked has no tables and costs nothing. */
-export function isMigrated(storage: DurableObjectStorage): boolean {
-  return (storage.kv.get<number>(VERSION) ?? 0) > 0;
-}
-
-export function migrate(storage: DurableObjectStorage) {
-  const version = storage.kv.get<number>(VERSION) ?? 0;
-  if (version === MIGRATIONS.length) return;
-  storage.transactionSync(() => {
-    for (const step of MIGRATIONS.slice(version)) storage.sql.exec(step);
-    storage.kv.put(VERSION, MIGRATIONS.length);
-  });
-}

@@ -1,4 +1,5 @@
 import type { Op } from "../../isolate/contract.ts";
+import { isMigrated, migrate } from "../../shared/object-tables.ts";
 import type { NewThread, ThreadBefore } from "../records.ts";
 import { toWebhookPayload } from "../webhook-payload.ts";
 import { Checkpoints } from "./checkpoints.ts";
@@ -12,7 +13,7 @@ import {
   insertCopies,
 } from "./copy.ts";
 import { Events } from "./events.ts";
-import { isMigrated, migrate } from "./migrations.ts";
+import { MIGRATIONS } from "./migrations.ts";
 import { Parts } from "./parts.ts";
 import { keepLatest } from "./prune.ts";
 import { Runs } from "./runs.ts";
@@ -36,7 +37,7 @@ export class ThreadStore {
     const parts = new Parts(storage.sql);
     this.#storage = storage;
     this.#exists = isMigrated(storage);
-    if (this.#exists) migrate(storage);
+    if (this.#exists) migrate(storage, MIGRATIONS);
     this.thread = new Thread(storage.sql, parts);
     this.runs = new Runs(storage.sql, parts, this.thread);
     this.events = new Events(storage.sql, parts);
@@ -50,7 +51,7 @@ export class ThreadStore {
   }
 
   create(thread: NewThread) {
-    migrate(this.#storage);
+    migrate(this.#storage, MIGRATIONS);
     this.#exists = true;
     this.transaction(() => this.thread.insert(thread));
   }

@@ -1,7 +1,8 @@
+import type { TableStep } from "../../shared/object-tables.ts";
 import { digestOldPairs } from "./pair-migration.ts";
 
 /** The tables of one partition. Append only: the version is the number of steps that ran. */
-const MIGRATIONS: (string | ((sql: SqlStorage) => void))[] = [
+export const MIGRATIONS: TableStep[] = [
   `CREATE TABLE runs (
      row INTEGER PRIMARY KEY,
      id TEXT NOT NULL UNIQUE,
@@ -98,22 +99,3 @@ const MIGRATIONS: (string | ((sql: SqlStorage) => void))[] = [
    CREATE INDEX run_pairs_by_value ON run_pairs (kind, key, substr(value, 1, 40));`,
   digestOldPairs,
 ];
-
-const VERSION = "schema_version";
-
-/** True once something was written: an object that was only asked has no tables and costs nothing. */
-export function isMigrated(storage: DurableObjectStorage): boolean {
-  return (storage.kv.get<number>(VERSION) ?? 0) > 0;
-}
-
-export function migrate(storage: DurableObjectStorage): void {
-  const version = storage.kv.get<number>(VERSION) ?? 0;
-  if (version === MIGRATIONS.length) return;
-  storage.transactionSync(() => {
-    for (const step of MIGRATIONS.slice(version)) {
-      if (typeof step === "string") storage.sql.exec(step);
-      else step(storage.sql);
-    }
-    storage.kv.put(VERSION, MIGRATIONS.length);
-  });
-}

@@ -1,8 +1,9 @@
+import { isMigrated, migrate } from "../../shared/object-tables.ts";
 import type { RunChange } from "../changes.ts";
 import { PartitionCounts } from "./counts.ts";
 import { Feedback } from "./feedback.ts";
 import { deleteTraces, Leftovers } from "./leftovers.ts";
-import { isMigrated, migrate } from "./migrations.ts";
+import { MIGRATIONS } from "./migrations.ts";
 import { findRuns, type RunsQuery } from "./query.ts";
 import { Reads } from "./reads.ts";
 import type { RunRow } from "./rows.ts";
@@ -34,7 +35,7 @@ export class PartitionStore {
     this.reads = new Reads(storage.sql);
     this.scan = new Scan(storage.sql);
     this.#counts = new PartitionCounts(storage);
-    if (this.exists) migrate(storage);
+    if (this.exists) migrate(storage, MIGRATIONS);
   }
 
   get exists(): boolean {
@@ -52,7 +53,7 @@ export class PartitionStore {
   /** Of `known_only` changes those whose runs are not here come back. One transaction. */
   ingest(changes: RunChange[], known_only: boolean): string[] {
     if (!this.exists && known_only) return changes.map(({ id }) => id);
-    migrate(this.#storage);
+    migrate(this.#storage, MIGRATIONS);
     const unknown: string[] = [];
     this.#transaction(() => {
       const writer = new RunWriter(this.#storage.sql, this.#counts);
@@ -109,7 +110,7 @@ export class PartitionStore {
 
   /** What is not ingestion: the sequence moves, so that sums made before it are known to be old. */
   change(work: () => void): void {
-    migrate(this.#storage);
+    migrate(this.#storage, MIGRATIONS);
     this.#transaction(() => {
       this.#counts.nextSeq();
       work();
