@@ -10,6 +10,7 @@ import { finishExport } from "./finish.ts";
 import { EXPORT_TIMEOUT_HOURS, MAX_ACTIVE_EXPORTS, MAX_FILES_AT_ONCE } from "./limits.ts";
 import { planExport } from "./plan.ts";
 import { postpone } from "./postponement.ts";
+import { readExport } from "./read.ts";
 import { type FileCounts, isFinal, outcomeOf } from "./states.ts";
 import { bulk_export_files, bulk_exports, type ExportRow } from "./table.ts";
 
@@ -172,11 +173,6 @@ async function sendFiles(env: Env, id: string): Promise<Step> {
     .returning({ bulk_export_file_id: bulk_export_files.id });
   if (rows.length > 0) await sendAllOrLeave(env.EXPORTS, rows);
   return "goes_on";
-}
-
-async function readExport(env: Env, id: string): Promise<ExportRow | null> {
-  const [row] = await database(env).select().from(bulk_exports).where(eq(bulk_exports.id, id));
-  return row ?? null;
 }
 
 async function countFiles(env: Env, id: string): Promise<FileCounts> {

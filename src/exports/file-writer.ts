@@ -1,6 +1,4 @@
 import { createHash } from "node:crypto";
-import { eq } from "drizzle-orm";
-import { database } from "../shared/context.ts";
 import { notFound } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
 import { freeTexts } from "../shared/packed-texts.ts";
@@ -11,8 +9,9 @@ import { toFailure } from "./failure.ts";
 import { type Finished, LeaseLost, recordUpload, renewLease } from "./file-lease.ts";
 import { PAGE_BYTES } from "./limits.ts";
 import { ParquetWriter } from "./parquet/writer.ts";
+import { readExport } from "./read.ts";
 import type { S3Client } from "./s3/client.ts";
-import { bulk_exports, type ExportRow, type FileRow } from "./table.ts";
+import type { ExportRow, FileRow } from "./table.ts";
 import { Upload } from "./upload.ts";
 
 type Watch = { written: { rows_written: number; bytes_written: number }; signal: AbortSignal };
@@ -100,12 +99,9 @@ function constantsOf({ workspace_id, session_id }: ExportRow) {
   return { tenant_id: workspace_id, session_id };
 }
 
-async function readOrder(env: Env, file: FileRow): Promise<ExportRow> {
-  const [order] = await database(env)
-    .select()
-    .from(bulk_exports)
-    .where(eq(bulk_exports.id, file.bulk_export_id));
-  if (!order) throw notFound("Bulk export", file.bulk_export_id);
+async function readOrder(env: Env, { bulk_export_id }: FileRow): Promise<ExportRow> {
+  const order = await readExport(env, bulk_export_id);
+  if (!order) throw notFound("Bulk export", bulk_export_id);
   return order;
 }
 
