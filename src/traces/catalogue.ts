@@ -1,4 +1,4 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../shared/context.ts";
 import { among } from "../shared/sql.ts";
 import { dayOf, timeOfId } from "../shared/times.ts";
@@ -105,16 +105,19 @@ export function dayOfId(id: string): string | null {
 }
 
 export async function placesOn(ctx: Context, days: string[]): Promise<Place[]> {
-  if (days.length === 0) return [];
+  return days.length === 0 ? [] : livePlaces(ctx, among(partitions.day, days));
+}
+
+/** Places of the workspace, but of no project that is being deleted. */
+export function livePlaces(ctx: Context, where: SQL | undefined) {
   return ctx.db
     .select({ project_id: partitions.project_id, day: partitions.day, slot: partitions.slot })
     .from(partitions)
     .innerJoin(projects, eq(projects.id, partitions.project_id))
-    .where(
-      and(
-        eq(partitions.workspace_id, ctx.caller.workspace_id),
-        isNull(projects.deleted_at),
-        among(partitions.day, days),
-      ),
-    );
+    .where(and(areLive(ctx), where));
+}
+
+/** Of partitions joined with their projects. */
+export function areLive({ caller }: Pick<Context, "caller">): SQL | undefined {
+  return and(eq(partitions.workspace_id, caller.workspace_id), isNull(projects.deleted_at));
 }

@@ -1,9 +1,9 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { Context } from "../shared/context.ts";
 import { invalid } from "../shared/errors.ts";
 import { among } from "../shared/sql.ts";
 import { DAY_US, dayOf, toMicros } from "../shared/times.ts";
-import { dayOfId } from "./catalogue.ts";
+import { areLive, dayOfId } from "./catalogue.ts";
 import type { Place } from "./object.ts";
 import { findHomes } from "./placement.ts";
 import { knownProject } from "./projects.ts";
@@ -36,8 +36,7 @@ export async function placesInScope(
     .innerJoin(projects, eq(projects.id, partitions.project_id))
     .where(
       and(
-        eq(partitions.workspace_id, ctx.caller.workspace_id),
-        isNull(projects.deleted_at),
+        areLive(ctx),
         ids === null ? undefined : among(partitions.project_id, ids),
         min_start_us === null
           ? undefined

@@ -1,14 +1,14 @@
-import { and, eq, gte, isNull } from "drizzle-orm";
+import { and, eq, gte } from "drizzle-orm";
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
 import { invalid } from "../shared/errors.ts";
 import { assertRate } from "../shared/rate-limit.ts";
-import { dayOfId, findLocations } from "./catalogue.ts";
+import { dayOfId, findLocations, livePlaces } from "./catalogue.ts";
 import type { Place } from "./object.ts";
 import { knownProject } from "./projects.ts";
 import type { MetadataPair } from "./storage/reads.ts";
 import { tracePartition } from "./stub.ts";
-import { partitions, projects } from "./table.ts";
+import { partitions } from "./table.ts";
 import type { DeletedTraces, DeleteTracesRequest } from "./trace-deletion-schema.ts";
 
 /** A request may call a thousand objects. */
@@ -91,19 +91,10 @@ async function placesOf(
   project_id: string | null,
   first_day: string,
 ): Promise<Place[]> {
-  const places = await ctx.db
-    .select({ project_id: partitions.project_id, day: partitions.day, slot: partitions.slot })
-    .from(partitions)
-    .innerJoin(projects, eq(projects.id, partitions.project_id))
-    .where(
-      and(
-        eq(partitions.workspace_id, ctx.caller.workspace_id),
-        isNull(projects.deleted_at),
-        project_id === null ? undefined : eq(partitions.project_id, project_id),
-        gte(partitions.day, first_day),
-      ),
-    )
-    .limit(MAX_PARTITIONS + 1);
+  const ofProject = project_id === null ? undefined : eq(partitions.project_id, project_id);
+  const places = await livePlaces(ctx, and(ofProject, gte(partitions.day, first_day))).limit(
+    MAX_PARTITIONS + 1,
+  );
   if (places.length <= MAX_PARTITIONS) return places;
   const text = `there are more than ${MAX_PARTITIONS} days of runs to look at; name one project, or traces by their ids`;
   throw invalid(["body", "session_id"], text);
