@@ -4,13 +4,18 @@ const ISO = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d+))?\s*(Z|[+-]
 const FIRST_MS = 100_000_000_000;
 const FIRST_US = 100_000_000_000_000;
 /** Years 0 to 9999, what ISO text of four digits can say. */
-const MAX_US = 253_402_300_800_000_000;
+const YEAR_0_US = -62_167_219_200_000_000;
+const YEAR_10000_US = 253_402_300_800_000_000;
 export const DAY_US = 86_400_000_000;
 
 /** Epoch microseconds of what clients send as a time; null when it is none. */
 export function toMicros(value: string | number): number | null {
   const micros = typeof value === "number" ? fromNumber(value) : fromText(value);
-  return micros !== null && Math.abs(micros) < MAX_US ? micros : null;
+  return micros !== null && hasFourDigits(micros) ? micros : null;
+}
+
+function hasFourDigits(micros: number): boolean {
+  return micros >= YEAR_0_US && micros < YEAR_10000_US;
 }
 
 function fromNumber(value: number): number | null {
@@ -43,8 +48,9 @@ export function dayOf(micros: number): string {
   return new Date(Math.floor(micros / 1000)).toISOString().slice(0, 10);
 }
 
-/** When a UUID of version 7 was made; null for one that does not say. */
+/** When a UUID of version 7 was made; null for one that does not say, or says a year of five digits. */
 export function timeOfId(id: string): number | null {
   if (id[14] !== "7") return null;
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) * 1000;
+  const micros = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) * 1000;
+  return hasFourDigits(micros) ? micros : null;
 }

@@ -24,17 +24,25 @@ test.each([
   expect(micros === null ? null : toIso(micros)).toBe(iso);
 });
 
-test.each(["", "yesterday", "2026-13-01T00:00:00Z", "2026-11-20", Number.NaN, 1e30])(
-  "%j is no time",
-  (value) => {
-    expect(toMicros(value)).toBeNull();
-  },
-);
+test.each([
+  "",
+  "yesterday",
+  "2026-13-01T00:00:00Z",
+  "2026-11-20",
+  "9999-12-31T24:00:00Z",
+  "0000-01-01T00:00:00+01:00",
+  Number.NaN,
+  1e30,
+  -62_167_219_201,
+])("%j is no time, or one that four digits cannot name the year of", (value) => {
+  expect(toMicros(value)).toBeNull();
+});
 
 test("an id of version 7 tells its moment, others do not", () => {
   const micros = timeOfId("019a9d5c-3b80-7000-8000-000000000000");
   expect(micros === null ? null : dayOf(micros)).toBe("2025-11-19");
   expect(timeOfId("019a9d5c-3b80-4000-8000-000000000000")).toBeNull();
+  expect(timeOfId("ffffffff-ffff-7000-8000-000000000000")).toBeNull();
 });
 
 describe("a dotted order", () => {
@@ -51,10 +59,14 @@ describe("a dotted order", () => {
     expect(toDottedOrder(start_us, ROOT)).toBe(text.split(".")[0]);
   });
 
-  test.each(["", ".", `${text}.`, text.replace("T18", "T25"), text.slice(1)])(
-    "%j is none",
-    (wrong) => expect(parseDottedOrder(wrong)).toBeNull(),
-  );
+  test.each([
+    "",
+    ".",
+    `${text}.`,
+    text.replace("T18", "T25"),
+    text.slice(1),
+    `99991231T240000000000Z${ROOT}`,
+  ])("%j is none", (wrong) => expect(parseDottedOrder(wrong)).toBeNull());
 });
 
 const message = {
