@@ -1,0 +1,190 @@
+import { readFile } from "node:fs/promises";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startBrowser } from "../support/node/browser.ts";
+import { type Pages, servePages } from "../support/node/pages.ts";
+import { client } from "./support/clients.ts";
+import { deploy } from "./support/deployments.ts";
+import { stack, until } from "./support/stack.ts";
+
+/** No part of it occurs twice; its run waits at the bar until the test has seen enough. */
+const ALPHABET = "abcdefghijklmnopqrstuvwxyz|0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const BEFORE_BAR = ALPHABET.slice(0, 26);
+/** Takes minutes: who waits for its end waits in vain. */
+const ENDLESS = ALPHABET.replace("|", "").repeat(500);
+
+const entry = "test/fixtures/pages/use-stream.tsx";
+const alias = { "@langchain/langgraph-sdk/react": "langgraph-sdk-2/react" };
+
+let agent: Awaited<ReturnType<typeof deploy>>;
+let pages: Pages;
+let browser: Browser;
+beforeAll(async () => {
+  [agent, pages, browser] = await Promise.all([
+    deployPageAgent(),
+    servePages({ "1.13": { entry }, "2.0.0": { entry, alias } }),
+    startBrowser(),
+  ]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await pages?.close();
+});
+
+let context: BrowserContext;
+/** What a user of the page would find in its console. */
+let complaints: string[];
+beforeEach(async () => {
+  context = await browser.newContext();
+  complaints = [];
+  context.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  context.on("weberror", (error) => complaints.push(String(error.error())));
+});
+afterEach(async () => {
+  await context.close();
+  expect(complaints).toEqual([]);
+});
+
+async function deployPageAgent() {
+  return deploy("page-agent", {
+    "langgraph.json": JSON.stringify({
+      graphs: { spells: "./graphs.ts:spells", consults: "./graphs.ts:consults" },
+    }),
+    "package.json": await readFile("examples/chat/package.json", "utf8"),
+    "package-lock.json": await readFile("examples/chat/package-lock.json", "utf8"),
+    "graphs.ts": await readFile("test/fixtures/page-agent/graphs.ts", "utf8"),
+  });
+}
+
+/** Keeps every text that the page has ever shown as an answer, over reloads too. */
+async function watch(page: Page): Promise<string[]> {
+  const shown: string[] = [];
+  await page.exposeFunction("answerShown", (text: string) => shown.push(text));
+  await page.addInitScript({
+    content: `new MutationObserver(() => {
+      const answers = [...document.querySelectorAll('[data-type="ai"]')];
+      if (answers.length > 0) answerShown(answers.map((answer) => answer.textContent).join("|"));
+    }).observe(document, { subtree: true, childList: true, characterData: true });`,
+  });
+  return shown;
+}
+
+describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", (line) => {
+  async function open(assistant: string, more: Record<string, string> = {}): Promise<Page> {
+    const page = await context.newPage();
+    const api = agent.agent_url;
+    await page.goto(
+      `${pages.url}/${line}?${new URLSearchParams({ api, key: stack.api_key, assistant, ...more })}`,
+    );
+    return page;
+  }
+
+  const type = (page: Page, text: string) => page.getByLabel("Message").fill(text);
+  const press = (page: Page, name: string) =>
+    page.getByRole("button", { name, exact: true }).click();
+  const answer = (page: Page) => page.locator('[data-type="ai"]');
+  const settled = (page: Page) => page.locator('[data-loading="false"]').waitFor();
+  const threadOf = (page: Page) => new URL(page.url()).searchParams.get("thread") ?? "";
+
+  async function say(page: Page, text: string) {
+    await type(page, text);
+    await press(page, "Send");
+  }
+
+  /** Until the page, while it is loading, shows all that comes before the bar. */
+  const atBar = (page: Page) =>
+    page
+      .locator('[data-loading="true"] [data-type="ai"]')
+      .getByText(BEFORE_BAR, { exact: true })
+      .waitFor();
+
+  const passBar = (page: Page) =>
+    client(agent.id).store.putItem(["gates"], threadOf(page), { open: true });
+
+  test("shows an answer as it is spelled, and goes on after a reload with nothing lost or doubled", async () => {
+    const page = await open("spells");
+    const shown = await watch(page);
+    await page.reload();
+    await say(page, ALPHABET);
+    await atBar(page);
+    await page.reload();
+    await atBar(page);
+    await passBar(page);
+    await settled(page);
+    expect(await page.locator("li").allInnerTexts()).toEqual([ALPHABET, ALPHABET]);
+    expect(shown.filter((text) => !ALPHABET.startsWith(text))).toEqual([]);
+    expect(new Set(shown).size).toBeGreaterThan(5);
+    const { runs } = client(agent.id);
+    expect(await runs.list(threadOf(page))).toMatchObject([{ status: "success" }]);
+    await page.reload();
+    await page.locator("li").nth(1).waitFor();
+    expect(await page.locator("li").allInnerTexts()).toEqual([ALPHABET, ALPHABET]);
+  });
+
+  test.each(["yes", "no"])("stops a run; reconnectOnMount: %s", async (reconnect) => {
+    const page = await open("spells", { reconnect });
+    await say(page, ENDLESS);
+    await answer(page).getByText(BEFORE_BAR).waitFor();
+    await press(page, "Stop");
+    await settled(page);
+    const { threads, runs } = client(agent.id);
+    const thread_id = threadOf(page);
+    const [run] = await until(
+      "The end of the run",
+      () => runs.list(thread_id),
+      ([run]) => run?.status !== "running",
+    );
+    expect(run).toMatchObject({ status: "interrupted" });
+    expect((await threads.get(thread_id)).status).not.toBe("busy");
+    await say(page, "once more");
+    await answer(page).getByText("once more").waitFor();
+    await settled(page);
+  });
+
+  test("shows an interrupt, also after a reload, and takes the answer to it", async () => {
+    const page = await open("consults");
+    const question = page.getByLabel("Question");
+    await say(page, "hello");
+    await question.getByText("shall I?").waitFor();
+    await settled(page);
+    await page.reload();
+    await question.getByText("shall I?").waitFor();
+    await type(page, "yes");
+    await press(page, "Answer");
+    await answer(page).getByText("you said yes").waitFor();
+    await settled(page);
+    const said = ["hello", "one moment", "you said yes"];
+    expect(await page.locator("li").allInnerTexts()).toEqual(said);
+    await question.getByText("shall I?").waitFor({ state: "detached" });
+    expect(await client(agent.id).threads.get(threadOf(page))).toMatchObject({ status: "idle" });
+  });
+
+  test("a second tab joins the run of the first and shows the same", async () => {
+    const page = await open("spells");
+    await say(page, ALPHABET);
+    await atBar(page);
+    const other = await open("spells", { thread: threadOf(page) });
+    await other.getByText(ALPHABET).waitFor();
+    await type(other, (await page.getByLabel("Run").textContent()) ?? "");
+    await press(other, "Join");
+    await atBar(other);
+    await passBar(page);
+    await Promise.all([settled(page), settled(other)]);
+    for (const tab of [page, other]) {
+      expect(await tab.locator("li").allInnerTexts()).toEqual([ALPHABET, ALPHABET]);
+    }
+  });
+
+  test("says what the server refuses", async () => {
+    const page = await open("nobody");
+    await say(page, "hello");
+    await page
+      .getByRole("alert")
+      .getByText(/No assistant found for "nobody"/)
+      .waitFor();
+    // The browser and the hook each write this down.
+    expect(complaints.splice(0)).not.toEqual([]);
+  });
+});

@@ -1,0 +1,25 @@
+import { access } from "node:fs/promises";
+import { type Browser, chromium } from "playwright-core";
+
+const EXECUTABLE = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+
+/** Nothing of its own accord: no updates, no calls home, no QUIC. */
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export async function startBrowser(): Promise<Browser> {
+  try {
+    await access(EXECUTABLE);
+  } catch (cause) {
+    const text = `There is no Chromium at ${EXECUTABLE}: install Debian's package "chromium", or name one in CHROMIUM.`;
+    throw new Error(text, { cause });
+  }
+  return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
+}
