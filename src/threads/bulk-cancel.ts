@@ -1,18 +1,14 @@
-import { and, asc, eq, gt } from "drizzle-orm";
 import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
+import { visitBusyThreads } from "./busy-threads.ts";
 import type { CancelChoice } from "./records.ts";
 import type { CancelAction } from "./runs.ts";
 import type { CancelRuns } from "./schema.ts";
 import { openAgent } from "./service.ts";
 import { threadObject } from "./stub.ts";
-import { threads } from "./table.ts";
 
 /** The directory hears of a run within this time; a run that was told of before must be found. */
 const DIRECTORY_LAG_MS = 600;
-const PAGE = 50;
-/** A request may call so many objects. */
-const MAX_PAGES = 18;
 
 /**
  * Cancels runs by their ids, or all of one status, of a thread or of the whole deployment. Temporary
@@ -34,38 +30,23 @@ export async function cancelRuns(
     ? await cancelIn(thread_id)
     : run_ids?.length
       ? await sum(run_ids.map((id) => cancelIn(id, { ...choice, run_ids: [id] })))
-      : await eachBusyThread(ctx, deployment_id, cancelAll);
+      : await cancelBusy(ctx, deployment_id, cancelAll);
   if (found === 0) throw new AppError("not_found", "No run to cancel was found");
 }
 
 const REASON = "bulk: cancelled with others by POST /runs/cancel";
 
-async function eachBusyThread(
-  { db, caller }: Context,
+async function cancelBusy(
+  ctx: Context,
   deployment_id: string,
-  visit: (thread_ids: string[]) => Promise<number>,
+  cancel: (thread_ids: string[]) => Promise<number>,
 ): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, DIRECTORY_LAG_MS));
   let found = 0;
-  let after = "";
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const rows = await db
-      .select({ thread_id: threads.thread_id })
-      .from(threads)
-      .where(
-        and(
-          eq(threads.workspace_id, caller.workspace_id),
-          eq(threads.deployment_id, deployment_id),
-          eq(threads.status, "busy"),
-          gt(threads.thread_id, after),
-        ),
-      )
-      .orderBy(asc(threads.thread_id))
-      .limit(PAGE);
-    found += await visit(rows.map(({ thread_id }) => thread_id));
-    if (rows.length < PAGE) return found;
-    after = rows.at(-1)?.thread_id ?? after;
-  }
+  const wereAll = await visitBusyThreads(ctx, deployment_id, async (thread_ids) => {
+    found += await cancel(thread_ids);
+  });
+  if (wereAll) return found;
   const text = `${found} runs are cancelled, and there are more: call again for the rest.`;
   throw new AppError("unavailable", text, { retry_after_seconds: 1 });
 }

@@ -69,11 +69,27 @@ export async function countThreadRows(ctx: Context, place: Place, query: ThreadC
   return row?.count ?? 0;
 }
 
-function matches(ctx: Context, { deployment_id }: Place, query: ThreadCount) {
-  const { ids, status, metadata, values } = query;
+/** How many threads stand how. */
+export async function countByStatus(ctx: Context, { deployment_id }: Place) {
+  const rows = await ctx.db
+    .select({ status: threads.status, count: sql<number>`count(*)` })
+    .from(threads)
+    .where(isOf(ctx, { deployment_id }))
+    .groupBy(threads.status);
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+}
+
+function isOf({ caller }: Context, { deployment_id }: Place) {
   return and(
     eq(threads.deployment_id, deployment_id),
-    eq(threads.workspace_id, ctx.caller.workspace_id),
+    eq(threads.workspace_id, caller.workspace_id),
+  );
+}
+
+function matches(ctx: Context, place: Place, query: ThreadCount) {
+  const { ids, status, metadata, values } = query;
+  return and(
+    isOf(ctx, place),
     ids && among(threads.thread_id, ids),
     status && eq(threads.status, status),
     metadata && contains(threads.metadata, metadata),

@@ -1,8 +1,11 @@
-import { createRoute } from "@hono/zod-openapi";
+import { createRoute, z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { json } from "../shared/schema.ts";
 import { Info, Ok, SERVICE_INFO } from "../shared/version.ts";
 import { agentErrors } from "./errors-schema.ts";
+import { toPrometheus } from "./metrics.ts";
+import { Metrics, MetricsQuery } from "./metrics-schema.ts";
+import { getMetrics } from "./metrics-service.ts";
 import { AgentPath } from "./schema.ts";
 import { openAgent } from "./service.ts";
 
@@ -37,5 +40,33 @@ metaRoutes.openapi(
   async (c) => {
     await openAgent(c.var.ctx, c.req.valid("param").deployment_id, "read");
     return c.json(SERVICE_INFO, 200);
+  },
+);
+
+const EXPOSITION = "text/plain; version=0.0.4; charset=utf-8";
+
+metaRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: "/agents/{deployment_id}/metrics",
+    operationId: "agentMetrics",
+    tags: ["System"],
+    summary: "How many threads and runs an agent has, for Prometheus or as JSON",
+    request: { params: AgentPath, query: MetricsQuery },
+    responses: {
+      200: {
+        content: {
+          "text/plain": { schema: z.string() },
+          "application/json": { schema: Metrics },
+        },
+        description: "The numbers",
+      },
+      ...agentErrors,
+    },
+  }),
+  async (c) => {
+    const metrics = await getMetrics(c.var.ctx, c.req.valid("param").deployment_id);
+    if (c.req.valid("query").format === "json") return c.json(Metrics.parse(metrics), 200);
+    return c.text(toPrometheus(metrics), 200, { "Content-Type": EXPOSITION });
   },
 );

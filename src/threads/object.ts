@@ -24,7 +24,7 @@ import {
   type UpdatePart,
 } from "./states.ts";
 import type { CopiedPage, CopiedTable } from "./storage/copy.ts";
-import type { RunQuery, StoredRun } from "./storage/runs.ts";
+import { EMPTY_QUEUE, type QueueState, type RunQuery, type StoredRun } from "./storage/runs.ts";
 import { ThreadStore } from "./storage/store.ts";
 import { threadObject } from "./stub.ts";
 import { ThreadStream, type ThreadStreamChoice } from "./thread-stream.ts";
@@ -159,6 +159,11 @@ export class ThreadObject extends DurableObject<Env> {
   /** Null: no such thread. */
   async listRuns(query: RunQuery): Promise<RunRecord[] | null> {
     return this.#openVisible() ? this.#store.runs.list(query).map(toRecord) : null;
+  }
+
+  /** How many runs wait and run, and since when the first has been waiting, in epoch milliseconds. */
+  async getQueue(): Promise<QueueState> {
+    return this.#openVisible() ? this.#store.runs.queue() : EMPTY_QUEUE;
   }
 
   /** False: no such run. A run that is over stays as it is. */

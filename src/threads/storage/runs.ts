@@ -17,6 +17,11 @@ export type StoredRun = RunRecord & {
 
 export type RunQuery = { status?: RunStatus | undefined; limit: number; offset: number };
 
+/** `since`: when the run that has been waiting longest became due, in epoch milliseconds. */
+export type QueueState = { pending: number; running: number; since: number | null };
+
+export const EMPTY_QUEUE: QueueState = { pending: 0, running: 0, since: null };
+
 type Open = { row: Row; isNew: boolean; isChanged: boolean };
 
 /**
@@ -126,6 +131,16 @@ export class Runs {
   nextPending(): StoredRun | null {
     const row = this.#unfinished().find(({ status }) => status === "pending");
     return row ? this.#toRun(row) : null;
+  }
+
+  queue(): QueueState {
+    const rows = this.#unfinished();
+    const pending = rows.filter(({ status }) => status === "pending");
+    return {
+      pending: pending.length,
+      running: rows.length - pending.length,
+      since: pending[0]?.due_at ?? null,
+    };
   }
 
   /** In the order in which they are due. */

@@ -1,0 +1,38 @@
+import type { Metrics } from "./metrics-schema.ts";
+
+type Sample = { value: number; labels?: Record<string, string> };
+
+/** Prometheus' text format. What the published server has too bears its name. */
+export function toPrometheus({ deployment_id, revision_id, threads, queue }: Metrics): string {
+  const whose = { project_id: deployment_id, revision_id };
+  const gauge = (name: string, help: string, samples: Sample[]) =>
+    [
+      `# HELP ${name} ${help}`,
+      `# TYPE ${name} gauge`,
+      ...samples.map(({ value, labels }) => `${name}${toLabels({ ...whose, ...labels })} ${value}`),
+    ].join("\n");
+  const byStatus = Object.entries(threads).map(([status, value]) => ({
+    value,
+    labels: { status },
+  }));
+  const families = [gauge("heddle_threads", "Threads by status.", byStatus)];
+  if (queue) {
+    const one = (name: string, help: string, value: number) => gauge(name, help, [{ value }]);
+    families.push(
+      one("lg_api_num_pending_runs", "Runs that wait, on threads that are kept.", queue.n_pending),
+      one("lg_api_num_running_runs", "Runs that run, on threads that are kept.", queue.n_running),
+      one(
+        "lg_api_pending_runs_wait_time_max",
+        "How long the first of them has been waiting since it was due, in seconds.",
+        queue.pending_runs_wait_time_max_secs,
+      ),
+    );
+  }
+  return `${families.join("\n")}\n`;
+}
+
+/** Ids and statuses have nothing in them to be escaped. */
+function toLabels(labels: Record<string, string>): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+  return `{${pairs.join(",")}}`;
+}
