@@ -8,11 +8,17 @@ export function isMigrated(storage: DurableObjectStorage): boolean {
   return (storage.kv.get<number>(VERSION) ?? 0) > 0;
 }
 
-export function migrate(storage: DurableObjectStorage, steps: readonly TableStep[]): void {
+/** `whole`: what all steps together leave, for an object that is new. */
+export function migrate(
+  storage: DurableObjectStorage,
+  steps: readonly TableStep[],
+  whole?: string,
+): void {
   const version = storage.kv.get<number>(VERSION) ?? 0;
   if (version === steps.length) return;
+  const missing = version === 0 && whole !== undefined ? [whole] : steps.slice(version);
   storage.transactionSync(() => {
-    for (const step of steps.slice(version)) {
+    for (const step of missing) {
       if (typeof step === "string") storage.sql.exec(step);
       else step(storage.sql);
     }

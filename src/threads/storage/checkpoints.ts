@@ -34,6 +34,8 @@ export class Checkpoints {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
   readonly #replaced: ReplacedWrites;
+  /** Known to hold none. */
+  #isEmpty = false;
 
   constructor(sql: SqlStorage, parts: Parts) {
     this.#sql = sql;
@@ -41,7 +43,17 @@ export class Checkpoints {
     this.#replaced = new ReplacedWrites(sql);
   }
 
+  /** The tables are new: there is nothing to read. */
+  startEmpty() {
+    this.#isEmpty = true;
+  }
+
+  forget() {
+    this.#isEmpty = false;
+  }
+
   put(run_id: string | null, checkpoints: NewCheckpoint[]) {
+    if (checkpoints.length > 0) this.#isEmpty = false;
     const rows = checkpoints.map(({ ns, checkpoint_id, parent_id, checkpoint, metadata }) => [
       ns,
       checkpoint_id,
@@ -82,6 +94,7 @@ export class Checkpoints {
 
   /** Newest first; ids of checkpoints sort by time. */
   list({ ns, checkpoint_id, before_id, limit, metadata }: CheckpointQuery): LoadedCheckpoint[] {
+    if (this.#isEmpty) return [];
     const rows = this.#sql.exec<StoredCheckpoint>(
       `SELECT ns, checkpoint_id, parent_id, checkpoint, metadata FROM checkpoints
        WHERE (?1 IS NULL OR ns = ?1) AND (?2 IS NULL OR checkpoint_id = ?2)

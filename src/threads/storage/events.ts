@@ -43,6 +43,12 @@ export class Events {
     return this.#last;
   }
 
+  /** The tables are new: there is nothing to read. */
+  startEmpty() {
+    this.#last = 0;
+    this.#areKept = false;
+  }
+
   /** What is remembered may not have been written: read it again. */
   forget() {
     this.#last = null;

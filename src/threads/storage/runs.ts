@@ -87,6 +87,12 @@ export class Runs {
     }
   }
 
+  /** The tables are new: there is nothing to read. */
+  startEmpty() {
+    this.#open = new Map();
+    this.#last_seq = 0;
+  }
+
   /** What is remembered may not have been written: read it again. */
   forget() {
     this.#open = null;

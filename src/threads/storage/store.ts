@@ -17,6 +17,7 @@ import { MIGRATIONS } from "./migrations.ts";
 import { Parts } from "./parts.ts";
 import { keepLatest } from "./prune.ts";
 import { Runs } from "./runs.ts";
+import { TABLES } from "./tables.ts";
 import { Thread } from "./thread.ts";
 import { Traces } from "./traces.ts";
 import { Webhooks } from "./webhooks.ts";
@@ -51,9 +52,12 @@ export class ThreadStore {
   }
 
   create(thread: NewThread) {
-    migrate(this.#storage, MIGRATIONS);
+    migrate(this.#storage, MIGRATIONS, TABLES);
     this.#exists = true;
     this.transaction(() => this.thread.insert(thread));
+    for (const part of [this.runs, this.events, this.checkpoints, this.traces, this.webhooks]) {
+      part.startEmpty();
+    }
   }
 
   /** What is in memory follows what is stored: written at the end, or forgotten when the work fails. */
@@ -126,6 +130,7 @@ export class ThreadStore {
 
   insertCopies(table: CopiedTable, rows: CopiedRow[]) {
     insertCopies(this.#storage.sql, table, rows, this.thread.id);
+    this.checkpoints.forget();
   }
 
   /** Leaves what the webhook of a run that has just ended is to be told. */
@@ -161,6 +166,7 @@ export class ThreadStore {
     this.thread.forget();
     this.runs.forget();
     this.events.forget();
+    this.checkpoints.forget();
     this.traces.forget();
     this.webhooks.forget();
   }

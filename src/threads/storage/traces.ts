@@ -5,7 +5,7 @@ import { PART_BYTES, type Parts } from "./parts.ts";
 import type { Runs } from "./runs.ts";
 
 export type TraceRow = Pick<TraceOp, "kind" | "data">;
-type Page = { last_seq: number; rows: TraceRow[] };
+type Page = { last_seq: number; rows: TraceRow[]; hasParts: boolean; isLast: boolean };
 
 // Of one delivery: parsed beside what else the object holds.
 const PAGE_ROWS = 200;
@@ -17,6 +17,8 @@ export class Traces {
   readonly #parts: Parts;
   readonly #runs: Runs;
   #areWaiting: boolean | null = null;
+  /** Since the last page was read. */
+  #hasNews = false;
 
   constructor(sql: SqlStorage, parts: Parts, runs: Runs) {
     this.#sql = sql;
@@ -42,6 +44,7 @@ export class Traces {
     if (traces.every(({ data }) => isSmall(data))) this.#insert(traces);
     else for (const one of traces) this.#insertAny(one);
     this.#areWaiting = true;
+    this.#hasNews = true;
   }
 
   #insert(traces: TraceOp[]) {
@@ -75,17 +78,19 @@ export class Traces {
       after,
       PAGE_ROWS,
     );
-    const rows: TraceRow[] = [];
-    let last_seq = after;
+    const page: Page = { last_seq: after, rows: [], hasParts: false, isLast: true };
     let characters = 0;
     for (const { seq, kind, data: column } of found) {
       const data = this.#parts.text(partName(seq), column);
-      rows.push({ kind, data });
-      last_seq = seq;
+      page.rows.push({ kind, data });
+      page.last_seq = seq;
+      page.hasParts ||= column === null;
       characters += data.length;
-      if (characters > PAGE_CHARACTERS) break;
+      page.isLast = characters <= PAGE_CHARACTERS && page.rows.length < PAGE_ROWS;
+      if (!page.isLast) break;
     }
-    return { last_seq, rows };
+    this.#hasNews = false;
+    return page;
   }
 
   /** All of it, for a thread that goes away. */
@@ -97,10 +102,16 @@ export class Traces {
     return pages;
   }
 
-  remove({ last_seq }: Page) {
-    this.#parts.deleteNumbered(PART_PREFIX, last_seq);
+  /** A page that was read last, and is durable elsewhere. */
+  remove({ last_seq, hasParts, isLast }: Page) {
+    if (hasParts) this.#parts.deleteNumbered(PART_PREFIX, last_seq);
     this.#sql.exec("DELETE FROM trace_outbox WHERE seq <= ?", last_seq);
-    this.#areWaiting = null;
+    this.#areWaiting = isLast && !this.#hasNews ? false : null;
+  }
+
+  /** The tables are new: there is nothing to read. */
+  startEmpty() {
+    this.#areWaiting = false;
   }
 
   forget() {

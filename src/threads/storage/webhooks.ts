@@ -46,6 +46,11 @@ export class Webhooks {
     this.#areWaiting = null;
   }
 
+  /** The tables are new: there is nothing to read. */
+  startEmpty() {
+    this.#areWaiting = false;
+  }
+
   /** What is remembered may not have been written: read it again. */
   forget() {
     this.#areWaiting = null;
