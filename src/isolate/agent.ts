@@ -140,8 +140,10 @@ async function runGraph(openEngine: OpenEngine, call: RunCall, host: Host): Prom
   );
   const summary = (await summarize?.().catch(() => null)) ?? null;
   tracer?.finish(failure);
-  const traces = tracer && (async () => tracer.take());
-  return { ops: await outbox.drain(), failure, summary, traces };
+  const ops = await outbox.drain();
+  const traces = tracer && !tracer.isBrief ? async () => tracer.take() : null;
+  if (tracer && traces === null) ops.push(...tracer.take().ops);
+  return { ops, failure, summary, traces };
 }
 
 function abortedBy(host: Host): AbortController {

@@ -145,7 +145,7 @@ export type RunOutcome = {
   ops: Op[];
   failure: AgentFailure | null;
   summary: ThreadSummary | null;
-  /** Asked until it gives the last, after the end was told; null when nothing is traced. */
+  /** Asked until it gives the last, after the end was told; null when `ops` have all there is to tell. */
   traces: (() => Promise<TraceBatch>) | null;
 };
 

@@ -25,6 +25,7 @@ export class FloodError extends Error {
 export class Outbox {
   #ops: Op[] = [];
   #bytes = 0;
+  #said_bytes = 0;
   #inFlight: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: { reason: unknown } | undefined;
@@ -44,8 +45,14 @@ export class Outbox {
     const bytes = sizeOf(op);
     if (this.#bytes + bytes > MAX_WAITING_BYTES) throw new FloodError();
     this.#bytes += bytes;
+    this.#said_bytes += bytes;
     this.#ops.push(op);
     this.#schedule();
+  }
+
+  /** In all, since the run began. */
+  get said_bytes(): number {
+    return this.#said_bytes;
   }
 
   /** More waits than one batch takes: who can wait with saying more should flush first. */

@@ -10,6 +10,9 @@ type Open = { dotted_order: string; inputs: unknown };
 /** A run that is shorter sends its traces when it is over; a crash costs a longer one at most this much of them. */
 const SEND_AFTER_MS = 250;
 const CUT_OFF = "Interrupted: its run ended before it did.";
+/** A trace of no more runs, of a run that said no more, costs its end less than a round trip of its own would. */
+const BRIEF_RUNS = 16;
+const BRIEF_BYTES = 64 * 1024;
 /** Of one batch: a round trip, and a transaction of the thread. */
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 
@@ -86,6 +89,11 @@ export class RunTracer {
     }
     clearTimeout(this.#timer);
     this.#isOver = true;
+  }
+
+  /** Whether what is not sent is quickly written down, and may go with the end of the run. */
+  get isBrief(): boolean {
+    return this.#waiting.size <= BRIEF_RUNS && this.#outbox.said_bytes <= BRIEF_BYTES;
   }
 
   /** The next batch of what is not sent. */

@@ -182,9 +182,10 @@ export class RunLoop {
       );
       const call = toRunCall(run, this.#store);
       const outcome = await askAgent(this.#env, run.revision, (agent) => agent.run(call, host));
-      if (this.#live === attempt) this.#end(run, outcome);
+      const isLive = this.#live === attempt;
+      if (isLive) this.#end(run, outcome, { isTold: outcome.traces === null });
       attempt.close();
-      await this.#traces.collect(run, outcome).finally(() => release(outcome));
+      await this.#traces.collect(attempt, outcome, isLive).finally(() => release(outcome));
     } catch (error) {
       log.warn("attempt_lost", { run_id: run.run_id, attempt: run.attempt, error: String(error) });
       if (this.#live === attempt) this.#tryAgain(run, messageOf(error));
@@ -232,7 +233,8 @@ export class RunLoop {
     this.#tell();
   }
 
-  #end(run: StoredRun, { ops, failure, summary }: RunOutcome) {
+  /** `isTold`: with the outcome the trace is told to its end. */
+  #end(run: StoredRun, { ops, failure, summary }: RunOutcome, { isTold } = { isTold: false }) {
     this.#live = null;
     this.#touched.add(run.run_id);
     const { runs, thread } = this.#store;
@@ -240,6 +242,7 @@ export class RunLoop {
       this.#store.apply(run.run_id, ops);
       if (failure) this.#say(run, "error", { error: failure.error, message: failure.message });
       runs.end(run.run_id, failure ? "error" : "success", failure);
+      if (isTold) this.#store.traces.keep(run.run_id, null);
       const hasWaiting = runs.inFlight().length > 0;
       const outcome = { failed: failure !== null, next: summary?.next ?? [] };
       thread.settle(threadStatusAfter(outcome, hasWaiting), summary, failure);

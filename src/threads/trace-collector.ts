@@ -1,4 +1,4 @@
-import type { RunOutcome, TraceOp } from "../isolate/contract.ts";
+import type { RunOutcome, TraceBatch, TraceOp } from "../isolate/contract.ts";
 import { log } from "../shared/log.ts";
 import { agentOf } from "./agent.ts";
 import type { Attempt } from "./attempt.ts";
@@ -11,6 +11,8 @@ type Tell = {
   /** Of a run whose thread was deleted meanwhile. */
   onOrphans: (traces: TraceOp[]) => void;
 };
+
+const NOTHING_MORE: TraceBatch = { ops: [], isLast: true };
 
 /** Takes what isolates tell of traces once their runs are over, and ends what they could not. */
 export class TraceCollector {
@@ -41,27 +43,39 @@ export class TraceCollector {
   }
 
   leave(attempt: Attempt) {
-    this.#followed.delete(attempt);
+    const isWhole = !this.#followed.delete(attempt);
     const { run_id } = attempt.run;
-    if (this.#store.exists && this.#isLost(run_id)) this.#end(run_id);
+    if (!isWhole && this.#store.exists && this.#isLost(run_id)) this.#end(run_id);
   }
 
-  /** Asks for the rest. The run is over for everyone else by now; nothing here can change it. */
-  async collect({ run_id }: StoredRun, outcome: RunOutcome) {
+  /**
+   * Takes the rest. The run is over for everyone else by now; nothing here can change it. `isApplied`: what
+   * came with the outcome is stored; of a run that was cancelled meanwhile it is not.
+   */
+  async collect(attempt: Attempt, { ops, traces }: RunOutcome, isApplied: boolean) {
+    const { run_id } = attempt.run;
     try {
-      for (let isLast = false; !isLast; ) {
-        const batch = (await outcome.traces?.()) ?? { ops: [], isLast: true };
-        isLast = batch.isLast;
-        if (this.#store.exists) this.#take(run_id, batch.ops, isLast);
-        else if (batch.ops.length > 0) this.#tell.onOrphans(batch.ops);
+      if (!isApplied) {
+        const told = ops.filter((op) => op.op === "trace");
+        this.#take(run_id, { ops: told, isLast: traces === null });
       }
-      this.#tell.onNews();
+      for (let isLast = traces === null; !isLast; ) {
+        const batch = (await traces?.()) ?? NOTHING_MORE;
+        isLast = batch.isLast;
+        this.#take(run_id, batch);
+      }
+      this.#followed.delete(attempt);
+      if (!isApplied || traces !== null) this.#tell.onNews();
     } catch (error) {
       log.warn("traces_lost", { run_id, error: String(error) });
     }
   }
 
-  #take(run_id: string, ops: TraceOp[], isLast: boolean) {
+  #take(run_id: string, { ops, isLast }: TraceBatch) {
+    if (!this.#store.exists) {
+      if (ops.length > 0) this.#tell.onOrphans(ops);
+      return;
+    }
     const { runs, traces } = this.#store;
     this.#store.transaction(() => {
       traces.append(run_id, ops);

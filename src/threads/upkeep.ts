@@ -51,11 +51,11 @@ export class Upkeep {
     this.#webhooks = new WebhookOutbox(env, store);
   }
 
-  /** Makes sure that an alarm comes in time. A later one than needed is moved, an earlier one re-arms itself. */
+  /** Makes sure that an alarm comes in time. */
   arm() {
     if (!this.#store.exists) return;
     const wake = this.#nextWake();
-    if (wake !== null && (this.#alarm_at === null || wake < this.#alarm_at)) {
+    if (wake !== null && this.#isWrongFor(wake)) {
       this.#alarm_at = wake;
       void this.#ctx.storage.setAlarm(wake);
     }
@@ -65,6 +65,12 @@ export class Upkeep {
       this.#isDeliveryDue = true;
       setTimeout(() => this.#deliver(), DELIVER_DELAY_MS);
     }
+  }
+
+  // One that comes too soon re-arms itself. After the last run it would only wake a thread that sleeps.
+  #isWrongFor(wake: number): boolean {
+    if (this.#alarm_at === null || wake < this.#alarm_at) return true;
+    return !this.#loop.isLive && wake > this.#alarm_at + BEAT_MS;
   }
 
   async beat() {

@@ -1,6 +1,6 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { ThreadObject } from "../../src/threads/object.ts";
 import { EVERYTHING, namesOf, testThread } from "../support/threads.ts";
 
@@ -39,6 +39,15 @@ test("an alarm alone brings a lost run back", async () => {
   await crash(place);
   expect(await runDurableObjectAlarm(stubOf(place))).toBe(true);
   expect((await join(run_id)).log).toEqual(["a", "b", "c"]);
+});
+
+test("once its run is over and told of, a thread sleeps until its events expire", async () => {
+  const { place, create, join } = await testThread();
+  const { run_id } = await create("echo", { input: { messages: [] } });
+  const alarm = () => runInDurableObject(stubOf(place), (_, { storage }) => storage.getAlarm());
+  expect(await alarm()).toBeLessThan(Date.now() + 60_000);
+  await join(run_id);
+  await vi.waitFor(async () => expect(await alarm()).toBeGreaterThan(Date.now() + 3_600_000));
 });
 
 test("a run that loses its isolate three times ends in an error that says so", async () => {

@@ -262,6 +262,19 @@ test("traces that were committed before an eviction are delivered after it", asy
   expect((await treeOf(thread, run_id)).map(({ id }) => id)).toContain(run_id);
 });
 
+test("a trace of many bytes is told behind the end of its run, whole", async () => {
+  const thread = await testThread();
+  const content = "x".repeat(100_000);
+  const { run_id } = await thread.create("echo", {
+    input: { messages: [{ role: "user", content }] },
+  });
+  await thread.join(run_id);
+  const runs = await treeOf(thread, run_id);
+  expect(runs.length).toBeGreaterThan(1);
+  expect(runs.filter(({ end_time }) => end_time === null)).toEqual([]);
+  expect(JSON.stringify(runs.find(({ id }) => id === run_id)?.inputs)).toContain(content);
+});
+
 test("a run may send its trace to a project of its own choice", async () => {
   const thread = await testThread();
   const name = `chosen-${newId()}`;
