@@ -1,0 +1,41 @@
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { awaitDeployed, connect } from "../demo/control-plane.ts";
+import type { StackInfo } from "../local/stack.ts";
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, "../..");
+
+/** Pushes the agent of `agent/` to the stack's git host and deploys it; answers the deployment's id. */
+export async function deploySoakAgent(info: StackInfo): Promise<string> {
+  const url = `${info.git.url}/soak/agent.git`;
+  await push(url);
+  const control = connect(info);
+  const { id, latest_revision_id } = await control.create("soak", url);
+  await awaitDeployed(control, id, latest_revision_id);
+  return id;
+}
+
+async function push(url: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "heddle-soak-"));
+  try {
+    await cp(join(import.meta.dirname, "agent"), folder, { recursive: true });
+    // The example's lockfile: its versions are those of the prebuilt runtime.
+    for (const file of ["package.json", "package-lock.json"]) {
+      await cp(join(ROOT, "examples/chat", file), join(folder, file));
+    }
+    const config = JSON.stringify({ graphs: { soak: "./graph.ts:graph" } });
+    await writeFile(join(folder, "langgraph.json"), config);
+    const author = ["-c", "user.name=Soak", "-c", "user.email=soak@heddle.invalid"];
+    const git = (...args: string[]) => run("git", ["-C", folder, ...author, ...args]);
+    await git("init", "--quiet", "-b", "main");
+    await git("add", "--all");
+    await git("commit", "--quiet", "--message", "An agent");
+    await git("push", "--quiet", "--force", url, "main");
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,219 @@
+// What is done to each thread: drawn from the seed and the thread's number, whatever the clock does.
+import { type Random, randomOf } from "./random.ts";
+import { newReading, type Reading, readFrames, readRun } from "./reader.ts";
+import { pause, type Server } from "./server.ts";
+
+/** A run that was asked for, and all that its client heard of it. */
+export type Asked = {
+  tag: string;
+  run_id: string;
+  /** How it was undone or ended by request: it need not have come to its end. */
+  cancelled: Set<"interrupt" | "rollback">;
+  readings: Reading[];
+  /** What wait or join answered. */
+  results: string[];
+};
+
+export type ThreadCase = {
+  number: number;
+  thread_id: string;
+  /** In the order in which the server has accepted them. */
+  runs: Asked[];
+  /** Of the stream of the whole thread. */
+  reading: Reading | null;
+};
+
+/** Told of what is under way, by a name that finds it. */
+export type Told = { accepted(run: string): void; ended(run: string): void };
+type Scene = { server: Server; random: Random; place: ThreadCase; told: Told };
+
+/** Of a step. Long ones are cut by a kill where they have written something already. */
+const DELAY_MS = { short: 30, long: 250 };
+const MODES = [["values"], ["updates"], ["updates", "values"], ["updates", "debug"]];
+
+export function newCase(seed: number, number: number): { place: ThreadCase; random: Random } {
+  const random = randomOf(seed * 100_003 + number);
+  const thread_id = uuidOf(random);
+  return { place: { number, thread_id, runs: [], reading: null }, random };
+}
+
+/** A thread of its own and one run on it. */
+export async function driveOne(scene: Scene): Promise<void> {
+  await createThread(scene);
+  await driveRun(scene, `t${scene.place.number}r0`, 0.3);
+}
+
+/** A thread with many runs that wait for each other; somebody follows the whole thread. */
+export async function driveQueue(scene: Scene, runs: number): Promise<void> {
+  await createThread(scene);
+  const { server, random, place } = scene;
+  const isOver = new AbortController();
+  place.reading = newReading(`thread ${place.number}`);
+  const follower = followThread(server, random.fork(), place, place.reading, isOver.signal);
+  const driven: Promise<void>[] = [];
+  for (let n = 0; n < runs; n++) {
+    const accepted = Promise.withResolvers<void>();
+    const told = {
+      ended: (name: string) => scene.told.ended(name),
+      accepted: (name: string) => {
+        scene.told.accepted(name);
+        accepted.resolve();
+      },
+    };
+    const run = driveRun({ ...scene, told }, `t${place.number}r${n}`, 0.2);
+    driven.push(run);
+    // The order of what is accepted is the order of the answers: the next is sent behind it.
+    await Promise.race([accepted.promise, run]);
+  }
+  await Promise.all(driven);
+  isOver.abort();
+  await follower;
+}
+
+async function createThread({ server, place }: Scene) {
+  const body = { thread_id: place.thread_id, if_exists: "do_nothing" };
+  await server.json("POST", "/threads", body);
+}
+
+async function driveRun(scene: Scene, tag: string, cancels: number): Promise<void> {
+  const random = scene.random.fork();
+  const { told } = scene;
+  const own = () => ({ ...scene, random: random.fork() });
+  const kind = random.pick({ background: 3, stream: 4, wait: 2, leaves: 1 });
+  const cancel = random.chance(cancels) ? random.pick({ interrupt: 1, rollback: 1 }) : null;
+  const asked: Asked = { tag, run_id: "", cancelled: new Set(), readings: [], results: [] };
+  const response = await begin(own(), asked, kind);
+  const name = `${tag} (run ${asked.run_id} of thread ${scene.place.thread_id})`;
+  told.accepted(name);
+  const ways = [follow(own(), asked, kind, response)];
+  if (cancel) ways.push(cancelLater(own(), asked, cancel));
+  if (random.chance(0.2)) ways.push(readAgain(own(), asked));
+  await Promise.all(ways);
+  told.ended(name);
+}
+
+type Kind = "background" | "stream" | "wait" | "leaves";
+const ENDPOINT = { background: "", stream: "/stream", wait: "/wait", leaves: "/stream" } as const;
+
+/** Asks for the run until it is there, once. Null: it is, and who asked does not know of which answer. */
+async function begin(scene: Scene, asked: Asked, kind: Kind): Promise<Response | null> {
+  const { server, random, place } = scene;
+  const path = `/threads/${place.thread_id}/runs`;
+  const body = {
+    assistant_id: "soak",
+    input: { tag: asked.tag, delay_ms: random.upTo(DELAY_MS[random.pick({ short: 5, long: 1 })]) },
+    metadata: { tag: asked.tag },
+    stream_mode: MODES[random.upTo(MODES.length - 1)],
+    ...(kind === "leaves" && { on_disconnect: "cancel" }),
+  };
+  place.runs.push(asked);
+  for (;;) {
+    const response = await server.once("POST", path + ENDPOINT[kind], { body });
+    if (response && !response.ok)
+      throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    asked.run_id = response ? idOf(response) : await findRun(scene, asked.tag);
+    if (asked.run_id !== "") return response;
+    await pause(200);
+  }
+}
+
+function idOf(response: Response): string {
+  return response.headers.get("content-location")?.split("/").at(-1) ?? "";
+}
+
+/** The run that the Worker had accepted before it died, if it had. */
+async function findRun({ server, place }: Scene, tag: string): Promise<string> {
+  const path = `/threads/${place.thread_id}/runs?limit=1000`;
+  const runs = await server.json<{ run_id: string; metadata: { tag?: string } }[]>("GET", path);
+  return runs.find(({ metadata }) => metadata.tag === tag)?.run_id ?? "";
+}
+
+async function follow(scene: Scene, asked: Asked, kind: Kind, response: Response | null) {
+  if (kind === "stream" || kind === "leaves") return followStream(scene, asked, kind, response);
+  if (kind === "background") await response?.body?.cancel();
+  const text = kind === "wait" ? await response?.text().catch(() => null) : null;
+  if (typeof text === "string") asked.results.push(text);
+  else if (scene.random.chance(0.5)) asked.results.push(await join(scene, asked));
+}
+
+async function followStream(
+  scene: Scene,
+  asked: Asked,
+  kind: "stream" | "leaves",
+  response: Response | null,
+) {
+  const { server, random } = scene;
+  const reading = newReading(`the stream of ${asked.tag}`);
+  asked.readings.push(reading);
+  const leaves = kind === "leaves" || random.chance(0.6);
+  if (kind === "leaves") asked.cancelled.add("interrupt");
+  const most = leaves ? random.upTo(4) : Number.POSITIVE_INFINITY;
+  const how = response ? await readFrames(response, reading, most) : "broken";
+  reading.is_whole = how === "closed";
+  if (kind === "leaves" || reading.is_whole) return;
+  await readRun({ server, path: streamOf(scene, asked), random, reading });
+}
+
+async function join({ server, place }: Scene, { run_id }: Asked): Promise<string> {
+  return (await server.ask("GET", `/threads/${place.thread_id}/runs/${run_id}/join`)).text;
+}
+
+async function readAgain(scene: Scene, asked: Asked) {
+  const { server, random } = scene;
+  const reading = newReading(`a second reader of ${asked.tag}`);
+  asked.readings.push(reading);
+  await pause(random.upTo(300));
+  await readRun({ server, path: streamOf(scene, asked), random, reading });
+}
+
+async function cancelLater(
+  { server, random, place }: Scene,
+  asked: Asked,
+  action: "interrupt" | "rollback",
+) {
+  await pause(random.upTo(400));
+  asked.cancelled.add(action);
+  const path = `/threads/${place.thread_id}/runs/${asked.run_id}/cancel`;
+  const query = `?action=${action}&wait=${random.upTo(1)}`;
+  const { status, text } = await server.ask("POST", path + query);
+  // Who asks again after a crash may find that the run is undone already.
+  const isGone = action === "rollback" && status === 404;
+  if (status >= 300 && !isGone) throw new Error(`${path}: ${status} ${text}`);
+}
+
+function streamOf({ place }: Scene, { run_id }: Asked): string {
+  return `/threads/${place.thread_id}/runs/${run_id}/stream`;
+}
+
+async function followThread(
+  server: Server,
+  random: Random,
+  { thread_id }: ThreadCase,
+  reading: Reading,
+  signal: AbortSignal,
+) {
+  while (!signal.aborted) {
+    const headers = { "last-event-id": String(reading.frames.at(-1)?.id ?? "-") };
+    const asking = { headers, signal };
+    const response = await server
+      .open("GET", `/threads/${thread_id}/stream`, asking)
+      .catch(() => null);
+    if (response) await readFrames(response, reading, random.between(5, 60));
+    await pause(random.upTo(100));
+  }
+}
+
+/** A version 4 id, which the seed decides. */
+function uuidOf(random: Random): string {
+  const hex = Array.from({ length: 32 }, () => random.upTo(15).toString(16));
+  hex[12] = "4";
+  hex[16] = "8";
+  const text = hex.join("");
+  return [
+    text.slice(0, 8),
+    text.slice(8, 12),
+    text.slice(12, 16),
+    text.slice(16, 20),
+    text.slice(20),
+  ].join("-");
+}

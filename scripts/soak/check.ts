@@ -1,0 +1,193 @@
+// What must be true of a thread when all is over, read over HTTP like everything else.
+import type { Asked, ThreadCase } from "./cases.ts";
+import { type Frame, type Reading, toFrame } from "./reader.ts";
+import { pause, type Server } from "./server.ts";
+
+type Run = { run_id: string; status: string; metadata: { tag?: string }; error?: unknown };
+type Seen = { thread: { status: string }; runs: Run[]; log: string[]; events: Frame[] };
+
+export type Counts = Record<
+  "success" | "interrupted" | "undone" | "second_attempts" | "reconnects" | "repeated_updates",
+  number
+>;
+
+export const noCounts = (): Counts => ({
+  success: 0,
+  interrupted: 0,
+  undone: 0,
+  second_attempts: 0,
+  reconnects: 0,
+  repeated_updates: 0,
+});
+
+const SETTLE_MS = 60_000;
+const STEPS = ["a", "b", "c"];
+
+export async function checkCase(
+  server: Server,
+  place: ThreadCase,
+  counts: Counts,
+): Promise<string[]> {
+  const seen = await look(server, place);
+  const found = [
+    ...(seen.thread.status === "busy" ? ["is busy and nothing runs"] : []),
+    ...checkRuns(place, seen, counts),
+    ...checkLog(place, seen),
+    ...place.runs.flatMap((asked) => checkEvents(asked, seen, counts)),
+    ...(place.reading ? checkReading(place.reading, seen.events, isUndone(place, seen)) : []),
+  ];
+  return found.map((what) => `thread ${place.number} (${place.thread_id}): ${what}`);
+}
+
+async function look(server: Server, { thread_id }: ThreadCase): Promise<Seen> {
+  const path = `/threads/${thread_id}`;
+  await comesToRest(server, path);
+  const [thread, runs, state] = await Promise.all([
+    server.json<Seen["thread"]>("GET", path),
+    server.json<Run[]>("GET", `${path}/runs?limit=1000`),
+    server.json<{ values: { log?: string[] } }>("GET", `${path}/state`),
+  ]);
+  const events: Frame[] = [];
+  for (const { run_id } of runs)
+    events.push(...(await replay(server, `${path}/runs/${run_id}/stream`)));
+  events.sort((a, b) => a.id - b.id);
+  return { thread, runs, log: state.values.log ?? [], events };
+}
+
+/** A run whose client was gone when the Worker died goes on when the thread is looked at, or by its alarm. */
+async function comesToRest(server: Server, path: string): Promise<void> {
+  const deadline = performance.now() + SETTLE_MS;
+  while (performance.now() < deadline) {
+    const { status } = await server.json<Seen["thread"]>("GET", path);
+    if (status !== "busy") return;
+    await pause(100);
+  }
+}
+
+/** All that is kept of a run that is over. */
+async function replay(server: Server, path: string): Promise<Frame[]> {
+  const { text } = await server.ask("GET", path);
+  return text.split("\n\n").flatMap(toFrame);
+}
+
+function checkRuns({ runs }: ThreadCase, seen: Seen, counts: Counts): string[] {
+  const found: string[] = [];
+  const known = new Set(runs.map(({ tag }) => tag));
+  for (const { run_id, status, metadata } of seen.runs) {
+    if (!known.has(metadata.tag ?? "")) found.push(`run ${run_id} was asked for by nobody`);
+    if (status === "pending" || status === "running")
+      found.push(`run ${run_id} is ${status} for ever`);
+  }
+  return [...found, ...runs.flatMap((asked) => checkRun(asked, seen, counts))];
+}
+
+function checkRun({ tag, run_id, cancelled }: Asked, { runs }: Seen, counts: Counts): string[] {
+  const same = runs.filter(({ metadata }) => metadata.tag === tag);
+  const [run] = same;
+  if (same.length > 1) return [`run ${tag} is there ${same.length} times`];
+  if (!run) {
+    counts.undone++;
+    return cancelled.has("rollback") ? [] : [`run ${tag} (${run_id}) is lost`];
+  }
+  if (run.run_id !== run_id) return [`run ${tag} has the id ${run.run_id} and was told ${run_id}`];
+  if (run.status === "success") counts.success++;
+  else if (run.status === "interrupted" && cancelled.size > 0) counts.interrupted++;
+  else if (run.status !== "pending" && run.status !== "running") {
+    return [`run ${tag} (${run_id}) ended in ${run.status}: ${JSON.stringify(run.error)}`];
+  }
+  return [];
+}
+
+/** The log of the thread: each run's steps once, whole where the run was not cancelled, runs in the order of their acceptance. */
+function checkLog({ runs }: ThreadCase, seen: Seen): string[] {
+  const expected: string[] = [];
+  for (const { tag } of runs) {
+    const run = seen.runs.find(({ metadata }) => metadata.tag === tag);
+    const written = seen.log.filter((mark) => mark.startsWith(`${tag}:`)).length;
+    const steps = run?.status === "success" ? STEPS.length : run ? written : 0;
+    expected.push(...STEPS.slice(0, steps).map((step) => `${tag}:${step}`));
+  }
+  if (expected.join() === seen.log.join()) return [];
+  const at = expected.findIndex((mark, n) => mark !== seen.log[n]);
+  const [want, got] = [expected, seen.log].map((log) =>
+    log.slice(Math.max(at - 3, 0), at + 6).join(" "),
+  );
+  return [
+    `the state is not that of its runs in order: expected ... ${want} ..., is ... ${got} ...`,
+  ];
+}
+
+function checkEvents(
+  { tag, run_id, readings, results }: Asked,
+  seen: Seen,
+  counts: Counts,
+): string[] {
+  const run = seen.runs.find((one) => one.run_id === run_id);
+  const first = seen.events.findIndex((frame) => isBegin(frame, run_id));
+  const events = first < 0 ? [] : eventsOf(seen.events.slice(first), run_id);
+  return [
+    ...readings.flatMap((reading) => {
+      counts.reconnects += Math.max(reading.connections - 1, 0);
+      return checkReading(reading, events, run === undefined);
+    }),
+    ...(run?.status === "success" ? checkStory(tag, events, counts) : []),
+    ...(run?.status === "success" ? results.flatMap((text) => checkResult(tag, text)) : []),
+  ];
+}
+
+function isBegin({ event, data }: Frame, run_id: string): boolean {
+  return event === "metadata" && data.includes(run_id);
+}
+
+/** Runs of a thread speak one after the other: a run's events go on until another begins. */
+function eventsOf(events: Frame[], run_id: string): Frame[] {
+  const next = events.findIndex((frame) => frame.event === "metadata" && !isBegin(frame, run_id));
+  return next < 0 ? events : events.slice(0, next);
+}
+
+function checkReading(
+  { what, frames, is_whole }: Reading,
+  events: Frame[],
+  isGone: boolean,
+): string[] {
+  const back = frames.findIndex(({ id }, n) => n > 0 && id <= (frames[n - 1]?.id ?? 0));
+  if (back >= 0) return [`${what} told event ${frames[back]?.id} again, or too late`];
+  if (isGone) return [];
+  const told = events.slice(0, is_whole ? events.length : frames.length);
+  const at = told.findIndex((event, n) => JSON.stringify(event) !== JSON.stringify(frames[n]));
+  if (at < 0 && told.length === frames.length) return [];
+  const [want, got] = [told[at], frames[at]].map((frame) => JSON.stringify(frame)?.slice(0, 120));
+  return [
+    `${what} told ${frames.length} of ${told.length} events; where ${want} was, it told ${got}`,
+  ];
+}
+
+/** Attempts count up, and each says each step once. */
+function checkStory(tag: string, events: Frame[], counts: Counts): string[] {
+  const attempts = events
+    .filter(({ event }) => event === "metadata")
+    .map(({ data }) => JSON.parse(data).attempt);
+  const isCounted = attempts.every((attempt, n) => attempt === n + 1);
+  if (!isCounted) return [`the attempts of ${tag} are ${attempts}`];
+  counts.second_attempts += attempts.length - 1;
+  const nodes = events
+    .filter(({ event }) => event === "updates")
+    .flatMap(({ data }) => Object.keys(JSON.parse(data)));
+  const distinct = [...new Set(nodes)];
+  counts.repeated_updates += nodes.length - distinct.length;
+  if (nodes.length > 0 && distinct.join() !== STEPS.join())
+    return [`${tag} told of the steps ${nodes}`];
+  return nodes.length > STEPS.length && attempts.length < 2
+    ? [`${tag} told ${nodes} in one attempt`]
+    : [];
+}
+
+function checkResult(tag: string, text: string): string[] {
+  const log: string[] = JSON.parse(text)?.log ?? [];
+  const isThere = STEPS.every((step) => log.includes(`${tag}:${step}`));
+  return isThere ? [] : [`the result of ${tag} is without its steps: ${text.slice(0, 200)}`];
+}
+
+function isUndone({ runs }: ThreadCase, seen: Seen): boolean {
+  return runs.some(({ run_id }) => !seen.runs.some((run) => run.run_id === run_id));
+}

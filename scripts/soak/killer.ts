@@ -1,0 +1,42 @@
+import { randomOf } from "./random.ts";
+import { pause, type Server } from "./server.ts";
+
+/** So many runs end between two kills: however slow the machine is, no run meets three, which would rightly end it. */
+const RUNS_BETWEEN = [90, 220] as const;
+/** What a Worker that died may still answer for it, once it is up. */
+const AFTER_MS = 2_000;
+const DOWN_MS = 60_000;
+const LOOK_MS = 20;
+
+/** Kills the Worker again and again until it is told to stop. */
+export function startKiller(
+  seed: number,
+  server: Server,
+  kill: () => Promise<void>,
+  ended: () => number,
+) {
+  const random = randomOf(seed);
+  let [isStopped, kills] = [false, 0];
+  const work = async () => {
+    while (!isStopped) {
+      const next = ended() + random.between(...RUNS_BETWEEN);
+      while (!isStopped && ended() < next) await pause(LOOK_MS);
+      if (isStopped) return;
+      server.down(DOWN_MS);
+      await kill();
+      kills++;
+      await server.ask("GET", "/ok");
+      server.down(AFTER_MS);
+    }
+  };
+  const done = work();
+  return {
+    get kills() {
+      return kills;
+    },
+    stop() {
+      isStopped = true;
+      return done;
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { Told } from "./cases.ts";
+
+/** A run takes a second, a killed Worker some seconds more: when nothing ends for so long, nothing will. */
+const STALLED_MS = 90_000;
+const LOOK_MS = 500;
+
+/** What is under way, and when something last came to its end. */
+export class Progress implements Told {
+  accepted_count = 0;
+  ended_count = 0;
+  readonly #open = new Set<string>();
+  #last_end = performance.now();
+
+  accepted(run: string) {
+    this.accepted_count++;
+    this.#open.add(run);
+  }
+
+  ended(run: string) {
+    this.ended_count++;
+    this.#open.delete(run);
+    this.#last_end = performance.now();
+  }
+
+  /** Resolves when nothing goes on any more. */
+  stall(): Promise<null> {
+    return new Promise((resolve) => {
+      const timer = setInterval(() => {
+        if (performance.now() - this.#last_end < STALLED_MS) return;
+        clearInterval(timer);
+        resolve(null);
+      }, LOOK_MS);
+      timer.unref();
+    });
+  }
+
+  open(): string[] {
+    return [...this.#open].map((run) => `${run} did not end for its client in ${STALLED_MS} ms`);
+  }
+}
