@@ -13,6 +13,7 @@ import { webhookRoutes } from "./deployments/webhook-routes.ts";
 import { addDocs } from "./docs.ts";
 import { destinationRoutes } from "./exports/destinations/routes.ts";
 import { exportRoutes } from "./exports/routes.ts";
+import { mcpRoutes } from "./mcp/routes.ts";
 import { authorizationRoutes } from "./oauth/authorization-routes.ts";
 import { callbackRoutes } from "./oauth/callback-routes.ts";
 import { connectionRoutes } from "./oauth/connection-routes.ts";
@@ -108,6 +109,7 @@ const ROUTERS = [
   storeRoutes,
   runWebhookRoutes,
   cronRoutes,
+  mcpRoutes,
   projectRoutes,
   ingestRoutes,
   traceRunRoutes,

@@ -116,6 +116,7 @@ function bodyOf({ id, body }: Operation): unknown {
     createRunBatch: [{ assistant_id: "echo", after_seconds: 3600 }],
     cancelRuns: { thread_id, run_ids: [agent_run_id] },
     createIntegration: { name: "host", token: "secret" },
+    callMcp: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo" } },
   };
   return bodies[id] ?? (body === null ? undefined : sampleOf(body));
 }
@@ -135,6 +136,7 @@ async function call(operation: Operation, { key, tenant, url, body = bodyOf(oper
   const json = isPatch && body === undefined ? { name: "stolen" } : body;
   const response = await api(url ?? urlOf(operation, ours.ids), {
     method: operation.method,
+    headers: { Accept: "application/json, text/event-stream" },
     ...(key === undefined ? {} : { key }),
     ...(tenant === undefined ? {} : { tenant }),
     ...(json === undefined ? {} : { json }),

@@ -24,9 +24,14 @@ export function toRoutePath(
   return path.replace(TRACE_PATH, "/api/v1/$1").replace(/^\/v2\/runs(?=\/)/, "/api/v2/runs");
 }
 
-/** The URL of one revision has all that the deployment's has: routes match it as `/agents/{deployment}@{revision}`. */
+/**
+ * The URL of one revision has all that the deployment's has: routes match it as
+ * `/agents/{deployment}@{revision}`. MCP is asked for with and without a slash at the end.
+ */
 function pinned(path: string): string {
-  return path.replace(/^(\/agents\/[^/@]+)\/revisions\/([^/]+)/, "$1@$2");
+  return path
+    .replace(/^(\/agents\/[^/@]+)\/revisions\/([^/]+)/, "$1@$2")
+    .replace(/^(\/agents\/[^/]+\/mcp)\/$/, "$1");
 }
 
 /** Of a path that routes match: whether runs are sent to it, in bodies of any size and packing. */

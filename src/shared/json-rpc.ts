@@ -1,0 +1,85 @@
+import { z } from "@hono/zod-openapi";
+
+/** JSON-RPC 2.0, as agents are spoken to by MCP and A2A. */
+const RpcId = z.union([z.string(), z.number()]);
+export type RpcId = z.infer<typeof RpcId>;
+
+/** A request, a notification (no id), or an answer to something that was never asked (no method). */
+export const RpcMessage = z
+  .looseObject({
+    jsonrpc: z.literal("2.0"),
+    id: RpcId.nullish(),
+    method: z.string().optional(),
+    params: z.record(z.string(), z.unknown()).optional(),
+  })
+  .openapi("RpcMessage");
+export type RpcMessage = z.infer<typeof RpcMessage>;
+
+export type RpcRequest = { id: RpcId; method: string; params: Record<string, unknown> };
+
+export const RpcAnswer = z
+  .object({
+    jsonrpc: z.literal("2.0"),
+    id: RpcId.nullable(),
+    result: z.unknown().optional(),
+    error: z
+      .object({ code: z.number().int(), message: z.string(), data: z.unknown().optional() })
+      .optional(),
+  })
+  .openapi("RpcAnswer");
+export type RpcAnswer = z.infer<typeof RpcAnswer>;
+
+export const RPC_ERRORS = {
+  invalid_request: -32600,
+  method_not_found: -32601,
+  invalid_params: -32602,
+  refused: -32000,
+} as const;
+
+/** A request that cannot be done, in the words of the protocol: HTTP says 200. */
+export class RpcError extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.name = "RpcError";
+    this.code = code;
+  }
+}
+
+/** Null: nobody waits for an answer to it. */
+export function toRequest({ id, method, params }: RpcMessage): RpcRequest | null {
+  if (id === null || id === undefined || method === undefined) return null;
+  return { id, method, params: params ?? {} };
+}
+
+export function rpcResult(id: RpcId, result: unknown): RpcAnswer {
+  return { jsonrpc: "2.0", id, result };
+}
+
+export function rpcError(id: RpcId | null, code: number, message: string): RpcAnswer {
+  return { jsonrpc: "2.0", id, error: { code, message } };
+}
+
+/** What a method answers, or the error that it threw on purpose. */
+export async function answerRpc<T>(
+  { id }: RpcRequest,
+  work: () => Promise<T>,
+): Promise<T | RpcAnswer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof RpcError) return rpcError(id, error.code, error.message);
+    throw error;
+  }
+}
+
+/** Parameters in the shape that a method wants. */
+export function rpcParams<T extends z.ZodType>(schema: T, params: unknown): z.infer<T> {
+  const parsed = schema.safeParse(params);
+  if (parsed.success) return parsed.data;
+  const text = parsed.error.issues
+    .map(({ path, message }) => `${["params", ...path].join(".")}: ${message}`)
+    .join("; ");
+  throw new RpcError(RPC_ERRORS.invalid_params, text);
+}
