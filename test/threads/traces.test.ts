@@ -275,6 +275,22 @@ test("a trace of many bytes is told behind the end of its run, whole", async () 
   expect(JSON.stringify(runs.find(({ id }) => id === run_id)?.inputs)).toContain(content);
 });
 
+test("threads whose runs end together deliver their traces together, each its own", async () => {
+  const threads = await Promise.all(Array.from({ length: 8 }, () => testThread()));
+  const runs = await Promise.all(
+    threads.map(async (thread, n) => {
+      const input = { messages: [{ role: "user", content: `number ${n}` }] };
+      const { run_id } = await thread.create("echo", { input });
+      await thread.join(run_id);
+      return { thread, run_id, n };
+    }),
+  );
+  for (const { thread, run_id, n } of runs) {
+    const root = (await treeOf(thread, run_id)).find(({ id }) => id === run_id);
+    expect(JSON.stringify(root?.inputs)).toContain(`number ${n}`);
+  }
+});
+
 test("a run may send its trace to a project of its own choice", async () => {
   const thread = await testThread();
   const name = `chosen-${newId()}`;
