@@ -2,6 +2,7 @@ import { and, eq, isNull, ne, or } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import type { Context } from "../shared/context.ts";
 import { AppError, notFound } from "../shared/errors.ts";
+import { Recent } from "../shared/recent.ts";
 import { type DeploymentRow, findRevisions, type RevisionRow } from "./rows.ts";
 import { deployments, revisions } from "./table.ts";
 import { chooseShare, type Traffic } from "./traffic.ts";
@@ -20,14 +21,10 @@ export type ActiveRevision = {
 };
 
 type Serving = { active: ActiveRevision; split: (ActiveRevision & { percent: number })[] };
-type Cached = Serving & { until: number };
 
 /** How long another isolate of the Worker may still start runs on the revision before. */
-const CACHE_MS = 1000;
-const CACHE_ENTRIES = 1000;
+const recent = new Recent<Serving>(1000);
 const RETRY_AFTER_SECONDS = 2;
-
-const cache = new Map<string, Cached>();
 
 /** The revision that serves a thread of a deployment of the caller's workspace; `ref` may name one after an @. */
 export async function findActive(
@@ -35,27 +32,16 @@ export async function findActive(
   ref: string,
   thread_id: string | null,
 ): Promise<ActiveRevision> {
-  const { active, split } = await findServing(ctx, ref);
+  const key = `${ctx.caller.workspace_id}/${ref}`;
+  const { active, split } = await recent.get(key, () => readServing(ctx, ref));
   if (split.length === 0 || thread_id === null) return active;
   const { percent: _, ...chosen } = chooseShare(split, thread_id) ?? { ...active, percent: 0 };
   return chosen;
 }
 
-async function findServing(ctx: Context, ref: string): Promise<Serving> {
-  const key = `${ctx.caller.workspace_id}/${ref}`;
-  const hit = cache.get(key);
-  if (hit && hit.until > Date.now()) return hit;
-  const serving = await readServing(ctx, ref);
-  if (cache.size >= CACHE_ENTRIES) cache.clear();
-  cache.set(key, { ...serving, until: Date.now() + CACHE_MS });
-  return serving;
-}
-
 /** Every write that changes what serves a deployment calls this, in the isolate where it happens. */
 export function forgetActive(deployment_id: string): void {
-  for (const [key, { active }] of cache) {
-    if (active.deployment_id === deployment_id) cache.delete(key);
-  }
+  recent.forget((_key, { active }) => active.deployment_id === deployment_id);
 }
 
 const active = alias(revisions, "active");

@@ -1,6 +1,7 @@
 import type { ActiveRevision } from "../deployments/service.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
+import { Recent } from "../shared/recent.ts";
 import { findAssistantRow } from "./assistant-rows.ts";
 import type { Assistant } from "./assistant-schema.ts";
 import {
@@ -13,12 +14,8 @@ import {
 } from "./assistants.ts";
 import { toAssistant } from "./system-assistants.ts";
 
-type Remembered = { assistant: RunAssistant; until: number };
-
 /** How long another isolate of the Worker may still start runs as the version before says. */
-const CACHE_MS = 1000;
-const CACHE_ENTRIES = 1000;
-const cache = new Map<string, Remembered>();
+const recent = new Recent<RunAssistant>(1000);
 
 /** An assistant by its id or by the name of its graph, as its runs need it. */
 export async function resolveAssistant(
@@ -28,12 +25,7 @@ export async function resolveAssistant(
 ): Promise<RunAssistant> {
   const assistant_id = toAssistantId(agent.graphs, ref);
   const key = `${agent.revision_id}/${assistant_id}`;
-  const hit = cache.get(key);
-  if (hit && hit.until > Date.now()) return hit.assistant;
-  const assistant = await readRunAssistant(ctx, agent, assistant_id, ref);
-  if (cache.size >= CACHE_ENTRIES) cache.clear();
-  cache.set(key, { assistant, until: Date.now() + CACHE_MS });
-  return assistant;
+  return recent.get(key, () => readRunAssistant(ctx, agent, assistant_id, ref));
 }
 
 async function readRunAssistant(
@@ -56,7 +48,7 @@ async function readRunAssistant(
 
 /** Every write that changes how an assistant runs calls this, in the isolate where it happens. */
 export function forgetAssistant({ assistant_id }: Pick<RunAssistant, "assistant_id">) {
-  for (const key of cache.keys()) if (key.endsWith(`/${assistant_id}`)) cache.delete(key);
+  recent.forget((key) => key.endsWith(`/${assistant_id}`));
 }
 
 function toRunAssistant(assistant: Assistant): RunAssistant {

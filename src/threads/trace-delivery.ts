@@ -2,6 +2,7 @@ import { tracingProject } from "../deployments/service.ts";
 import { type Context, contextFor } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
+import { Recent } from "../shared/recent.ts";
 import { ingestOwn } from "../traces/ingest-service.ts";
 import type { ThreadStore } from "./storage/store.ts";
 import type { ThreadPlace } from "./storage/thread-rows.ts";
@@ -88,17 +89,10 @@ async function hand(env: Env, place: ThreadPlace, page: TraceRow[]): Promise<voi
 }
 
 /** A deployment keeps its project; how long a change of that may go unseen. */
-const REMEMBERED_MS = 60_000;
-const MAX_REMEMBERED = 1000;
-const remembered = new Map<string, { project_id: string; until: number }>();
+const projects = new Recent<string>(60_000);
 
-async function projectOf(ctx: Context, deployment_id: string): Promise<string> {
-  const known = remembered.get(deployment_id);
-  if (known && known.until > Date.now()) return known.project_id;
-  const project_id = await tracingProject(ctx, deployment_id);
-  if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-  remembered.set(deployment_id, { project_id, until: Date.now() + REMEMBERED_MS });
-  return project_id;
+function projectOf(ctx: Context, deployment_id: string): Promise<string> {
+  return projects.get(deployment_id, () => tracingProject(ctx, deployment_id));
 }
 
 function pause(ms: number): Promise<void> {

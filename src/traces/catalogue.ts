@@ -1,5 +1,6 @@
 import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../shared/context.ts";
+import { Recent } from "../shared/recent.ts";
 import { among } from "../shared/sql.ts";
 import { dayOf, timeOfId } from "../shared/times.ts";
 import { MAX_PARTITION_BYTES } from "./limits.ts";
@@ -10,16 +11,14 @@ export type Home = { project_id: string; day: string };
 export type Location = Home & { run_id: string };
 
 /** How long an isolate goes without a look whether a day needs another slot. */
-const CACHE_MS = 60_000;
-const CACHE_ENTRIES = 5000;
-
-const slots = new Map<string, { last: number; expires_at_ms: number }>();
+const slots = new Recent<number>(60_000, 5000);
 
 /** The newest slot of the day. The catalogue has its row before the first run is written. */
-export async function openSlot(ctx: Context, { project_id, day }: Home): Promise<number> {
-  const key = `${project_id}/${day}`;
-  const known = slots.get(key);
-  if (known !== undefined && known.expires_at_ms > Date.now()) return known.last;
+export function openSlot(ctx: Context, home: Home): Promise<number> {
+  return slots.get(`${home.project_id}/${home.day}`, () => findSlot(ctx, home));
+}
+
+async function findSlot(ctx: Context, { project_id, day }: Home): Promise<number> {
   const rows = await ctx.db
     .select({ slot: partitions.slot, bytes: partitions.bytes })
     .from(partitions)
@@ -28,8 +27,6 @@ export async function openSlot(ctx: Context, { project_id, day }: Home): Promise
   const isFull = newest.slot < 0 || newest.bytes > MAX_PARTITION_BYTES;
   const last = isFull ? newest.slot + 1 : newest.slot;
   if (isFull) await insertPartition(ctx, { project_id, day, slot: last });
-  if (slots.size >= CACHE_ENTRIES) slots.clear();
-  slots.set(key, { last, expires_at_ms: Date.now() + CACHE_MS });
   return last;
 }
 

@@ -2,17 +2,14 @@ import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Context, Database } from "../shared/context.ts";
 import { notFound } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
+import { Recent } from "../shared/recent.ts";
 import { projects } from "./table.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 
 /** How long a name may still lead to a project that was renamed or deleted. */
-export const CACHE_MS = 5000;
-const CACHE_ENTRIES = 2000;
+const recent = new Recent<string>(5000, 2000);
 const DEFAULT_PROJECT = "default";
-
-type Known = { project_id: string; expires_at_ms: number };
-const cache = new Map<string, Known>();
 
 export function isOurs(ctx: Context) {
   return and(eq(projects.workspace_id, ctx.caller.workspace_id), isNull(projects.deleted_at));
@@ -30,14 +27,14 @@ export async function findProject(ctx: Context, project_id: string): Promise<Pro
 /** The id, once it is known to be one of this workspace. */
 export function knownProject(ctx: Context, project_id: string): Promise<string> {
   const key = `${ctx.caller.workspace_id}/id/${project_id}`;
-  return remembered(key, async () => (await findProject(ctx, project_id)).id);
+  return recent.get(key, async () => (await findProject(ctx, project_id)).id);
 }
 
 /** Of the name, made when there is none: what a tracer writes to need not be made before. */
 export function projectNamed(ctx: Context, name: string | null): Promise<string> {
   const wanted = name === null || name.trim() === "" ? DEFAULT_PROJECT : name.trim();
   const { workspace_id } = ctx.caller;
-  return remembered(`${workspace_id}/name/${wanted}`, async () => {
+  return recent.get(`${workspace_id}/name/${wanted}`, async () => {
     const found = await idOfName(ctx.db, workspace_id, wanted);
     if (found !== null) return found;
     await ctx.db.insert(projects).values(newProject(workspace_id, wanted)).onConflictDoNothing();
@@ -68,7 +65,7 @@ export function newProject(workspace_id: string, name: string): ProjectRow {
 }
 
 export function forgetProjects(): void {
-  cache.clear();
+  recent.forget();
 }
 
 export async function idOfName(
@@ -96,12 +93,3 @@ export const COUNTS = {
   run_count: sql<number>`(select coalesce(sum(coalesce(roots, rows)), 0) from partitions
     where partitions.project_id = ${projects.id})`,
 };
-
-async function remembered(key: string, find: () => Promise<string>): Promise<string> {
-  const known = cache.get(key);
-  if (known !== undefined && known.expires_at_ms > Date.now()) return known.project_id;
-  const project_id = await find();
-  if (cache.size >= CACHE_ENTRIES) cache.clear();
-  cache.set(key, { project_id, expires_at_ms: Date.now() + CACHE_MS });
-  return project_id;
-}
