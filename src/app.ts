@@ -2,6 +2,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { createMiddleware } from "hono/factory";
+import { a2aRoutes } from "./a2a/routes.ts";
 import { cronRoutes } from "./crons/routes.ts";
 import { integrationRoutes } from "./deployments/integration-routes.ts";
 import { listenerRoutes } from "./deployments/listener-routes.ts";
@@ -110,6 +111,7 @@ const ROUTERS = [
   runWebhookRoutes,
   cronRoutes,
   mcpRoutes,
+  a2aRoutes,
   projectRoutes,
   ingestRoutes,
   traceRunRoutes,

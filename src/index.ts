@@ -1,3 +1,4 @@
+import { deleteTasksOf, sweepTasks } from "./a2a/task-rows.ts";
 import { createApp } from "./app.ts";
 import { consumeBuild } from "./builds/consumer.ts";
 import { deleteCronsOf } from "./crons/service.ts";
@@ -52,6 +53,7 @@ const CLEANERS: Cleaner[] = [
   deleteAssistantsOf,
   deleteStoreOf,
   deleteWebhooksOf,
+  deleteTasksOf,
 ];
 
 const JOBS: Record<string, Job[]> = {
@@ -67,6 +69,7 @@ const JOBS: Record<string, Job[]> = {
     sweepAssistants,
     sweepWebhooks,
     sweepDeliveryLogs,
+    sweepTasks,
     resealSecrets,
     resealDestinations,
     resealGrants,

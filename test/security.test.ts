@@ -78,6 +78,7 @@ const named = (list: Operation[]) => list.map((operation) => [operation.id, oper
 function bodyOf({ id, body }: Operation): unknown {
   const { session_id, destination_id, run_id, provider_id, token_id } = ours.ids;
   const { thread_id, agent_run_id } = ours.ids;
+  const said = { role: "user", messageId: "1", parts: [{ kind: "data", data: {} }] };
   const bodies: Record<string, unknown> = {
     createDeployment: {
       name: "new-agent",
@@ -116,6 +117,7 @@ function bodyOf({ id, body }: Operation): unknown {
     createRunBatch: [{ assistant_id: "echo", after_seconds: 3600 }],
     cancelRuns: { thread_id, run_ids: [agent_run_id] },
     createIntegration: { name: "host", token: "secret" },
+    callA2a: { jsonrpc: "2.0", id: 1, method: "message/send", params: { message: said } },
     callMcp: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo" } },
   };
   return bodies[id] ?? (body === null ? undefined : sampleOf(body));

@@ -1,6 +1,17 @@
+import { randomUUID } from "node:crypto";
+import type { Task } from "@a2a-js/sdk";
+import {
+  type Client as A2aClient,
+  ClientFactory,
+  ClientFactoryOptions,
+  createAuthenticatingFetchWithRetry,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+} from "@a2a-js/sdk/client";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { beforeAll, describe, expect, test } from "vitest";
+import { collect } from "./support/collect.ts";
 import { request } from "./support/http.ts";
 import { stack, until } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
@@ -65,5 +76,62 @@ describe("the official MCP client", () => {
     await called;
     // What it says when it is cancelled.
     await hasSaid("third");
+  });
+});
+
+describe("the official A2A client", () => {
+  async function connect(assistant: string): Promise<A2aClient> {
+    const headers = async () => ({ "x-api-key": stack.api_key });
+    const fetchImpl = createAuthenticatingFetchWithRetry(fetch, {
+      headers,
+      shouldRetryWithHeaders: async () => undefined,
+    });
+    const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
+      transports: [new JsonRpcTransportFactory({ fetchImpl })],
+      cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
+    });
+    return new ClientFactory(options).createFromUrl(`${agent_url}/a2a/${assistant}/`);
+  }
+
+  const message = (text: string, more: object = {}) => ({
+    message: {
+      kind: "message" as const,
+      role: "user" as const,
+      messageId: randomUUID(),
+      parts: [{ kind: "text" as const, text }],
+      ...more,
+    },
+  });
+
+  test("reads the card, sends a message, and asks for the task again", async () => {
+    const a2a = await connect("echo");
+    const task = (await a2a.sendMessage(message("hi"))) as Task;
+    expect(task).toMatchObject({
+      kind: "task",
+      status: { state: "completed" },
+      artifacts: [{ parts: [{ kind: "text", text: "echo: hi" }] }],
+    });
+    expect(await a2a.getTask({ id: task.id })).toMatchObject({ id: task.id });
+    const next = await a2a.sendMessage(message("and on", { contextId: task.contextId }));
+    expect(next).toMatchObject({ contextId: task.contextId });
+    await expect(a2a.cancelTask({ id: task.id })).rejects.toThrow();
+    await expect(a2a.getTask({ id: randomUUID() })).rejects.toThrow(/not found/i);
+  });
+
+  test("streams an answer as it is written", async () => {
+    const a2a = await connect("tokens");
+    const events = await collect(a2a.sendMessageStream(message("hi")));
+    expect([...new Set(events.map(({ kind }) => kind))]).toEqual([
+      "task",
+      "status-update",
+      "artifact-update",
+    ]);
+    const pieces = events.filter((event) => event.kind === "artifact-update");
+    const said = pieces.reduce((before, { artifact, append }) => {
+      const [part] = artifact.parts;
+      const text = part?.kind === "text" ? part.text : "";
+      return append ? before + text : text;
+    }, "");
+    expect(said).toBe("one two three");
   });
 });

@@ -1,0 +1,78 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { router } from "../shared/http.ts";
+import { RpcAnswer, RpcMessage } from "../shared/json-rpc.ts";
+import { body, json } from "../shared/schema.ts";
+import { agentErrors } from "../threads/errors-schema.ts";
+import { sseResponse, toTarget, valuesResponse } from "../threads/run-http.ts";
+import { AgentPath } from "../threads/schema.ts";
+import { A2aPath, AgentCard, CardQuery } from "./schema.ts";
+import { answerA2a, getCard } from "./service.ts";
+
+const AGENT = "/agents/{deployment_id}";
+const A2A = `${AGENT}/a2a/{assistant_id}` as const;
+const CARD = "/.well-known/agent-card.json";
+const tags = ["A2A"];
+
+export const a2aRoutes = router();
+
+a2aRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: A2A,
+    operationId: "callA2a",
+    tags,
+    summary: "The Agent2Agent protocol: messages to an assistant, and the tasks that come of them",
+    request: { params: A2aPath, body: body(RpcMessage) },
+    responses: {
+      200: {
+        content: {
+          "application/json": { schema: RpcAnswer },
+          "text/event-stream": { schema: z.string() },
+        },
+        description: "The answer, behind newlines that keep the connection alive; or events",
+      },
+      202: { description: "A notification was taken note of" },
+      ...agentErrors,
+    },
+  }),
+  async (c) => {
+    const { assistant_id, ...place } = c.req.valid("param");
+    const target = { ...toTarget(place, c.req.raw), assistant_id };
+    const answer = await answerA2a(c.var.ctx, target, c.req.valid("json"));
+    if (!answer) return c.body(null, 202);
+    if ("events" in answer) return sseResponse(answer.events, {});
+    return "text" in answer ? valuesResponse(answer.text) : c.json(answer, 200);
+  },
+);
+
+a2aRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${AGENT}${CARD}`,
+    operationId: "getAgentCard",
+    tags,
+    summary: "How an assistant presents itself to other agents",
+    request: { params: AgentPath, query: CardQuery },
+    responses: { 200: json(AgentCard, "The card"), ...agentErrors },
+  }),
+  async (c) => {
+    const ref = { ...c.req.valid("param"), ...c.req.valid("query") };
+    return c.json(AgentCard.parse(await getCard(c.var.ctx, ref, c.req.url)), 200);
+  },
+);
+
+a2aRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${A2A}${CARD}`,
+    operationId: "getAgentCardOfAssistant",
+    tags,
+    summary: "The same, below the URL that the assistant is spoken to at",
+    request: { params: A2aPath },
+    responses: { 200: json(AgentCard, "The card"), ...agentErrors },
+  }),
+  async (c) => {
+    const card = await getCard(c.var.ctx, c.req.valid("param"), c.req.url);
+    return c.json(AgentCard.parse(card), 200);
+  },
+);
