@@ -70,7 +70,7 @@ test("a run that waits behind another is told of with the time that it waits", a
   await vi.waitFor(async () => {
     const { queue } = await metrics(path);
     expect(queue).toMatchObject({ n_pending: 1, n_running: 1 });
-    expect(queue?.["pending_runs_wait_time_max_secs"]).toBeGreaterThan(0);
+    expect(queue?.pending_runs_wait_time_max_secs).toBeGreaterThan(0);
   });
   const removed = await api(`${path}/threads/${thread_id}`, {
     key: ours.editor,
