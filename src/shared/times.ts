@@ -11,10 +11,11 @@ export const DAY_US = 86_400_000_000;
 /** Epoch microseconds of what clients send as a time; null when it is none. */
 export function toMicros(value: string | number): number | null {
   const micros = typeof value === "number" ? fromNumber(value) : fromText(value);
-  return micros !== null && hasFourDigits(micros) ? micros : null;
+  return micros !== null && isFourDigitYear(micros) ? micros : null;
 }
 
-function hasFourDigits(micros: number): boolean {
+/** False for what is no number, too. */
+export function isFourDigitYear(micros: number): boolean {
   return micros >= YEAR_0_US && micros < YEAR_10000_US;
 }
 
@@ -52,5 +53,5 @@ export function dayOf(micros: number): string {
 export function timeOfId(id: string): number | null {
   if (id[14] !== "7") return null;
   const micros = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) * 1000;
-  return hasFourDigits(micros) ? micros : null;
+  return isFourDigitYear(micros) ? micros : null;
 }

@@ -1,4 +1,4 @@
-import { dayOf, toMicros } from "../shared/times.ts";
+import { dayOf, isFourDigitYear } from "../shared/times.ts";
 
 const SEGMENT =
   /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
@@ -20,9 +20,9 @@ export function parseDottedOrder(text: string): Lineage | null {
     if (!match) return null;
     const [, year, month, day, hour, minute, second, micros, id = ""] = match;
     ids.push(id.toLowerCase());
-    const moment = toMicros(`${year}-${month}-${day}T${hour}:${minute}:${second}.${micros}Z`);
-    if (moment === null) return null;
-    start_us = moment;
+    const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+    start_us = ms * 1000 + Number(micros);
+    if (!isFourDigitYear(start_us)) return null;
   }
   const run_id = ids.pop() ?? "";
   return { parent_run_ids: ids, trace_id: ids[0] ?? run_id, run_id, start_us };
