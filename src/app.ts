@@ -3,6 +3,7 @@ import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { createMiddleware } from "hono/factory";
 import { a2aRoutes } from "./a2a/routes.ts";
+import { admit } from "./access/gate.ts";
 import { cronRoutes } from "./crons/routes.ts";
 import { integrationRoutes } from "./deployments/integration-routes.ts";
 import { listenerRoutes } from "./deployments/listener-routes.ts";
@@ -33,6 +34,7 @@ import { graphRoutes } from "./threads/graph-routes.ts";
 import { metaRoutes } from "./threads/meta-routes.ts";
 import { threadRoutes } from "./threads/routes.ts";
 import { runRoutes } from "./threads/run-routes.ts";
+import { runDeliveryRoutes } from "./threads/run-webhook-routes.ts";
 import { stateRoutes } from "./threads/state-routes.ts";
 import { threadlessRoutes } from "./threads/threadless-routes.ts";
 import { feedbackRoutes } from "./traces/feedback-routes.ts";
@@ -79,7 +81,6 @@ const AUDITED = [...CONTROLLED, "/api/v1/runs/delete", "/api/v1/sessions/*"];
 /** What needs a caller. What was routed before is open to all. */
 const GUARDED = [
   ...CONTROLLED,
-  "/agents/*",
   "/api/v1/feedback/*",
   "/api/v1/runs/*",
   "/api/v1/sessions/*",
@@ -109,6 +110,7 @@ const ROUTERS = [
   threadlessRoutes,
   storeRoutes,
   runWebhookRoutes,
+  runDeliveryRoutes,
   cronRoutes,
   mcpRoutes,
   a2aRoutes,
@@ -134,6 +136,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   addSystemRoutes(app);
   app.route("/", callbackRoutes);
   for (const path of GUARDED) app.use(path, authenticate);
+  app.use("/agents/*", admit);
   for (const path of CONTROLLED) app.use(path, limitRate);
   const audited = audit(operationFinder(app));
   for (const path of AUDITED) app.use(path, audited);

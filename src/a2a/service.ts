@@ -1,3 +1,4 @@
+import { askNobody } from "../access/service.ts";
 import type { Context } from "../shared/context.ts";
 import { invalid } from "../shared/errors.ts";
 import {
@@ -37,6 +38,8 @@ export async function answerA2a(
   message: RpcMessage,
 ): Promise<A2aAnswer | null> {
   await openAgent(ctx, target.deployment_id, "read");
+  // What is asked of a task, an assistant or a thread asks for itself.
+  askNobody(ctx);
   const request = toRequest(message);
   if (!request) return null;
   const answer = await answerRpc<A2aAnswer>(request, () => dispatch(ctx, target, request));

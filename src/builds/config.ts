@@ -1,4 +1,5 @@
 import { isShallow, MAX_DEPTH } from "../shared/depth.ts";
+import { readAuth } from "./auth-config.ts";
 import { findScript, isRecord, SCRIPT, wrong } from "./config-values.ts";
 import type { AgentConfig } from "./contract.ts";
 import { BuildFailure } from "./failure.ts";
@@ -24,6 +25,7 @@ export function readConfig(tree: Tree, config_path: string): AgentConfig {
     graphs: readGraphs(tree, path, folder, raw.graphs),
     env: readEnv(tree, path, folder, raw.env),
     store: readStore({ tree, path, folder }, raw.store),
+    auth: readAuth({ tree, path, folder }, raw.auth),
     raw,
   };
 }

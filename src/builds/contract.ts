@@ -44,8 +44,11 @@ export type BuildFailureReason =
   | "timed_out"
   | "internal";
 
+/** One export of the source. */
+export type NamedExport = { path: string; export_name: string };
+
 export type StoreConfig = {
-  index: { path: string; export_name: string; dims: number; fields: string[] } | null;
+  index: (NamedExport & { dims: number; fields: string[] }) | null;
   ttl: { default_ms: number | null; refresh_on_read: boolean };
 };
 
@@ -54,6 +57,8 @@ export type AgentConfig = {
   graphs: Record<string, { path: string; export_name: string; description: string | null }>;
   env: Record<string, string>;
   store: StoreConfig;
+  /** What langgraph.json calls `auth.path`: an `Auth` of @langchain/langgraph-sdk/auth. */
+  auth: NamedExport | null;
   raw: Record<string, unknown>;
 };
 

@@ -1,8 +1,8 @@
-import type { AgentConfig } from "./contract.ts";
+import type { AgentConfig, NamedExport } from "./contract.ts";
 import type { StateTypes } from "./state-types.ts";
 
 /** What the harness imports as `heddle:graphs`. */
-export function graphsModule({ graphs, store }: AgentConfig, types: StateTypes = {}): string {
+export function graphsModule({ graphs, store, auth }: AgentConfig, types: StateTypes = {}): string {
   const entries = Object.entries(graphs);
   const imports = entries.map(
     ([, { path }], index) => `import * as g${index} from ${JSON.stringify(`/${path}`)};`,
@@ -19,6 +19,7 @@ export function graphsModule({ graphs, store }: AgentConfig, types: StateTypes =
     ...rows,
     "};",
     storeText(store),
+    exportText("auth", auth),
     "",
   ].join("\n");
 }
@@ -30,5 +31,14 @@ function storeText({ index, ttl }: AgentConfig["store"]): string {
   return [
     `import * as embedding from ${JSON.stringify(`/${path}`)};`,
     `export const store = { index: { module: embedding, ${JSON.stringify(settings).slice(1, -1)} }, ${rest}`,
+  ].join("\n");
+}
+
+function exportText(name: string, named: NamedExport | null): string {
+  if (!named) return `export const ${name} = null;`;
+  const { path, export_name } = named;
+  return [
+    `import * as ${name}Module from ${JSON.stringify(`/${path}`)};`,
+    `export const ${name} = { module: ${name}Module, export_name: ${JSON.stringify(export_name)} };`,
   ].join("\n");
 }

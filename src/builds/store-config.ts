@@ -1,10 +1,7 @@
-import { findScript, isRecord, SCRIPT, wrong } from "./config-values.ts";
+import { type Place, readExport, section, wrong } from "./config-values.ts";
 import type { StoreConfig } from "./contract.ts";
-import { BuildFailure } from "./failure.ts";
-import { joinPath } from "./paths.ts";
-import type { Tree } from "./tree.ts";
 
-type Place = { tree: Tree /** Of langgraph.json. */; path: string; folder: string };
+const EMBED = '"file:export" of a function (texts) => vectors, like "./src/embed.ts:embed"';
 
 const MINUTE_MS = 60_000;
 // A vector of it is one row of the store, with room to spare.
@@ -19,12 +16,6 @@ export function readStore(place: Place, store: unknown): StoreConfig {
   };
 }
 
-function section({ path }: Place, key: string, value: unknown): Record<string, unknown> {
-  if (value === undefined || value === null) return {};
-  if (!isRecord(value)) throw wrong(path, `"${key}"`, "an object", value);
-  return value;
-}
-
 function readIndex(place: Place, value: unknown): StoreConfig["index"] {
   const { dims, embed, fields = ["$"] } = section(place, "store.index", value);
   if (typeof dims !== "number" || !Number.isInteger(dims) || dims < 1 || dims > MAX_DIMS) {
@@ -33,20 +24,7 @@ function readIndex(place: Place, value: unknown): StoreConfig["index"] {
   if (!Array.isArray(fields) || !fields.every((field) => typeof field === "string")) {
     throw wrong(place.path, '"store.index.fields"', 'a list of fields like ["text"]', fields);
   }
-  return { ...readEmbed(place, embed), dims, fields };
-}
-
-function readEmbed({ tree, path, folder }: Place, embed: unknown) {
-  const [file = "", ...rest] = typeof embed === "string" ? embed.split(":") : [];
-  if (!SCRIPT.test(file)) {
-    const wanted = `"file:export" of a function (texts) => vectors, like "./src/embed.ts:embed"`;
-    throw wrong(path, '"store.index.embed"', wanted, embed);
-  }
-  const source = joinPath(folder, file);
-  const found = findScript(tree, source);
-  if (found !== undefined) return { path: found, export_name: rest.join(":") || "default" };
-  const text = `${path}: "store.index.embed" is in ${source}, which does not exist.`;
-  throw new BuildFailure("config_invalid", text);
+  return { ...readExport(place, "store.index.embed", embed, EMBED), dims, fields };
 }
 
 function readTtl(place: Place, value: unknown): StoreConfig["ttl"] {

@@ -1,4 +1,5 @@
 import { v7 } from "uuid";
+import { accessOf } from "../access/service.ts";
 import { type Context, contextFor } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
@@ -12,10 +13,10 @@ import type { CronRow, FiringOutcome } from "./records.ts";
  * firing, and a thread takes a run once: to do it twice is to have it once.
  */
 export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringOutcome> {
-  const ctx = contextFor(env, cron.asker.caller);
   const { deployment_id, thread_id } = cron;
   const told = { cron_id: cron.cron_id, deployment_id, at: new Date(at).toISOString() };
   try {
+    const ctx = await contextOf(env, cron);
     if (!(await isThere(() => placeOf(ctx, cron)))) {
       log.info("cron_ended", { ...told, reason: "its thread or its deployment is gone" });
       return "ended";
@@ -30,6 +31,13 @@ export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringO
     log.warn(isFinal ? "cron_firing_skipped" : "cron_firing_delayed", { ...told, code, message });
     return isFinal ? "skipped" : "retry";
   }
+}
+
+/** As whom of the agent's users they were, as far as the agent that serves now has users. */
+async function contextOf(env: Env, { asker, deployment_id }: CronRow): Promise<Context> {
+  const ctx = contextFor(env, asker.caller);
+  const access = await accessOf(env, deployment_id, asker.user ?? null);
+  return access ? { ...ctx, access } : ctx;
 }
 
 /** What another try would not change: the assistant is gone, the thread is busy, a field is refused. */

@@ -1,4 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
+import { allows, type Filters } from "../shared/filters.ts";
 import { fire } from "./firing.ts";
 import {
   FIRINGS,
@@ -31,14 +32,19 @@ export class CronObject extends DurableObject<Env> {
     return this.#keep({ ...cron, next_at: null, tries: 0, retry_at: null }, true);
   }
 
-  async getCron(cron_id: string): Promise<CronRow | null> {
-    return this.#crons.get(cron_id);
+  async getCron(cron_id: string, filters: Filters | null = null): Promise<CronRow | null> {
+    const cron = this.#crons.get(cron_id);
+    return cron && allows(filters, cron.metadata) ? cron : null;
   }
 
   /** Null: there is no such cron. */
-  async updateCron(cron_id: string, change: CronChange): Promise<Kept | null> {
+  async updateCron(
+    cron_id: string,
+    change: CronChange,
+    filters: Filters | null = null,
+  ): Promise<Kept | null> {
     const before = this.#crons.get(cron_id);
-    if (!before) return null;
+    if (!before || !allows(filters, before.metadata)) return null;
     const payload = merge(before.payload, change.payload);
     const cron = { ...before, ...change, payload, updated_at: Date.now() };
     if (cron.thread_id !== null) cron.on_run_completed = "keep";
@@ -46,7 +52,9 @@ export class CronObject extends DurableObject<Env> {
   }
 
   /** False: there is no such cron. */
-  async deleteCron(cron_id: string): Promise<boolean> {
+  async deleteCron(cron_id: string, filters: Filters | null = null): Promise<boolean> {
+    const cron = this.#crons.get(cron_id);
+    if (!cron || !allows(filters, cron.metadata)) return false;
     const deleted = this.#crons.delete(cron_id);
     if (deleted) this.#arm();
     return deleted;

@@ -1,4 +1,5 @@
-import type { Caller } from "../shared/context.ts";
+import type { AgentUser, Caller } from "../shared/context.ts";
+import type { Filters } from "../shared/filters.ts";
 
 export type OnRunCompleted = "delete" | "keep";
 
@@ -18,7 +19,7 @@ export type CronRow = {
   payload: Record<string, unknown>;
   metadata: Record<string, unknown>;
   /** Whose runs they are. */
-  asker: { caller: Caller; origin: string };
+  asker: { caller: Caller; origin: string; user?: AgentUser };
   user_id: string | null;
   created_at: number;
   updated_at: number;
@@ -40,6 +41,8 @@ export type CronFilter = {
   thread_id: string | null;
   enabled: boolean | null;
   metadata: Record<string, unknown> | null;
+  /** What the caller may see; null: all. */
+  filters: Filters | null;
 };
 
 export type CronSort =

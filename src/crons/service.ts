@@ -1,14 +1,16 @@
+import { authorize } from "../access/service.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError, invalid } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import { toAssistantId } from "../threads/assistants.ts";
-import { resolveAssistant } from "../threads/run-assistants.ts";
-import { getThread, openAgent } from "../threads/service.ts";
+import { findRunAssistant } from "../threads/run-access-service.ts";
+import { toAsker } from "../threads/run-service.ts";
+import { getThread, keepable, openAgent } from "../threads/service.ts";
 import { assertWebhook } from "../webhooks/service.ts";
 import { MAX_CRONS, MAX_PAYLOAD_CHARACTERS } from "./limits.ts";
 import type { CronChange, CronFilter, CronRefusal, CronRow } from "./records.ts";
 import type { Cron, CronCount, CronCreate, CronPatch, CronSearch, FoundCron } from "./schema.ts";
-import { cronObject } from "./stub.ts";
+import { cronObject, cronsAs } from "./stub.ts";
 
 type Target = { deployment_id: string; thread_id?: string; origin: string };
 type CronId = { deployment_id: string; cron_id: string };
@@ -19,13 +21,19 @@ export async function createCron(ctx: Context, target: Target, input: CronCreate
   const { deployment_id } = agent;
   assertWebhook(ctx.env, input.webhook);
   const { thread_id = null } = target;
+  const { schedule, timezone, end_time, enabled, on_run_completed, ...rest } = input;
+  const { assistant_id: ref, metadata: _, ...payload } = rest;
+  const cron_id = newId();
+  const user_id = userOf(ctx);
+  const named = { cron_id, thread_id, user_id, assistant_id: toAssistantId(agent.graphs, ref) };
+  const asked = { ...named, schedule, end_time, payload, metadata: input.metadata ?? {} };
+  const { value } = await allow(ctx, "create", asked);
+  const metadata = keepable(value);
   if (thread_id !== null) await getThread(ctx, deployment_id, thread_id);
-  const { assistant_id } = await resolveAssistant(ctx, agent, input.assistant_id);
-  const { schedule, timezone, end_time, enabled, on_run_completed, metadata, ...rest } = input;
+  const { assistant_id } = await findRunAssistant(ctx, agent, ref);
   const now = Date.now();
-  const { assistant_id: _, ...payload } = rest;
   const kept = await cronObject(ctx.env, deployment_id).createCron({
-    cron_id: newId(),
+    cron_id,
     deployment_id,
     assistant_id,
     thread_id,
@@ -35,9 +43,9 @@ export async function createCron(ctx: Context, target: Target, input: CronCreate
     enabled: enabled ?? true,
     on_run_completed: thread_id === null ? (on_run_completed ?? "delete") : "keep",
     payload: withoutNulls(payload),
-    metadata: metadata ?? {},
-    asker: { caller: ctx.caller, origin: target.origin },
-    user_id: userOf(ctx),
+    metadata,
+    asker: toAsker(ctx, target.origin),
+    user_id,
     created_at: now,
     updated_at: now,
   });
@@ -46,24 +54,26 @@ export async function createCron(ctx: Context, target: Target, input: CronCreate
 }
 
 export async function getCron(ctx: Context, { deployment_id, cron_id }: CronId): Promise<Cron> {
-  const object = await open(ctx, deployment_id, "read");
+  const { object } = await open(ctx, deployment_id, "read", { cron_id });
   return toCron((await object.getCron(cron_id)) ?? cronNotFound(cron_id));
 }
 
 export async function updateCron(
   ctx: Context,
   { deployment_id, cron_id }: CronId,
-  patch: CronPatch,
+  given: CronPatch,
 ): Promise<Cron> {
-  const object = await open(ctx, deployment_id, "write");
-  assertWebhook(ctx.env, patch.webhook);
+  const asked = { cron_id, ...given, payload: given, metadata: given.metadata ?? {} };
+  const { object, value } = await open(ctx, deployment_id, "update", asked);
+  assertWebhook(ctx.env, given.webhook);
+  const patch = given.metadata === undefined ? given : { ...given, metadata: keepable(value) };
   const kept = (await object.updateCron(cron_id, toChange(patch))) ?? cronNotFound(cron_id);
   if (kept.ok) return toCron(kept.cron);
   throw refused(kept.refusal);
 }
 
 export async function deleteCron(ctx: Context, { deployment_id, cron_id }: CronId): Promise<void> {
-  const object = await open(ctx, deployment_id, "write");
+  const { object } = await open(ctx, deployment_id, "delete", { cron_id });
   if (!(await object.deleteCron(cron_id))) cronNotFound(cron_id);
 }
 
@@ -74,8 +84,10 @@ export async function searchCrons(
 ): Promise<FoundCron[]> {
   const { limit, offset, select } = query;
   const agent = await openAgent(ctx, deployment_id, "read");
+  const { filters } = await allow(ctx, "search", { ...query });
   const found = await cronObject(ctx.env, agent.deployment_id).searchCrons({
     ...toFilter(agent.graphs, query),
+    filters,
     sort_by: query.sort_by ?? "created_at",
     sort_order: query.sort_order ?? "desc",
     limit,
@@ -97,7 +109,9 @@ export async function countCrons(
   filter: CronCount,
 ): Promise<number> {
   const agent = await openAgent(ctx, deployment_id, "read");
-  return cronObject(ctx.env, agent.deployment_id).countCrons(toFilter(agent.graphs, filter));
+  const { filters } = await allow(ctx, "search", { ...filter });
+  const wanted = { ...toFilter(agent.graphs, filter), filters };
+  return cronObject(ctx.env, agent.deployment_id).countCrons(wanted);
 }
 
 /** Goes with the deployment. */
@@ -106,12 +120,25 @@ export async function deleteCronsOf(env: Env, deployment_id: string): Promise<bo
   return true;
 }
 
-async function open(ctx: Context, deployment_id: string, scope: "read" | "write") {
-  const agent = await openAgent(ctx, deployment_id, scope);
-  return cronObject(ctx.env, agent.deployment_id);
+type Action = "create" | "read" | "update" | "delete" | "search";
+
+function allow<V extends object>(ctx: Context, action: Action, value: V) {
+  return authorize(ctx, { resource: "crons", action, value });
 }
 
-function toFilter(graphs: string[], filter: CronCount): CronFilter {
+/** One cron, as far as the caller may see it, for one thing that they want to do with it. */
+async function open<V extends { cron_id: string }>(
+  ctx: Context,
+  deployment_id: string,
+  action: Action,
+  asked: V,
+) {
+  const agent = await openAgent(ctx, deployment_id, action === "read" ? "read" : "write");
+  const { value, filters } = await allow(ctx, action, asked);
+  return { object: cronsAs(ctx.env, agent.deployment_id, filters), value };
+}
+
+function toFilter(graphs: string[], filter: CronCount): Omit<CronFilter, "filters"> {
   const { assistant_id, thread_id = null, enabled = null, metadata = null } = filter;
   return {
     assistant_id: assistant_id ? toAssistantId(graphs, assistant_id) : null,
@@ -143,6 +170,7 @@ function withoutNulls(payload: Record<string, unknown>): Record<string, unknown>
 }
 
 function userOf({ caller: { actor } }: Context): string | null {
+  if (actor.type === "agent_user") return actor.identity;
   return actor.type === "system" ? null : actor.user_id;
 }
 

@@ -1,6 +1,6 @@
 import { and, eq, isNull, ne, or } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
-import type { Context } from "../shared/context.ts";
+import { type Context, database } from "../shared/context.ts";
 import { AppError, notFound } from "../shared/errors.ts";
 import { Recent } from "../shared/recent.ts";
 import { type DeploymentRow, findRevisions, type RevisionRow } from "./rows.ts";
@@ -32,11 +32,31 @@ export async function findActive(
   ref: string,
   thread_id: string | null,
 ): Promise<ActiveRevision> {
-  const key = `${ctx.caller.workspace_id}/${ref}`;
-  const { active, split } = await recent.get(key, () => readServing(ctx, ref));
+  const { workspace_id } = ctx.caller;
+  const served = await findServing(ctx, ref);
+  const isOurs = served?.active.workspace_id === workspace_id;
+  const { active, split } = isOurs ? served : await readServing(ctx, ref, workspace_id);
   if (split.length === 0 || thread_id === null) return active;
   const { percent: _, ...chosen } = chooseShare(split, thread_id) ?? { ...active, percent: 0 };
   return chosen;
+}
+
+/**
+ * What serves at a deployment's URL, whosever it is: the one question that is asked before it is known who
+ * asks, and remembered for those who ask next. Null: nothing does.
+ */
+export async function findServed(env: Env, ref: string): Promise<ActiveRevision | null> {
+  return (await findServing({ db: database(env) }, ref))?.active ?? null;
+}
+
+async function findServing(ctx: Asking, ref: string): Promise<Serving | null> {
+  try {
+    return await recent.get(ref, () => readServing(ctx, ref, null));
+  } catch (error) {
+    // Why it does not serve is for its own workspace to hear.
+    if (error instanceof AppError) return null;
+    throw error;
+  }
 }
 
 /** Every write that changes what serves a deployment calls this, in the isolate where it happens. */
@@ -47,7 +67,13 @@ export function forgetActive(deployment_id: string): void {
 const active = alias(revisions, "active");
 const latest = alias(revisions, "latest");
 
-async function readServing(ctx: Context, ref: string): Promise<Serving> {
+type Asking = Pick<Context, "db">;
+
+async function readServing(
+  ctx: Asking,
+  ref: string,
+  workspace_id: string | null,
+): Promise<Serving> {
   const [deployment_id = "", revision_id] = ref.split("@");
   const [row] = await ctx.db
     .select({
@@ -72,7 +98,7 @@ async function readServing(ctx: Context, ref: string): Promise<Serving> {
     .leftJoin(latest, eq(latest.id, deployments.latest_revision_id))
     .where(
       and(
-        eq(deployments.workspace_id, ctx.caller.workspace_id),
+        workspace_id === null ? undefined : eq(deployments.workspace_id, workspace_id),
         or(eq(deployments.id, deployment_id), eq(deployments.slug, deployment_id)),
         ne(deployments.status, "AWAITING_DELETE"),
       ),
@@ -98,9 +124,9 @@ function isServing(revision_id: string | undefined) {
   );
 }
 
-async function readSplit(ctx: Context, deployment: DeploymentRow, traffic: Traffic) {
+async function readSplit(ctx: Asking, deployment: DeploymentRow, traffic: Traffic) {
   const ids = traffic.map(({ revision_id }) => revision_id);
-  const rows = await findRevisions(ctx, deployment.id, ids);
+  const rows = await findRevisions({ ...ctx, caller: deployment }, deployment.id, ids);
   return traffic.flatMap(({ revision_id, percent }) => {
     const row = rows.find(({ id }) => id === revision_id);
     return row ? [{ ...toActive(deployment, row), percent }] : [];

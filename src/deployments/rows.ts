@@ -59,7 +59,7 @@ export async function findRevision(ctx: Context, path: RevisionPath): Promise<Re
 
 /** Those of the ids that the deployment has. */
 export async function findRevisions(
-  ctx: Context,
+  ctx: Pick<Context, "db"> & { caller: { workspace_id: string } },
   deployment_id: string,
   ids: readonly string[],
 ): Promise<RevisionRow[]> {

@@ -6,7 +6,7 @@ import { AppError, notFound } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import { sendOrLeave } from "../shared/queue.ts";
 import { isUniqueViolation } from "../shared/sql.ts";
-import { findActive, forgetActive } from "./active.ts";
+import { findActive, findServed, forgetActive } from "./active.ts";
 import { toDeployment } from "./answers.ts";
 import { applyChange } from "./change.ts";
 import { assertIntegration } from "./integration-service.ts";
@@ -43,6 +43,11 @@ export function activeRevision(
   thread_id: string | null = null,
 ): Promise<ActiveRevision> {
   return findActive(ctx, deployment_id, thread_id);
+}
+
+/** What serves there, whosever it is: for who does not know yet who asks. Null: nothing does. */
+export function servedRevision(env: Env, ref: string): Promise<ActiveRevision | null> {
+  return findServed(env, ref);
 }
 
 /** Where the runs of a deployment are traced. 404 when the workspace has no such deployment. */

@@ -1,7 +1,7 @@
-import { WorkerEntrypoint } from "cloudflare:workers";
+import { AgentCode } from "./agent-code.ts";
+import { assertAuth } from "./auth.ts";
 import type {
   AgentEntrypoint,
-  AgentProps,
   Answer,
   Checkpoint,
   DrawCall,
@@ -19,12 +19,10 @@ import type {
   ThreadSummary,
   UpdateCall,
 } from "./contract.ts";
-import { embed } from "./embedding.ts";
 import { answer, toFailure } from "./failure.ts";
 import { readAlong } from "./lines.ts";
 import { Outbox } from "./outbox.ts";
 import { RunTracer } from "./run-tracer.ts";
-import type { EmbedCall, Embedded } from "./store-contract.ts";
 import { asRun } from "./tokens.ts";
 import { isTracingOff } from "./tracing-switch.ts";
 import { toWire } from "./wire.ts";
@@ -55,19 +53,14 @@ export type RunTools = {
 
 type OpenEngine = (graph_id: string, call: GraphRef | null) => Promise<Engine>;
 
-class Embedder extends WorkerEntrypoint<unknown, AgentProps> {
-  async embed(call: EmbedCall): Promise<Answer<Embedded>> {
-    return answer(() => embed(call));
-  }
-}
-
 /** Builds the entrypoint class from `openEngine`, which turns a graph id into its engine. */
 export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
-  return class Agent extends Embedder implements AgentEntrypoint {
+  return class Agent extends AgentCode implements AgentEntrypoint {
     async describe(): Promise<Answer<GraphDescription[]>> {
-      return answer(() =>
-        Promise.all(graphIds().map(async (id) => (await openEngine(id, null)).describe())),
-      );
+      return answer(() => {
+        assertAuth();
+        return Promise.all(graphIds().map(async (id) => (await openEngine(id, null)).describe()));
+      });
     }
 
     async drawGraph(call: DrawCall): Promise<Answer<string>> {

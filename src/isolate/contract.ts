@@ -1,3 +1,4 @@
+import type { AuthEntrypoint } from "./auth-contract.ts";
 import type { EmbedCall, Embedded, StoreAnswer, StoreOp } from "./store-contract.ts";
 
 /** What a ThreadObject and the isolate of a revision say to each other over RPC. Plain data only. */
@@ -211,7 +212,7 @@ export type GraphSchemas = {
 };
 
 /** The entrypoint `Agent` of every isolate. */
-export interface AgentEntrypoint {
+export interface AgentEntrypoint extends AuthEntrypoint {
   describe(): Promise<Answer<GraphDescription[]>>;
   /** False: its configuration has switched tracing off. */
   isTraced(): Promise<boolean>;

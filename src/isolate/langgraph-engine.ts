@@ -197,6 +197,8 @@ const UNSHOWN = new Set([
   "checkpoint_map",
   "run_id",
   "thread_id",
+  "langgraph_auth_user",
+  "langgraph_auth_permissions",
 ]);
 
 /** What each checkpoint of a run carries: the visible configurable, the run's metadata, its ids. */

@@ -1,3 +1,4 @@
+import { askNobody } from "../access/service.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import {
@@ -40,6 +41,8 @@ export async function answerMcp(
   message: RpcMessage,
 ): Promise<Answer | null> {
   await openAgent(ctx, target.deployment_id, "read");
+  // What a tool is and does asks for itself; the handshake has nothing of a user's.
+  askNobody(ctx);
   const request = toRequest(message);
   return request && answerRpc<Answer>(request, () => dispatch(ctx, target, request));
 }

@@ -4,6 +4,10 @@ import { AppError } from "../shared/errors.ts";
 /** Whose tokens a caller's are: a person's with any of their keys, or those of one service key. */
 export function ownerOf({ actor }: Caller): string {
   if (actor.type === "system") throw new AppError("forbidden", "A job of Heddle owns no tokens.");
+  if (actor.type === "agent_user") {
+    const text = "A user of an agent's own authentication owns no tokens of the workspace.";
+    throw new AppError("forbidden", text);
+  }
   if (actor.type === "api_key" && actor.user_id === null) return `key:${actor.key_id}`;
   return `user:${actor.user_id}`;
 }
@@ -27,5 +31,5 @@ export function subjectOf(caller: Caller, { user_id, ls_user_id }: Named): strin
 }
 
 export function ownUserId({ actor }: Caller): string | null {
-  return actor.type === "system" ? null : actor.user_id;
+  return "user_id" in actor ? actor.user_id : null;
 }

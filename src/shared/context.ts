@@ -6,6 +6,8 @@ export type Role = "admin" | "editor" | "viewer";
 export type Actor =
   | { type: "api_key"; key_id: string; user_id: string | null }
   | { type: "user"; user_id: string }
+  /** Somebody whom an agent's own code lets in, by the name that it gives them. */
+  | { type: "agent_user"; deployment_id: string; identity: string }
   | { type: "system"; job: string };
 
 export type Caller = {
@@ -18,7 +20,27 @@ export type Caller = {
 
 export type Database = DrizzleD1Database;
 
-export type Context = { env: Env; db: Database; caller: Caller };
+/** Who the code of an agent says is asking: plain data, as it says it. */
+export type AgentUser = { identity: string; permissions: string[]; [field: string]: unknown };
+
+/** At which agent somebody asks, and as whom of its users. */
+export type Access = {
+  deployment_id: string;
+  /** Null: whoever asks has no user's limits. */
+  user: AgentUser | null;
+  /** The revision whose code knows the users. */
+  revision: { deployment_id: string; revision_id: string; secrets_version: number };
+  /** Whether that code was asked what the user may; an answer that nobody was asked about is withheld. */
+  wasAsked: boolean;
+};
+
+export type Context = {
+  env: Env;
+  db: Database;
+  caller: Caller;
+  /** Of requests to an agent. */
+  access?: Access;
+};
 
 /** What Hono carries: `c.var.ctx` is set by the authentication middleware of each family. */
 export type AppEnv = { Bindings: Env; Variables: { ctx: Context; request_id: string } };

@@ -18,12 +18,21 @@ export type ErrorCode = keyof typeof STATUS;
 /** One field that is wrong, in the shape of HTTPValidationError. */
 export type Issue = { loc: (string | number)[]; msg: string; type: string };
 
-type AppErrorOptions = { cause?: unknown; issues?: Issue[]; retry_after_seconds?: number };
+/** What an agent's own code answers with, word for word. */
+export type OwnAnswer = { status: number; headers: [string, string][] };
+
+type AppErrorOptions = {
+  cause?: unknown;
+  issues?: Issue[];
+  retry_after_seconds?: number;
+  answer?: OwnAnswer;
+};
 
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly issues: Issue[] | undefined;
   readonly retry_after_seconds: number | undefined;
+  readonly answer: OwnAnswer | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -31,10 +40,18 @@ export class AppError extends Error {
     this.code = code;
     this.issues = options.issues;
     this.retry_after_seconds = options.retry_after_seconds;
+    this.answer = options.answer;
   }
 
-  get status() {
-    return STATUS[this.code];
+  get status(): number {
+    return this.answer?.status ?? STATUS[this.code];
+  }
+
+  /** The nearest code to a status that an agent's code has chosen. */
+  static answer(message: string, answer: OwnAnswer): AppError {
+    const code = Object.entries(STATUS).find(([, status]) => status === answer.status)?.[0];
+    const nearest = answer.status < 500 ? "forbidden" : "unavailable";
+    return new AppError(isErrorCode(code) ? code : nearest, message, { answer });
   }
 
   /** Restores what RPC took away: an error thrown in an object keeps its code and loses its class. */

@@ -55,13 +55,14 @@ function invalidRequest(target: Target, error: z.core.$ZodError): AppError {
 /** The one place that knows the wire shapes of errors: text for the agent server, `error` for runs sent in, a problem in version 2, `detail` elsewhere. */
 export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
   const failure = toAppError(error);
-  if (failure.code === "internal")
+  if (failure.code === "internal" && !failure.answer)
     log.error("request_failed", error, { path: c.req.path, request_id: c.var.request_id });
-  const headers = new Headers();
+  const headers = new Headers(failure.answer?.headers);
   if (failure.retry_after_seconds !== undefined) {
     headers.set("Retry-After", String(failure.retry_after_seconds));
   }
-  if (failure.code === "unauthenticated") headers.set("WWW-Authenticate", "Bearer");
+  if (failure.code === "unauthenticated" && !failure.answer)
+    headers.set("WWW-Authenticate", "Bearer");
   const status = failure.status;
   if (isAgentPath(c.req.path)) return new Response(failure.message, { status, headers });
   if (isIngestion(c.req.method, c.req.path)) {

@@ -70,6 +70,8 @@ export function whoOf(actor: Actor): string {
       return actor.key_id;
     case "user":
       return actor.user_id;
+    case "agent_user":
+      return `${actor.deployment_id}/${actor.identity}`;
     case "system":
       return actor.job;
   }

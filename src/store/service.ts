@@ -1,3 +1,4 @@
+import { assertAccess, authorize } from "../access/service.ts";
 import { type ActiveRevision, activeRevision } from "../deployments/service.ts";
 import type { StoreAnswer, StoredItem, StoreOp, StoreResult } from "../isolate/store-contract.ts";
 import { assertMay } from "../shared/auth.ts";
@@ -11,13 +12,15 @@ import { storeObject } from "./stub.ts";
 type Opened = { ctx: Context; agent: ActiveRevision; settings: StoreSettings };
 
 export async function putItem(ctx: Context, deployment_id: string, input: PutItem): Promise<void> {
-  const store = await open(ctx, deployment_id, "write");
-  const { key, index = null } = input;
-  const value = JSON.stringify(input.value);
+  const { index = null } = input;
+  const { namespace, key, value: given } = { ...input, namespace: input.namespace ?? [] };
+  const asked = { namespace, key, value: given, index };
+  const { value: allowed, ...store } = await open(ctx, deployment_id, "put", asked);
+  const value = JSON.stringify(allowed.value);
   const put = {
     op: "put",
-    namespace: input.namespace ?? [],
-    key,
+    namespace: allowed.namespace,
+    key: allowed.key,
     value,
     vectors: [] as Float32Array[],
     ttl_ms: toTtl(input.ttl, store.settings),
@@ -29,33 +32,37 @@ export async function putItem(ctx: Context, deployment_id: string, input: PutIte
 
 /** Null: there is no such item. */
 export async function getItem(ctx: Context, deployment_id: string, query: GetItemQuery) {
-  const store = await open(ctx, deployment_id, "read");
-  const { key, refresh_ttl } = query;
-  const namespace = toNamespace(query.namespace);
+  const { refresh_ttl } = query;
+  const asked = { namespace: toNamespace(query.namespace), key: query.key };
+  const { value, ...store } = await open(ctx, deployment_id, "get", asked);
+  const { namespace, key } = value;
   const refresh = refresh_ttl ?? store.settings.refresh_on_read;
   const item = await apply<StoredItem | null>(store, { op: "get", namespace, key, refresh });
   return item && toWire(item);
 }
 
 export async function deleteItem(ctx: Context, deployment_id: string, input: DeleteItem) {
-  const store = await open(ctx, deployment_id, "write");
-  await apply(store, { op: "delete", namespace: input.namespace ?? [], key: input.key });
+  const asked = { namespace: input.namespace ?? [], key: input.key };
+  const { value, ...store } = await open(ctx, deployment_id, "delete", asked);
+  await apply(store, { op: "delete", namespace: value.namespace, key: value.key });
 }
 
 /** A query finds by meaning where the configuration names an embedding; elsewhere it is ignored. */
 export async function searchItems(ctx: Context, deployment_id: string, input: SearchItems) {
-  const store = await open(ctx, deployment_id, "read");
-  const { limit, offset, filter = null, query = null } = input;
+  const { namespace_prefix, refresh_ttl, ...rest } = input;
+  const asked = { ...rest, namespace: namespace_prefix ?? [] };
+  const { value, ...store } = await open(ctx, deployment_id, "search", asked);
+  const { limit, offset, filter = null, query = null } = value;
   const asks = store.settings.is_indexed && query !== null && query !== "";
   const embedded = asks ? await embed(ctx.env, store.agent, { items: [], query }) : null;
   const items = await apply<StoredItem[]>(store, {
     op: "search",
-    prefix: input.namespace_prefix ?? [],
+    prefix: value.namespace,
     filter,
     vector: embedded?.query ?? null,
     limit,
     offset,
-    refresh: input.refresh_ttl ?? store.settings.refresh_on_read,
+    refresh: refresh_ttl ?? store.settings.refresh_on_read,
   });
   return {
     items: items.map((item) => ({
@@ -66,10 +73,13 @@ export async function searchItems(ctx: Context, deployment_id: string, input: Se
 }
 
 export async function listNamespaces(ctx: Context, deployment_id: string, input: ListNamespaces) {
-  const store = await open(ctx, deployment_id, "read");
-  const { limit, offset, max_depth = null } = input;
+  const { prefix, ...rest } = input;
+  const asked = { ...rest, namespace: prefix };
+  const { value, ...store } = await open(ctx, deployment_id, "list_namespaces", asked);
+  const { limit, offset, max_depth = null } = value;
+  const paths = { prefix: value.namespace, suffix: value.suffix };
   const conditions = (["prefix", "suffix"] as const).flatMap((match) => {
-    const path = input[match];
+    const path = paths[match];
     return path ? [{ match, path }] : [];
   });
   const op = { op: "namespaces", conditions, max_depth, limit, offset } as const;
@@ -91,11 +101,25 @@ export async function deleteStoreOf(env: Env, deployment_id: string): Promise<bo
   return true;
 }
 
-async function open(ctx: Context, deployment_id: string, scope: "read" | "write"): Promise<Opened> {
-  assertMay(ctx, scope);
+type Action = "put" | "get" | "delete" | "search" | "list_namespaces";
+
+/** The value is what the agent's handlers made of it, where it has some. */
+async function open<V extends object>(
+  ctx: Context,
+  deployment_id: string,
+  action: Action,
+  asked: V,
+): Promise<Opened & { value: V }> {
+  assertMay(ctx, action === "put" || action === "delete" ? "write" : "read");
   const agent = await activeRevision(ctx, deployment_id);
-  return { ctx, agent, settings: toSettings(agent.config?.store) };
+  assertAccess(ctx, agent);
+  const { value, filters } = await authorize(ctx, { resource: "store", action, value: asked });
+  if (filters !== null) throw new AppError("forbidden", NO_FILTERS);
+  return { ctx, agent, settings: toSettings(agent.config?.store), value };
 }
+
+const NO_FILTERS =
+  "The agent's auth handler returned a filter, and items of the store have no metadata that one could apply to: look at the namespace, and return true or false.";
 
 /** The result of one operation, whose kind the operation says. */
 async function apply<T extends StoreResult>({ ctx, agent }: Opened, op: StoreOp): Promise<T> {

@@ -9,7 +9,8 @@ export function authenticateRun(run: StoredRun, body: string): Promise<AuthAnswe
   const { user_id } = kwargs.config.configurable ?? {};
   const tokens = exports.AgentTokens({
     props: {
-      ...asker,
+      caller: asker.caller,
+      origin: asker.origin,
       user_id: typeof user_id === "string" ? user_id : null,
       agent_ids: [assistant_id, graph_id],
     },

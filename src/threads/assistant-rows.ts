@@ -2,13 +2,14 @@ import { and, asc, desc, eq, inArray, isNull, lte, or, type SQL, sql } from "dri
 import type { BatchItem } from "drizzle-orm/batch";
 import type { ActiveRevision } from "../deployments/service.ts";
 import type { Context, Database } from "../shared/context.ts";
+import type { Filters } from "../shared/filters.ts";
 import { isUniqueViolation } from "../shared/sql.ts";
 import type {
   AssistantCount,
   AssistantSearch,
   AssistantVersionsQuery,
 } from "./assistant-schema.ts";
-import { contains } from "./containment.ts";
+import { contains, fulfils } from "./containment.ts";
 import { assistant_versions, assistants } from "./table.ts";
 
 export type AssistantRow = typeof assistants.$inferSelect;
@@ -34,6 +35,7 @@ export async function findAssistantRow(
   ctx: Context,
   place: Place,
   assistant_id: string,
+  filters: Filters | null = null,
 ): Promise<AssistantRow | null> {
   const [row] = await ctx.db
     .select()
@@ -43,6 +45,7 @@ export async function findAssistantRow(
         isOf(place, assistant_id),
         eq(assistants.workspace_id, ctx.caller.workspace_id),
         isNull(assistants.deleted_at),
+        fulfils(assistants.metadata, filters),
       ),
     );
   return row ?? null;
@@ -52,23 +55,29 @@ export async function searchRows(
   ctx: Context,
   place: Place,
   query: AssistantSearch,
+  filters: Filters | null,
 ): Promise<AssistantRow[]> {
   const { limit, offset, sort_by = "created_at", sort_order = "desc" } = query;
   const order = sort_order === "asc" ? asc : desc;
   return ctx.db
     .select()
     .from(assistants)
-    .where(matches(ctx, place, query))
+    .where(and(matches(ctx, place, query), fulfils(assistants.metadata, filters)))
     .orderBy(order(assistants[sort_by]), order(assistants.assistant_id))
     .limit(limit + 1)
     .offset(offset);
 }
 
-export async function countRows(ctx: Context, place: Place, query: AssistantCount) {
+export async function countRows(
+  ctx: Context,
+  place: Place,
+  query: AssistantCount,
+  filters: Filters | null,
+) {
   const [row] = await ctx.db
     .select({ count: sql<number>`count(*)` })
     .from(assistants)
-    .where(matches(ctx, place, query));
+    .where(and(matches(ctx, place, query), fulfils(assistants.metadata, filters)));
   return row?.count ?? 0;
 }
 

@@ -2,6 +2,13 @@ import type { ActiveRevision } from "../deployments/service.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
+import {
+  type AssistantRef,
+  allow,
+  allowAssistant,
+  assertAllThreads,
+  openAssistant,
+} from "./assistant-access.ts";
 import { purgeThreads } from "./assistant-purge.ts";
 import {
   type AssistantRow,
@@ -26,11 +33,10 @@ import {
   AssistantVersion,
   type AssistantVersionsQuery,
 } from "./assistant-schema.ts";
-import { isUuid, toAssistantId } from "./assistants.ts";
 import { isKeepable } from "./merge.ts";
 import { pick, toPage } from "./page.ts";
 import { forgetAssistant } from "./run-assistants.ts";
-import { openAgent, tooMuchKept } from "./service.ts";
+import { keepable, openAgent, tooMuchKept } from "./service.ts";
 import {
   ensureSystemAssistants,
   isSystemId,
@@ -43,16 +49,13 @@ import {
 /** Two who update one assistant at once both get a version; more than a few would be a loop. */
 const MAX_TRIES = 5;
 
-type Ref = { deployment_id: string; assistant_id: string };
-
 export async function createAssistant(
   ctx: Context,
   deployment_id: string,
   input: AssistantCreate,
 ): Promise<Assistant> {
   const agent = await openAgent(ctx, deployment_id, "write");
-  assertGraph(agent, input.graph_id);
-  const row = toRow(agent, {
+  const asked = {
     assistant_id: input.assistant_id ?? newId(),
     graph_id: input.graph_id,
     name: input.name ?? "Untitled",
@@ -60,19 +63,25 @@ export async function createAssistant(
     config: input.config ?? {},
     context: input.context ?? {},
     metadata: input.metadata ?? {},
-    is_system: false,
-  });
+  };
+  const { if_exists } = input;
+  const { value, filters } = await allow(ctx, "create", { ...asked, if_exists });
+  assertGraph(agent, input.graph_id);
+  const row = toRow(agent, { ...asked, metadata: keepable(value), is_system: false });
   if (isSystemId(agent, row.assistant_id)) await ensureSystemAssistants(ctx, agent);
   if (await insertAssistant(ctx, row)) return Assistant.parse(row);
   const existing =
-    input.if_exists === "do_nothing" ? await findAssistantRow(ctx, agent, row.assistant_id) : null;
+    if_exists === "do_nothing"
+      ? await findAssistantRow(ctx, agent, row.assistant_id, filters)
+      : null;
   if (existing) return toAssistant(agent, existing);
   throw new AppError("conflict", "Assistant already exists");
 }
 
-export async function getAssistant(ctx: Context, ref: Ref): Promise<Assistant> {
+export async function getAssistant(ctx: Context, ref: AssistantRef): Promise<Assistant> {
   const agent = await openAgent(ctx, ref.deployment_id, "read");
-  return toAssistant(agent, await findAssistant(ctx, agent, ref.assistant_id));
+  const { row } = await openAssistant(ctx, agent, ref, "read", {});
+  return toAssistant(agent, row);
 }
 
 /** The page and its headers. */
@@ -82,27 +91,32 @@ export async function searchAssistants(
   query: AssistantSearch,
 ) {
   const agent = await openAgent(ctx, deployment_id, "read");
+  const { filters } = await allow(ctx, "search", { ...query });
   await ensureSystemAssistants(ctx, agent);
-  const { rows, headers } = toPage(await searchRows(ctx, agent, query), query);
+  const { rows, headers } = toPage(await searchRows(ctx, agent, query, filters), query);
   return { rows: rows.map((row) => pick(toAssistant(agent, row), query.select)), headers };
 }
 
 export async function countAssistants(ctx: Context, deployment_id: string, query: AssistantCount) {
   const agent = await openAgent(ctx, deployment_id, "read");
+  const { filters } = await allow(ctx, "search", { ...query });
   await ensureSystemAssistants(ctx, agent);
-  return countRows(ctx, agent, query);
+  return countRows(ctx, agent, query, filters);
 }
 
 /** Every patch makes a version, an empty one too. */
 export async function updateAssistant(
   ctx: Context,
-  ref: Ref,
-  patch: AssistantPatch,
+  ref: AssistantRef,
+  given: AssistantPatch,
 ): Promise<Assistant> {
   const agent = await openAgent(ctx, ref.deployment_id, "write");
+  const asked = { ...given, metadata: given.metadata ?? {} };
+  const { value, find } = await allowAssistant(ctx, agent, ref, "update", asked);
+  const patch = { ...given, metadata: keepable(value) };
   if (patch.graph_id !== undefined) assertGraph(agent, patch.graph_id);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const row = withDefaults(agent, await findAssistant(ctx, agent, ref.assistant_id));
+    const row = withDefaults(agent, await find());
     const version = (await greatestVersion(ctx, agent, row.assistant_id)) + 1;
     const next = { ...applyPatch(row, patch), version, updated_at: new Date().toISOString() };
     if (!isKeepable(next.metadata)) throw tooMuchKept("metadata", "assistant");
@@ -117,11 +131,12 @@ export async function updateAssistant(
 /** A graph's own assistant is then as its deployment has made it. */
 export async function deleteAssistant(
   ctx: Context,
-  ref: Ref,
+  ref: AssistantRef,
   { delete_threads }: { delete_threads: boolean },
 ): Promise<void> {
   const agent = await openAgent(ctx, ref.deployment_id, "write");
-  const row = await findAssistant(ctx, agent, ref.assistant_id);
+  const { row } = await openAssistant(ctx, agent, ref, "delete", {});
+  if (delete_threads) await assertAllThreads(ctx);
   const at = new Date().toISOString();
   if (!delete_threads || row.is_system) {
     await deleteRows(ctx.db, row, row.is_system ? systemRow(agent, row.graph_id) : null);
@@ -138,11 +153,13 @@ export async function deleteAssistant(
 
 export async function listAssistantVersions(
   ctx: Context,
-  ref: Ref,
+  ref: AssistantRef,
   query: AssistantVersionsQuery,
 ): Promise<AssistantVersion[]> {
   const agent = await openAgent(ctx, ref.deployment_id, "read");
-  const row = await findAssistant(ctx, agent, ref.assistant_id).catch(() => null);
+  const asked = { metadata: query.metadata };
+  const { find } = await allowAssistant(ctx, agent, ref, "read", asked);
+  const row = await find().catch(() => null);
   if (!row) throw new AppError("not_found", `Assistant "${ref.assistant_id}" not found.`);
   const rows = await findVersions(ctx, agent, row.assistant_id, query);
   return rows.map((version) => AssistantVersion.parse(version));
@@ -151,33 +168,23 @@ export async function listAssistantVersions(
 /** The next update still makes the version after the greatest. */
 export async function setLatestVersion(
   ctx: Context,
-  ref: Ref,
+  ref: AssistantRef,
   version: number,
 ): Promise<Assistant> {
   const agent = await openAgent(ctx, ref.deployment_id, "write");
-  const row = await findAssistant(ctx, agent, ref.assistant_id);
+  const asked = { version, metadata: {} };
+  const { row, value } = await openAssistant(ctx, agent, ref, "update", asked);
   const found = await findVersion(ctx, agent, row.assistant_id, version);
   if (!found) throw new AppError("not_found", "Assistant version not found");
   const { created_at: _, ...wanted } = found;
-  const next = { ...row, ...wanted, updated_at: new Date().toISOString() };
+  const metadata = { ...wanted.metadata, ...keepable(value) };
+  const next = { ...row, ...wanted, metadata, updated_at: new Date().toISOString() };
   await updateRow(ctx, next);
   forgetAssistant(next);
   return toAssistant(agent, next);
 }
 
 // ── within ──
-
-export async function findAssistant(
-  ctx: Context,
-  agent: ActiveRevision,
-  ref: string,
-): Promise<AssistantRow> {
-  const assistant_id = toAssistantId(agent.graphs, ref);
-  if (isSystemId(agent, assistant_id)) await ensureSystemAssistants(ctx, agent);
-  const row = isUuid(assistant_id) ? await findAssistantRow(ctx, agent, assistant_id) : null;
-  if (!row) throw new AppError("not_found", "Assistant not found");
-  return row;
-}
 
 function applyPatch(row: AssistantRow, patch: AssistantPatch): AssistantRow {
   const { graph_id, name, description, config, context, metadata } = patch;

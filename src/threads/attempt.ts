@@ -7,8 +7,10 @@ import type {
   LoadedCheckpoint,
   Op,
   RunCall,
+  WireConfig,
 } from "../isolate/contract.ts";
 import type { StoreAnswer, StoreOp } from "../isolate/store-contract.ts";
+import type { AgentUser } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import type { ThreadRecord } from "./records.ts";
 import type { StoredRun } from "./storage/runs.ts";
@@ -105,7 +107,7 @@ export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
     input: kwargs.input,
     command: kwargs.command,
     strict_resume: kwargs.strict_resume === true,
-    config: withAttempt(kwargs.config, run.attempt, resuming),
+    config: withUser(withAttempt(kwargs.config, run.attempt, resuming), run.asker?.user),
     context: kwargs.context,
     stream_modes: kwargs.stream_mode,
     stream_subgraphs: kwargs.subgraphs,
@@ -137,5 +139,19 @@ export function toGraphCall(
 ): GraphCall | null {
   const { graph_id } = thread.metadata;
   if (typeof graph_id !== "string") return null;
-  return { graph_id, thread_id: thread.thread_id, config: thread.config, context: null };
+  const config = withUser(thread.config, undefined);
+  return { graph_id, thread_id: thread.thread_id, config, context: null };
 }
+
+/** Who asked, as graphs read it. What clients call so is never seen by any. */
+function withUser(config: WireConfig, user: AgentUser | undefined): WireConfig {
+  const own = Object.entries(config.configurable ?? {}).filter(([key]) => !key.startsWith(OF_USER));
+  const said = user && {
+    langgraph_auth_user: user,
+    langgraph_auth_user_id: user.identity,
+    langgraph_auth_permissions: user.permissions,
+  };
+  return { ...config, configurable: { ...Object.fromEntries(own), ...said } };
+}
+
+const OF_USER = "langgraph_auth_";

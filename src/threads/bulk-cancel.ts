@@ -1,3 +1,4 @@
+import { authorize } from "../access/service.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { visitBusyThreads } from "./busy-threads.ts";
@@ -5,7 +6,7 @@ import type { CancelChoice } from "./records.ts";
 import type { CancelAction } from "./runs.ts";
 import type { CancelRuns } from "./schema.ts";
 import { openAgent } from "./service.ts";
-import { threadObject } from "./stub.ts";
+import { threadAs } from "./stub.ts";
 
 /** The directory hears of a run within this time; a run that was told of before must be found. */
 const DIRECTORY_LAG_MS = 600;
@@ -22,15 +23,17 @@ export async function cancelRuns(
 ): Promise<void> {
   const { deployment_id } = await openAgent(ctx, deployment, "write");
   const choice: CancelChoice = { run_ids: run_ids ?? null, status: status ?? "all" };
+  const value = { thread_id, run_ids, action, metadata: {} };
+  const { filters } = await authorize(ctx, { resource: "threads", action: "update", value });
   const cancelIn = (id: string, of = choice) =>
-    threadObject(ctx.env, deployment_id, id).cancelRuns(of, action, REASON);
+    threadAs(ctx.env, deployment_id, id, filters).cancelRuns(of, action, REASON);
   const cancelAll = (ids: string[]) => sum(ids.map((id) => cancelIn(id)));
   // A threadless run's thread shares its id.
   const found = thread_id
     ? await cancelIn(thread_id)
     : run_ids?.length
       ? await sum(run_ids.map((id) => cancelIn(id, { ...choice, run_ids: [id] })))
-      : await cancelBusy(ctx, deployment_id, cancelAll);
+      : await cancelBusy(ctx, { deployment_id, filters }, cancelAll);
   if (found === 0) throw new AppError("not_found", "No run to cancel was found");
 }
 
@@ -38,12 +41,12 @@ const REASON = "bulk: cancelled with others by POST /runs/cancel";
 
 async function cancelBusy(
   ctx: Context,
-  deployment_id: string,
+  place: Parameters<typeof visitBusyThreads>[1],
   cancel: (thread_ids: string[]) => Promise<number>,
 ): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, DIRECTORY_LAG_MS));
   let found = 0;
-  const wereAll = await visitBusyThreads(ctx, deployment_id, async (thread_ids) => {
+  const wereAll = await visitBusyThreads(ctx, place, async (thread_ids) => {
     found += await cancel(thread_ids);
   });
   if (wereAll) return found;

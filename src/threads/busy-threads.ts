@@ -1,5 +1,7 @@
 import { and, asc, eq, gt } from "drizzle-orm";
 import type { Context } from "../shared/context.ts";
+import type { Filters } from "../shared/filters.ts";
+import { fulfils } from "./containment.ts";
 import { threads } from "./table.ts";
 
 const PAGE = 50;
@@ -12,7 +14,7 @@ const MAX_PAGES = 18;
  */
 export async function visitBusyThreads(
   { db, caller }: Context,
-  deployment_id: string,
+  { deployment_id, filters = null }: { deployment_id: string; filters?: Filters | null },
   visit: (thread_ids: string[]) => Promise<void>,
 ): Promise<boolean> {
   let after = "";
@@ -25,6 +27,7 @@ export async function visitBusyThreads(
           eq(threads.workspace_id, caller.workspace_id),
           eq(threads.deployment_id, deployment_id),
           eq(threads.status, "busy"),
+          fulfils(threads.metadata, filters),
           gt(threads.thread_id, after),
         ),
       )

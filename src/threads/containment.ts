@@ -1,4 +1,5 @@
 import { type Column, type SQL, sql } from "drizzle-orm";
+import type { Filters } from "../shared/filters.ts";
 
 type Leaf = { path: string; type: string; value: unknown };
 
@@ -13,6 +14,29 @@ export function contains(column: Column, wanted: Record<string, unknown>): SQL {
     where json_type(${column}, leaf.value ->> 'path') is not leaf.value ->> 'type'
       or (leaf.value ->> 'type' <> 'object'
         and json_extract(${column}, leaf.value ->> 'path') is not leaf.value ->> 'value')
+  )`;
+}
+
+/** `allows` of shared/filters.ts, in the database. */
+export function fulfils(column: Column, filters: Filters | null): SQL | undefined {
+  if (filters === null) return undefined;
+  const conditions = Object.entries(filters).map(([key, filter]) => {
+    const path = `$.${JSON.stringify(key)}`;
+    if ("eq" in filter) return { path, type: typeOf(filter.eq), value: filter.eq };
+    return { path, type: "array", items: filter.contains.map((value) => [typeOf(value), value]) };
+  });
+  return sql`not exists (
+    select 1 from json_each(${JSON.stringify(conditions)}) as wanted
+    where json_type(${column}, wanted.value ->> 'path') is not wanted.value ->> 'type'
+      or (wanted.value ->> 'type' <> 'array'
+        and json_extract(${column}, wanted.value ->> 'path') is not wanted.value ->> 'value')
+      or exists (
+        select 1 from json_each(wanted.value, '$.items') as item
+        where not exists (
+          select 1 from json_each(${column}, wanted.value ->> 'path') as kept
+          where (kept.type is item.value ->> 0) and (kept.value is item.value ->> 1)
+        )
+      )
   )`;
 }
 

@@ -20,7 +20,11 @@ export function headOf(store: ThreadStore): CopyHead {
  * Fills a new thread with the history of another. Until it is whole it is marked as one whose end has come:
  * nobody sees it, and what a crash leaves of it goes by itself. False: the source is gone.
  */
-export async function copyHistory(store: ThreadStore, source: ThreadCalls): Promise<boolean> {
+export async function copyHistory(
+  store: ThreadStore,
+  source: ThreadCalls,
+  own: Record<string, unknown>,
+): Promise<boolean> {
   const head = await source.exportHead();
   if (!head) return false;
   for (const table of COPIED_TABLES) {
@@ -35,7 +39,7 @@ export async function copyHistory(store: ThreadStore, source: ThreadCalls): Prom
       after = page.next;
     }
   }
-  const metadata = { ...head.metadata, thread_id: store.thread.id };
+  const metadata = { ...head.metadata, ...own, thread_id: store.thread.id };
   store.transaction(() => store.thread.adopt({ ...head, metadata }));
   return true;
 }

@@ -1,7 +1,8 @@
 import { and, asc, desc, eq, lt, sql } from "drizzle-orm";
 import { type Context, database } from "../shared/context.ts";
+import type { Filters } from "../shared/filters.ts";
 import { among } from "../shared/sql.ts";
-import { contains } from "./containment.ts";
+import { contains, fulfils } from "./containment.ts";
 import { digestOf } from "./digest.ts";
 import type { DirectoryEntry } from "./storage/thread-rows.ts";
 import { threads } from "./table.ts";
@@ -42,7 +43,12 @@ export async function someThreadsOf(env: Env, deployment_id: string, limit: numb
 type Place = { deployment_id: string };
 
 /** What the directory knows of the threads that match, and one more than a page has. */
-export async function findThreads(ctx: Context, place: Place, query: ThreadSearch) {
+export async function findThreads(
+  ctx: Context,
+  place: Place,
+  query: ThreadSearch,
+  filters: Filters | null,
+) {
   const { limit, offset, sort_by = "created_at", sort_order = "desc" } = query;
   const order = sort_order === "asc" ? asc : desc;
   return ctx.db
@@ -55,17 +61,22 @@ export async function findThreads(ctx: Context, place: Place, query: ThreadSearc
       metadata: threads.metadata,
     })
     .from(threads)
-    .where(matches(ctx, place, query))
+    .where(and(matches(ctx, place, query), fulfils(threads.metadata, filters)))
     .orderBy(order(threads[sort_by]), order(threads.thread_id))
     .limit(limit + 1)
     .offset(offset);
 }
 
-export async function countThreadRows(ctx: Context, place: Place, query: ThreadCount) {
+export async function countThreadRows(
+  ctx: Context,
+  place: Place,
+  query: ThreadCount,
+  filters: Filters | null,
+) {
   const [row] = await ctx.db
     .select({ count: sql<number>`count(*)` })
     .from(threads)
-    .where(matches(ctx, place, query));
+    .where(and(matches(ctx, place, query), fulfils(threads.metadata, filters)));
   return row?.count ?? 0;
 }
 

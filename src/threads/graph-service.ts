@@ -1,9 +1,11 @@
 import type { Answer, GraphSchemas as WireSchemas } from "../isolate/contract.ts";
 import type { Context } from "../shared/context.ts";
 import { invalid } from "../shared/errors.ts";
+import { allows } from "../shared/filters.ts";
 import { type AgentStub, askAgent } from "./agent.ts";
+import { allowAssistant } from "./assistant-access.ts";
 import type { RunAssistant } from "./assistants.ts";
-import { resolveAssistant } from "./run-assistants.ts";
+import { noAssistant, resolveAssistant } from "./run-assistants.ts";
 import { openAgent, toRevisionRef } from "./service.ts";
 
 type Ref = { deployment_id: string; assistant_id: string };
@@ -34,7 +36,11 @@ export async function getSubgraphs(
 /** The graph as the assistant configures it: a factory may make another one of another configuration. */
 async function openGraph(ctx: Context, { deployment_id, assistant_id }: Ref) {
   const active = await openAgent(ctx, deployment_id, "read");
-  const { graph_id, config }: RunAssistant = await resolveAssistant(ctx, active, assistant_id);
+  const ref = { deployment_id, assistant_id };
+  const { filters } = await allowAssistant(ctx, active, ref, "read", {});
+  const assistant: RunAssistant = await resolveAssistant(ctx, active, assistant_id);
+  if (!allows(filters, assistant.metadata)) throw noAssistant(active, assistant_id);
+  const { graph_id, config } = assistant;
   const ask = <T>(question: (agent: AgentStub) => Promise<T>) =>
     askAgent(ctx.env, toRevisionRef(active), question);
   return { ask, graph: { graph_id, config } };

@@ -1,4 +1,6 @@
+import { authorize } from "../access/service.ts";
 import type { Context } from "../shared/context.ts";
+import { AppError } from "../shared/errors.ts";
 import { visitBusyThreads } from "./busy-threads.ts";
 import { countByStatus } from "./directory.ts";
 import type { Metrics } from "./metrics-schema.ts";
@@ -8,6 +10,7 @@ import { threadObject } from "./stub.ts";
 /** Counted when asked, in the directory and by the threads that are busy: nothing is estimated. */
 export async function getMetrics(ctx: Context, deployment: string): Promise<Metrics> {
   const { deployment_id, revision_id } = await openAgent(ctx, deployment, "read");
+  await assertSeesAll(ctx);
   const [counts, queue] = await Promise.all([
     countByStatus(ctx, { deployment_id }),
     getQueue(ctx, deployment_id),
@@ -16,10 +19,18 @@ export async function getMetrics(ctx: Context, deployment: string): Promise<Metr
   return { deployment_id, revision_id, threads, queue };
 }
 
+/** Numbers of all threads are for who may see all threads. */
+async function assertSeesAll(ctx: Context): Promise<void> {
+  const asked = { resource: "threads", action: "search", value: {} } as const;
+  const { filters } = await authorize(ctx, asked);
+  if (filters === null) return;
+  throw new AppError("forbidden", "The metrics are of all threads, and you may see some.");
+}
+
 async function getQueue(ctx: Context, deployment_id: string): Promise<Metrics["queue"]> {
   const now = Date.now();
   let [n_pending, n_running, since] = [0, 0, now];
-  const wereAll = await visitBusyThreads(ctx, deployment_id, async (thread_ids) => {
+  const wereAll = await visitBusyThreads(ctx, { deployment_id }, async (thread_ids) => {
     const queues = thread_ids.map((id) => threadObject(ctx.env, deployment_id, id).getQueue());
     for (const queue of await Promise.all(queues)) {
       n_pending += queue.pending;

@@ -1,4 +1,5 @@
 import { DurableObject, exports } from "cloudflare:workers";
+import { allows, type Filters } from "../shared/filters.ts";
 import { copyHistory, headOf } from "./copying.ts";
 import { Followers, toByteStream } from "./followers.ts";
 import { isKeepable } from "./merge.ts";
@@ -16,6 +17,7 @@ import type {
 import { eventFilter, resultText } from "./result.ts";
 import { RunLoop } from "./run-loop.ts";
 import type { CancelAction } from "./runs.ts";
+import { hiddenAnswer, type SeenCall } from "./seen.ts";
 import {
   type HistoryPart,
   type StateAnswer,
@@ -24,9 +26,9 @@ import {
   type UpdatePart,
 } from "./states.ts";
 import type { CopiedPage, CopiedTable } from "./storage/copy.ts";
-import { EMPTY_QUEUE, type QueueState, type RunQuery, type StoredRun } from "./storage/runs.ts";
+import { EMPTY_QUEUE, type QueueState, type RunQuery, toRecord } from "./storage/runs.ts";
 import { ThreadStore } from "./storage/store.ts";
-import { threadObject } from "./stub.ts";
+import { threadAs } from "./stub.ts";
 import { ThreadStream, type ThreadStreamChoice } from "./thread-stream.ts";
 import type { Ttl } from "./ttl.ts";
 import { Upkeep } from "./upkeep.ts";
@@ -46,6 +48,13 @@ export class ThreadObject extends DurableObject<Env> {
   readonly #upkeep = new Upkeep(this.ctx, this.env, this.#store, this.#loop);
   readonly #states = new ThreadStates(this.env, this.#store, () => this.#changed());
   #awake = false;
+
+  /** The same call by somebody who may see some threads only. Found out and done in one turn. */
+  async seenBy(filters: Filters, call: SeenCall): Promise<unknown> {
+    const hidden = hiddenAnswer(call);
+    if (this.#open() && !allows(filters, this.#store.thread.outline().metadata)) return hidden;
+    return Reflect.apply(this[call.method], this, call.args);
+  }
 
   // ── threads ──
 
@@ -78,10 +87,14 @@ export class ThreadObject extends DurableObject<Env> {
   }
 
   /** Makes this thread, which is new, a copy of another. Null: there is no such one. */
-  async copyThread(source_id: string, thread: NewThread): Promise<ThreadRecord | null> {
+  async copyThread(
+    source_id: string,
+    thread: NewThread,
+    filters: Filters | null = null,
+  ): Promise<ThreadRecord | null> {
     this.#create({ ...thread, temporary: true });
-    const source = threadObject(this.env, thread.deployment_id, source_id);
-    if (!(await copyHistory(this.#store, source))) {
+    const source = threadAs(this.env, thread.deployment_id, source_id, filters);
+    if (!(await copyHistory(this.#store, source, thread.metadata))) {
       await this.#upkeep.deleteAll(this.#store.thread.place());
       return null;
     }
@@ -291,10 +304,4 @@ export class ThreadObject extends DurableObject<Env> {
     if (!cancels || this.#loop.isOver(run_id)) return;
     void this.#loop.cancel([run_id], "interrupt", "disconnect: its client left");
   }
-}
-
-function toRecord(run: StoredRun): RunRecord {
-  const { revision: _r, asker: _s, due_at: _d, attempt: _a, ...shown } = run;
-  const { started_at: _b, ended_at: _e, ...record } = shown;
-  return record;
 }

@@ -1,5 +1,5 @@
 import type { AgentFailure, StreamMode, WireCommand, WireConfig } from "../isolate/contract.ts";
-import type { Caller } from "../shared/context.ts";
+import type { AgentUser, Caller } from "../shared/context.ts";
 import type { RunAssistant } from "./assistants.ts";
 import type { MultitaskStrategy, RunStatus, ThreadStatus } from "./runs.ts";
 import type { CopyBounds } from "./storage/copy.ts";
@@ -76,8 +76,8 @@ export type ThreadBefore = Pick<ThreadRecord, "status" | "config" | "error"> & {
   revision: RevisionRef | null;
 };
 
-/** Whose run it is, and the origin at which they called. */
-export type Asker = { caller: Caller; origin: string };
+/** Whose run it is, the origin at which they called, and as whom of the agent's users. */
+export type Asker = { caller: Caller; origin: string; user?: AgentUser };
 
 /** A run as the service hands it over: assistant resolved, defaults filled in, not yet merged with the thread. */
 export type NewRun = {

@@ -38,11 +38,14 @@ async function readRunAssistant(
   if (row && agent.graphs.includes(row.graph_id)) return toRunAssistant(toAssistant(agent, row));
   const graph_id = agent.graphs.find((id) => systemAssistantId(id) === assistant_id);
   if (!row && graph_id !== undefined) return systemAssistant(graph_id, defaultsOf(agent, graph_id));
-  const why = row ? ` Its graph "${row.graph_id}" is not in this revision.` : "";
-  throw new AppError(
+  throw noAssistant(agent, ref, row ? ` Its graph "${row.graph_id}" is not in this revision.` : "");
+}
+
+export function noAssistant({ graphs }: ActiveRevision, ref: string, why = ""): AppError {
+  return new AppError(
     "not_found",
     `No assistant found for "${ref}". Make sure the assistant ID is for a valid assistant ` +
-      `or a valid graph ID.${why} This deployment has: ${agent.graphs.join(", ") || "none"}.`,
+      `or a valid graph ID.${why} This deployment has: ${graphs.join(", ") || "none"}.`,
   );
 }
 

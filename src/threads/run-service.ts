@@ -2,13 +2,13 @@ import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { assertWebhook } from "../webhooks/service.ts";
 import { newRunId, toNewRun } from "./new-run.ts";
-import type { RunRecord, RunRefusal, StreamChoice } from "./records.ts";
-import { resolveAssistant } from "./run-assistants.ts";
+import type { Asker, RunRecord, RunRefusal, StreamChoice } from "./records.ts";
+import { allowRun, findRunAssistant } from "./run-access-service.ts";
 import type { CancelAction, RunStatus } from "./runs.ts";
 import type { RunCreate } from "./schema.ts";
-import { newThread, openAgent, tooMuchKept, toRevisionRef } from "./service.ts";
+import { newThread, openAgent, openThread, tooMuchKept, toRevisionRef } from "./service.ts";
 import { threadNotFound } from "./state-answers.ts";
-import { threadObject } from "./stub.ts";
+import { threadAs } from "./stub.ts";
 
 /** Where a run goes: a thread of its own (threadless) or a given one, and what the request's headers add. */
 export type RunTarget = {
@@ -53,27 +53,33 @@ export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate)
   return accepted(await object.waitRun(order, input.on_disconnect ?? "continue"), thread_id);
 }
 
-async function prepare(ctx: Context, target: RunTarget, input: RunCreate) {
-  assertWebhook(ctx.env, input.webhook);
+async function prepare(ctx: Context, target: RunTarget, asked: RunCreate) {
+  assertWebhook(ctx.env, asked.webhook);
   const run_id = target.run_id ?? newRunId();
   // A threadless run lives on a thread of its own that shares its id, so that its id alone finds it.
   const thread_id = target.thread_id ?? run_id;
   const agent = await openAgent(ctx, target.deployment_id, "write", thread_id);
+  const wanted = { thread_id: target.thread_id, run_id, input: asked };
+  const { input, filters, thread_metadata } = await allowRun(ctx, agent, wanted);
   const keeps = input.on_completion === "keep" || input.on_completion === "continue";
   const temporary = target.thread_id === null && !keeps;
   const creates = target.thread_id === null || input.if_not_exists === "create";
   const order = toNewRun(input, {
-    assistant: await resolveAssistant(ctx, agent, input.assistant_id),
+    assistant: await findRunAssistant(ctx, agent, input.assistant_id),
     revision: toRevisionRef(agent),
-    asker: { caller: ctx.caller, origin: target.origin },
+    asker: toAsker(ctx, target.origin),
     headers: target.headers,
     run_id,
-    create_thread: creates
-      ? { ...newThread(agent, thread_id, input.metadata ?? {}), temporary }
-      : null,
+    create_thread: creates ? { ...newThread(agent, thread_id, thread_metadata), temporary } : null,
     temporary,
   });
-  return { order, object: threadObject(ctx.env, agent.deployment_id, thread_id), thread_id };
+  const object = threadAs(ctx.env, agent.deployment_id, thread_id, filters);
+  return { order, object, thread_id };
+}
+
+/** Whose runs they are, kept with what starts them. */
+export function toAsker({ caller, access }: Context, origin: string): Asker {
+  return access?.user ? { caller, origin, user: access.user } : { caller, origin };
 }
 
 function accepted<T extends { ok: true; run: RunRecord }>(
@@ -94,37 +100,41 @@ function accepted<T extends { ok: true; run: RunRecord }>(
 type RunId = { deployment_id: string; thread_id: string; run_id: string };
 
 export async function getRun(ctx: Context, { deployment_id, thread_id, run_id }: RunId) {
-  const { object } = await openThread(ctx, deployment_id, thread_id, "read");
+  const { object } = await openThread(ctx, { deployment_id, thread_id }, "read", {});
   return (await object.getRun(run_id)) ?? runNotFound();
 }
 
 export async function listRuns(
   ctx: Context,
-  { deployment_id, thread_id }: Omit<RunId, "run_id">,
+  thread: Omit<RunId, "run_id">,
   query: { status?: RunStatus | undefined; limit: number; offset: number },
 ) {
-  const { object } = await openThread(ctx, deployment_id, thread_id, "read");
+  const { object } = await openThread(ctx, thread, "search", { metadata: {} });
   const runs = await object.listRuns(query);
-  if (!runs) throw threadNotFound(thread_id);
+  if (!runs) throw threadNotFound(thread.thread_id);
   return runs;
 }
 
 export async function joinRun(ctx: Context, id: RunId, cancel_on_disconnect: boolean) {
-  const scope = followScope(cancel_on_disconnect);
-  const { object } = await openThread(ctx, id.deployment_id, id.thread_id, scope);
+  const object = await openFollowed(ctx, id, cancel_on_disconnect);
   return (await object.joinRun(id.run_id, cancel_on_disconnect)) ?? runNotFound();
 }
 
 export async function followRun(ctx: Context, id: RunId, follow: StreamChoice) {
-  const scope = followScope(follow.cancel_on_disconnect);
-  const { object } = await openThread(ctx, id.deployment_id, id.thread_id, scope);
+  const object = await openFollowed(ctx, id, follow.cancel_on_disconnect);
   return (await object.followRun(id.run_id, follow)) ?? runNotFound();
 }
 
-/** To leave is then to cancel. */
-function followScope(cancel_on_disconnect: boolean): "read" | "write" {
-  return cancel_on_disconnect ? "write" : "read";
+async function openFollowed(ctx: Context, { run_id: _, ...thread }: RunId, cancels: boolean) {
+  const { object } = await openThread(ctx, thread, "read", {});
+  // To leave is then to cancel.
+  return cancels ? (await openThread(ctx, thread, "update", CANCEL)).object : object;
 }
+
+const CANCEL: { action: CancelAction; metadata: Record<string, unknown> } = {
+  action: "interrupt",
+  metadata: {},
+};
 
 export async function cancelRun(
   ctx: Context,
@@ -132,23 +142,14 @@ export async function cancelRun(
   action: CancelAction,
   options: { wait: boolean; reason: string | null },
 ) {
-  const { object } = await openThread(ctx, deployment_id, thread_id, "write");
+  const asked = { ...CANCEL, action };
+  const { object } = await openThread(ctx, { deployment_id, thread_id }, "update", asked);
   if (!(await object.cancelRun(run_id, action, options))) runNotFound();
 }
 
 export async function deleteRun(ctx: Context, { deployment_id, thread_id, run_id }: RunId) {
-  const { object } = await openThread(ctx, deployment_id, thread_id, "write");
+  const { object } = await openThread(ctx, { deployment_id, thread_id }, "delete", { run_id });
   if (!(await object.deleteRun(run_id))) runNotFound();
-}
-
-async function openThread(
-  ctx: Context,
-  deployment_id: string,
-  thread_id: string,
-  scope: "read" | "write",
-) {
-  const agent = await openAgent(ctx, deployment_id, scope);
-  return { object: threadObject(ctx.env, agent.deployment_id, thread_id) };
 }
 
 function runNotFound(): never {

@@ -1,13 +1,14 @@
+import { assertAccess, authorize, metadataOf } from "../access/service.ts";
 import { type ActiveRevision, activeRevision } from "../deployments/service.ts";
 import type { WireUpdate } from "../isolate/contract.ts";
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError, invalid } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
-import { MAX_KEPT_CHARACTERS } from "./merge.ts";
+import { isKeepable, MAX_KEPT_CHARACTERS } from "./merge.ts";
 import type { NewThread, RevisionRef, ThreadRecord } from "./records.ts";
 import { textOf, threadNotFound } from "./state-answers.ts";
-import { type ThreadCalls, threadObject } from "./stub.ts";
+import { type ThreadCalls, threadAs } from "./stub.ts";
 import type { StateWrite, ThreadCreate, ThreadPatch } from "./thread-schema.ts";
 import { defaultTtl, type Ttl } from "./ttl.ts";
 
@@ -19,10 +20,28 @@ export async function openAgent(
   thread_id: string | null = null,
 ): Promise<ActiveRevision> {
   assertMay(ctx, scope);
-  return activeRevision(ctx, deployment_id, thread_id);
+  const agent = await activeRevision(ctx, deployment_id, thread_id);
+  assertAccess(ctx, agent);
+  return agent;
 }
 
-type ThreadRef = { deployment_id: string; thread_id: string };
+export type ThreadRef = { deployment_id: string; thread_id: string };
+export type ThreadAction = "create" | "read" | "update" | "delete" | "search" | "create_run";
+
+/** A thread as far as its caller may see it, for one thing that they want to do with it. */
+export async function openThread<V extends object>(
+  ctx: Context,
+  { deployment_id, thread_id }: ThreadRef,
+  action: ThreadAction,
+  asked: V,
+) {
+  const isReading = action === "read" || action === "search";
+  const agent = await openAgent(ctx, deployment_id, isReading ? "read" : "write", thread_id);
+  const value = { thread_id, ...asked };
+  const verdict = await authorize(ctx, { resource: "threads", action, value });
+  const object = threadAs(ctx.env, agent.deployment_id, thread_id, verdict.filters);
+  return { agent, object, ...verdict };
+}
 
 export async function createThread(
   ctx: Context,
@@ -30,9 +49,15 @@ export async function createThread(
   input: ThreadCreate,
 ): Promise<ThreadRecord> {
   const thread_id = input.thread_id ?? newId();
-  const agent = await openAgent(ctx, deployment_id, "write", thread_id);
-  const thread = newThread(agent, thread_id, input.metadata, input.ttl);
-  const object = threadObject(ctx.env, agent.deployment_id, thread_id);
+  const { metadata, if_exists } = input;
+  const asked = { metadata, if_exists };
+  const { agent, object, value } = await openThread(
+    ctx,
+    { deployment_id, thread_id },
+    "create",
+    asked,
+  );
+  const thread = newThread(agent, thread_id, keepable(value), input.ttl);
   const created = await object.createThread(thread);
   if (created) return input.supersteps ? withState(object, agent, input.supersteps) : created;
   const existing = input.if_exists === "do_nothing" ? await object.getThread() : null;
@@ -61,28 +86,27 @@ function toUpdate({ values, command, as_node }: StateWrite): WireUpdate {
 }
 
 export async function getThread(ctx: Context, deployment_id: string, thread_id: string) {
-  const agent = await openAgent(ctx, deployment_id, "read");
-  const thread = await threadObject(ctx.env, agent.deployment_id, thread_id).getThread();
+  const { object } = await openThread(ctx, { deployment_id, thread_id }, "read", {});
+  const thread = await object.getThread();
   if (!thread) throw threadNotFound(thread_id);
   return thread;
 }
 
 export async function updateThread(
   ctx: Context,
-  { deployment_id, thread_id }: ThreadRef,
+  ref: ThreadRef,
   { metadata, ttl }: Pick<ThreadPatch, "metadata"> & Partial<ThreadPatch>,
 ) {
-  const agent = await openAgent(ctx, deployment_id, "write");
-  const object = threadObject(ctx.env, agent.deployment_id, thread_id);
-  const thread = await object.patchThread(metadata, ttl ?? null);
-  if (thread === "thread_missing") throw threadNotFound(thread_id);
+  const { object, value } = await openThread(ctx, ref, "update", { metadata });
+  const thread = await object.patchThread(keepable(value), ttl ?? null);
+  if (thread === "thread_missing") throw threadNotFound(ref.thread_id);
   if (thread === "too_large") throw tooMuchKept("metadata");
   return thread;
 }
 
 export async function deleteThread(ctx: Context, deployment_id: string, thread_id: string) {
-  const agent = await openAgent(ctx, deployment_id, "write");
-  const deleted = await threadObject(ctx.env, agent.deployment_id, thread_id).deleteThread();
+  const { object } = await openThread(ctx, { deployment_id, thread_id }, "delete", {});
+  const deleted = await object.deleteThread();
   if (!deleted) throw threadNotFound(thread_id);
 }
 
@@ -94,6 +118,13 @@ export function newThread(
 ): NewThread {
   const kept = ttl ?? defaultTtl({ config });
   return { thread_id, deployment_id, workspace_id, metadata, temporary: false, ttl: kept };
+}
+
+/** Metadata as an agent's handler left it, which may have added to it. */
+export function keepable(value: { metadata?: unknown }): Record<string, unknown> {
+  const metadata = metadataOf(value);
+  if (!isKeepable(metadata)) throw tooMuchKept("metadata");
+  return metadata;
 }
 
 export function tooMuchKept(what: string, whose = "thread"): AppError {

@@ -1,10 +1,8 @@
 import type { Context } from "../shared/context.ts";
-import { openAgent, toRevisionRef } from "./service.ts";
+import { openThread, type ThreadRef, toRevisionRef } from "./service.ts";
 import { textOf } from "./state-answers.ts";
 import { pickState } from "./state-fields.ts";
-import { threadObject } from "./stub.ts";
 
-type ThreadId = { deployment_id: string; thread_id: string };
 export type At = { ns: string; checkpoint_id: string | null };
 
 // What a thread without a graph shows: exactly these fields.
@@ -20,17 +18,17 @@ const EMPTY_STATE = JSON.stringify({
 /** A ThreadState as JSON text. */
 export async function getState(
   ctx: Context,
-  id: ThreadId,
+  id: ThreadRef,
   { select, ...at }: At & { subgraphs: boolean; select: string[] },
 ) {
-  const { object, active } = await openThread(ctx, id, "read");
+  const { object, active } = await openState(ctx, id, "read");
   return pickState(textOf(await object.getState(at, active), id.thread_id, EMPTY_STATE), select);
 }
 
 /** ThreadState[] as JSON text, newest first. */
 export async function getHistory(
   ctx: Context,
-  id: ThreadId,
+  id: ThreadRef,
   {
     select,
     ...query
@@ -41,27 +39,22 @@ export async function getHistory(
     select: string[];
   },
 ) {
-  const { object, active } = await openThread(ctx, id, "read");
+  const { object, active } = await openState(ctx, id, "read");
   return pickState(textOf(await object.getHistory(query, active), id.thread_id, "[]"), select);
 }
 
 /** `{checkpoint}` as JSON text. */
 export async function updateState(
   ctx: Context,
-  id: ThreadId,
+  id: ThreadRef,
   { values, as_node, ...at }: At & { values: unknown; as_node: string | null },
 ) {
-  const { object, active } = await openThread(ctx, id, "write");
+  const { object, active } = await openState(ctx, id, "update");
   const supersteps = [[{ values, command: null, as_node }]];
   return textOf(await object.updateState({ ...at, supersteps }, active), id.thread_id, null);
 }
 
-async function openThread(
-  ctx: Context,
-  { deployment_id, thread_id }: ThreadId,
-  scope: "read" | "write",
-) {
-  const agent = await openAgent(ctx, deployment_id, scope, thread_id);
-  const object = threadObject(ctx.env, agent.deployment_id, thread_id);
+async function openState(ctx: Context, id: ThreadRef, action: "read" | "update") {
+  const { agent, object } = await openThread(ctx, id, action, {});
   return { object, active: toRevisionRef(agent) };
 }

@@ -1,13 +1,37 @@
 import type { DurableObject } from "cloudflare:workers";
+import type { Filters } from "../shared/filters.ts";
 import { inRegion } from "../shared/objects.ts";
 import type { ThreadObject } from "./object.ts";
+import type { SeenCall } from "./seen.ts";
 
 // The types of RPC turn `unknown`, which client data is, into `never`; the calls are what the class says.
-export type ThreadCalls = Omit<ThreadObject, keyof DurableObject | "alarm">;
+type AllCalls = Omit<ThreadObject, keyof DurableObject | "alarm">;
+export type ThreadCalls = Omit<AllCalls, "seenBy">;
 
-/** The object of a thread. Its name holds the deployment, so a thread is never found through another. */
+/** A thread as somebody sees it who may see only some: of every other one no call finds anything. */
+export function threadAs(
+  env: Env,
+  deployment_id: string,
+  thread_id: string,
+  filters: Filters | null,
+): ThreadCalls {
+  if (filters === null) return threadObject(env, deployment_id, thread_id);
+  const stub = objectOf(env, deployment_id, thread_id);
+  return new Proxy({} as ThreadCalls, {
+    get: (_, method) =>
+      typeof method === "symbol" || method === "then"
+        ? undefined
+        : (...args: unknown[]) => stub.seenBy(filters, { method, args } as SeenCall),
+  });
+}
+
+/** The object of a thread, for what acts for nobody. Its name holds the deployment, so a thread is never found through another. */
 export function threadObject(env: Env, deployment_id: string, thread_id: string): ThreadCalls {
+  return objectOf(env, deployment_id, thread_id);
+}
+
+function objectOf(env: Env, deployment_id: string, thread_id: string): AllCalls {
   return inRegion(env, env.THREADS).getByName(
     `${deployment_id}/${thread_id}`,
-  ) as unknown as ThreadCalls;
+  ) as unknown as AllCalls;
 }

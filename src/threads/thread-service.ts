@@ -1,16 +1,18 @@
+import { authorize } from "../access/service.ts";
 import type { Context } from "../shared/context.ts";
+import { AppError } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import { countThreadRows, findThreads } from "./directory.ts";
 import { extract } from "./extract.ts";
 import { pick, toPage } from "./page.ts";
 import { Thread } from "./schema.ts";
-import { newThread, openAgent } from "./service.ts";
+import { keepable, newThread, openAgent, openThread, type ThreadRef } from "./service.ts";
 import { threadNotFound } from "./state-answers.ts";
-import { threadObject } from "./stub.ts";
+import { threadAs } from "./stub.ts";
 import type { ThreadCount, ThreadPrune, ThreadSearch } from "./thread-schema.ts";
 import type { ThreadStreamChoice } from "./thread-stream.ts";
 
-type ThreadRef = { deployment_id: string; thread_id: string };
+const SEARCH = { resource: "threads", action: "search" } as const;
 
 /** Objects asked at once for what only they know. */
 const AT_ONCE = 20;
@@ -21,12 +23,14 @@ const KNOWN = ["thread_id", "created_at", "updated_at", "state_updated_at", "sta
 /** The page and its headers. */
 export async function searchThreads(ctx: Context, deployment_id: string, query: ThreadSearch) {
   const agent = await openAgent(ctx, deployment_id, "read");
-  const { rows, headers } = toPage(await findThreads(ctx, agent, query), query);
+  const { filters } = await authorize(ctx, { ...SEARCH, value: { ...query } });
+  const { rows, headers } = toPage(await findThreads(ctx, agent, query, filters), query);
   const { select } = query;
   const isKnown = select?.length && !query.extract && select.every((name) => KNOWN.includes(name));
   if (isKnown) return { rows: rows.map((row) => pick(row, select)), headers };
   const found = await inTurns(rows, async ({ thread_id }) => {
-    const thread = await threadObject(ctx.env, agent.deployment_id, thread_id).getThread();
+    const object = threadAs(ctx.env, agent.deployment_id, thread_id, filters);
+    const thread = await object.getThread();
     return thread ? [toFound(Thread.parse(thread), query)] : [];
   });
   return { rows: found.flat(), headers };
@@ -34,18 +38,24 @@ export async function searchThreads(ctx: Context, deployment_id: string, query: 
 
 export async function countThreads(ctx: Context, deployment_id: string, query: ThreadCount) {
   const agent = await openAgent(ctx, deployment_id, "read");
-  return countThreadRows(ctx, agent, query);
+  const { filters } = await authorize(ctx, { ...SEARCH, value: { ...query } });
+  return countThreadRows(ctx, agent, query, filters);
 }
 
 /** A thread with the history of another, every checkpoint under its own id. */
 export async function copyThread(ctx: Context, { deployment_id, thread_id }: ThreadRef) {
-  const agent = await openAgent(ctx, deployment_id, "write");
-  const copy = newThread(agent, newId(), {});
-  const object = threadObject(ctx.env, agent.deployment_id, copy.thread_id);
-  const copied = await object.copyThread(thread_id, copy);
-  if (!copied) throw threadNotFound(thread_id);
-  return copied;
+  const { filters } = await openThread(ctx, { deployment_id, thread_id }, "read", {});
+  const copy_id = newId();
+  const made = await openThread(ctx, { deployment_id, thread_id: copy_id }, "create", NEW);
+  const copy = newThread(made.agent, copy_id, keepable(made.value));
+  const copied = await made.object.copyThread(thread_id, copy, filters);
+  if (copied) return copied;
+  // Users of an agent are told what its servers tell them.
+  if (ctx.access?.user) throw new AppError("conflict", "Thread not found");
+  throw threadNotFound(thread_id);
 }
+
+const NEW: { metadata: Record<string, unknown> } = { metadata: {} };
 
 /** How many there were to prune; a thread whose past a run may still need is left alone. */
 export async function pruneThreads(
@@ -53,9 +63,13 @@ export async function pruneThreads(
   deployment_id: string,
   { thread_ids, strategy }: ThreadPrune,
 ): Promise<number> {
-  const agent = await openAgent(ctx, deployment_id, "write");
-  const pruned = await inTurns([...new Set(thread_ids)], (thread_id) => {
-    const object = threadObject(ctx.env, agent.deployment_id, thread_id);
+  const action = strategy === "keep_latest" ? "update" : "delete";
+  const ids = [...new Set(thread_ids)];
+  const { deployment_id: id } = await openAgent(ctx, deployment_id, "write");
+  const value = { thread_id: ids[0], ids, metadata: {} };
+  const { filters } = await authorize(ctx, { resource: "threads", action, value });
+  const pruned = await inTurns(ids, (thread_id) => {
+    const object = threadAs(ctx.env, id, thread_id, filters);
     return strategy === "keep_latest" ? object.pruneThread() : object.deleteThread();
   });
   return pruned.filter(Boolean).length;
@@ -66,8 +80,7 @@ export async function followThread(
   { deployment_id, thread_id }: ThreadRef,
   choice: ThreadStreamChoice,
 ) {
-  const agent = await openAgent(ctx, deployment_id, "read");
-  const object = threadObject(ctx.env, agent.deployment_id, thread_id);
+  const { object } = await openThread(ctx, { deployment_id, thread_id }, "read", {});
   const stream = await object.followThread(choice);
   if (!stream) throw threadNotFound(thread_id);
   return stream;

@@ -14,9 +14,10 @@ export async function recordChange({ db, caller }: Context, change: Change): Pro
     id: newId(),
     workspace_id,
     created_at: new Date().toISOString(),
-    actor_type: actor.type,
+    // Users of agents do nothing that is audited.
+    actor_type: actor.type === "agent_user" ? ("user" as const) : actor.type,
     actor_id: whoOf(actor),
-    user_id: actor.type === "system" ? null : actor.user_id,
+    user_id: "user_id" in actor ? actor.user_id : null,
     ...change,
   });
 }

@@ -50,6 +50,7 @@ test("paths start where the config is, and the whole file is kept", () => {
   const files = { "apps/x/langgraph.json": JSON.stringify(config), "apps/x/agent.ts": "" };
   expect(readConfig(tree(files), "apps/x/langgraph.json")).toEqual({
     graphs: { a: { path: "apps/x/agent.ts", export_name: "g", description: "A" } },
+    auth: null,
     env: {},
     store: NO_STORE,
     raw: config,
@@ -99,6 +100,31 @@ test.each([
 ])("store %j is refused", (store, text) => {
   expect(() => read({ graphs: { a: "src/agent.ts" }, store })).toThrow(
     expect.objectContaining({ reason: "config_invalid", message: expect.stringContaining(text) }),
+  );
+});
+
+test("auth is an export of the source", () => {
+  const graphs = { a: "src/agent.ts" };
+  const files = { "src/agent.ts": "", "src/auth.ts": "" };
+  const auth = (value: unknown) => read({ graphs, auth: value }, files).auth;
+  expect(auth({ path: "./src/auth.js:auth", disable_studio_auth: true })).toEqual({
+    path: "src/auth.ts",
+    export_name: "auth",
+  });
+  expect(auth({ path: "src/auth.ts" })).toEqual({ path: "src/auth.ts", export_name: "default" });
+  expect(auth(null)).toBeNull();
+  expect(auth({})).toBeNull();
+});
+
+test.each([
+  ["./src/auth.ts:auth", "config_invalid", '"auth" must be an object'],
+  [{ path: 1 }, "config_invalid", '"auth.path" must be "file:export" of an Auth'],
+  [{ path: "src/none.ts:auth" }, "config_invalid", "src/none.ts, which does not exist"],
+  [{ path: "./auth.py:auth" }, "unsupported_language", '"auth.path" is Python (./auth.py)'],
+  [{ disable_studio_auth: "yes" }, "config_invalid", '"auth.disable_studio_auth" must be true'],
+])("auth %j is refused", (auth, reason, text) => {
+  expect(() => read({ graphs: { a: "src/agent.ts" }, auth })).toThrow(
+    expect.objectContaining({ reason, message: expect.stringContaining(text) }),
   );
 });
 

@@ -81,7 +81,7 @@ test("names of graphs and files cannot break out of the generated module", () =>
   const graphs = { 'a"b': { path: 'x"; evil(); "', export_name: "g", description: "line\nbreak" } };
   const index = { path: '"; evil(); "', export_name: '"e', dims: 2, fields: ['"f'] };
   const store = { index, ttl: { default_ms: null, refresh_on_read: true } };
-  expect(graphsModule({ graphs, env: {}, store, raw: {} }).split("\n")).toEqual([
+  expect(graphsModule({ graphs, env: {}, store, auth: null, raw: {} }).split("\n")).toEqual([
     'import * as g0 from "/x\\"; evil(); \\"";',
     'export const types = JSON.parse("{}");',
     "export const graphs = {",
@@ -90,6 +90,7 @@ test("names of graphs and files cannot break out of the generated module", () =>
     'import * as embedding from "/\\"; evil(); \\"";',
     'export const store = { index: { module: embedding, "export_name":"\\"e","dims":2,"fields":["\\"f"] }, ' +
       'ttl: {"default_ms":null,"refresh_on_read":true} };',
+    "export const auth = null;",
     "",
   ]);
 });

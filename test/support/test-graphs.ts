@@ -25,6 +25,9 @@ export const TEST_GRAPHS = [
   "stores_plainly",
 ];
 
+/** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */
+export const TEST_AUTH = { path: "./src/auth.ts:auth" };
+
 /** `store` of the test agent's langgraph.json. */
 export const TEST_STORE = {
   index: { dims: 8, embed: "./src/embed.ts:embed", fields: ["text", "tags[*]"] },

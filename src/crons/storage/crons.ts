@@ -1,3 +1,4 @@
+import { allows } from "../../shared/filters.ts";
 import { isMigrated, migrate } from "../../shared/object-tables.ts";
 import type { CronFilter, CronQuery, CronRow } from "../records.ts";
 import { MIGRATIONS } from "./migrations.ts";
@@ -100,14 +101,14 @@ export class Crons {
   }
 
   *#matching(filter: CronFilter, order: string): Generator<CronRow> {
-    const { assistant_id, thread_id, enabled, metadata } = filter;
+    const { assistant_id, thread_id, enabled, metadata, filters } = filter;
     const where = `(?1 IS NULL OR assistant_id = ?1) AND (?2 IS NULL OR thread_id = ?2)
       AND (?3 IS NULL OR enabled = ?3) ${order}`;
     const wanted = Object.entries(metadata ?? {});
     for (const row of this.#rows(where, assistant_id, thread_id, toSqlite(enabled))) {
       const has = ([key, value]: [string, unknown]) =>
         JSON.stringify(row.metadata[key]) === JSON.stringify(value);
-      if (wanted.every(has)) yield row;
+      if (wanted.every(has) && allows(filters, row.metadata)) yield row;
     }
   }
 

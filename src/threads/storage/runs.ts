@@ -290,3 +290,10 @@ export class Runs {
     };
   }
 }
+
+/** The public part. */
+export function toRecord(run: StoredRun): RunRecord {
+  const { revision: _r, asker: _s, due_at: _d, attempt: _a, ...shown } = run;
+  const { started_at: _b, ended_at: _e, ...record } = shown;
+  return record;
+}

@@ -38,6 +38,8 @@ export async function bundleTestAgent(): Promise<string> {
             contents: [
               `import * as module from ${JSON.stringify(module)};`,
               `import * as embedding from ${JSON.stringify(resolve("test/fixtures/agents/embed.ts"))};`,
+              `import * as authModule from ${JSON.stringify(resolve("test/fixtures/agents/auth.ts"))};`,
+              `export const auth = { module: authModule, export_name: "auth" };`,
               `export const graphs = { ${entries.join(", ")} };`,
               `export const store = ${store};`,
               `export const types = ${JSON.stringify(types)};`,

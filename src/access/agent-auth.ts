@@ -1,0 +1,42 @@
+import { agentIsolate, giveUpUnloaded } from "../deployments/isolate.ts";
+import type { AuthAnswered, AuthEntrypoint } from "../isolate/auth-contract.ts";
+import type { Access } from "../shared/context.ts";
+import { AppError } from "../shared/errors.ts";
+
+type RevisionRef = Access["revision"];
+
+/** Asks the agent's own authentication. What it refuses is thrown as it says it. */
+export async function askAuth<T>(
+  env: Env,
+  revision: RevisionRef,
+  ask: (auth: AuthEntrypoint) => Promise<AuthAnswered<T>>,
+): Promise<T> {
+  const answer = await call(env, revision, ask);
+  if (answer.ok) return answer.value;
+  const { message, ...rest } = answer.refusal;
+  throw AppError.answer(message, rest);
+}
+
+async function call<T>(
+  env: Env,
+  revision: RevisionRef,
+  ask: (auth: AuthEntrypoint) => Promise<AuthAnswered<T>>,
+) {
+  try {
+    // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
+    return await ask(agentIsolate(env, revision) as unknown as AuthEntrypoint);
+  } catch (error) {
+    giveUpUnloaded(revision);
+    throw isOlder(error) ? notServed(error) : error;
+  }
+}
+
+function notServed(cause: unknown): AppError {
+  const text = "This revision was built before its auth could be served; deploy it again.";
+  return new AppError("unavailable", text, { cause });
+}
+
+/** An artifact without these calls would be open to all if they were passed over. */
+function isOlder(error: unknown): boolean {
+  return error instanceof Error && /does not implement/.test(error.message);
+}

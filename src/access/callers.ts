@@ -1,0 +1,43 @@
+import { type AgentUser, type Caller, database } from "../shared/context.ts";
+import { AppError } from "../shared/errors.ts";
+import { findWorkspace } from "../workspaces/service.ts";
+
+type Known = { owner: Pick<Caller, "organization_id" | "plan">; until: number };
+
+const CACHE_MS = 10_000;
+const CACHE_ENTRIES = 1000;
+const owners = new Map<string, Known>();
+
+/** Who comes from Studio with a key of the workspace, as the SDK's `isStudioUser` knows it. */
+export const STUDIO_USER: AgentUser = {
+  kind: "StudioUser",
+  identity: "langgraph-studio-user",
+  display_name: "langgraph-studio-user",
+  is_authenticated: true,
+  permissions: [],
+};
+
+/** Where nobody has to say who they are. */
+export const NOBODY: AgentUser = { identity: "", is_authenticated: false, permissions: [] };
+
+/** A user of an agent acts in the agent's workspace; what they may there, its code says. */
+export async function callerOf(
+  env: Env,
+  place: { workspace_id: string; deployment_id: string },
+  { identity }: AgentUser,
+): Promise<Caller> {
+  const { workspace_id, deployment_id } = place;
+  const owner = await ownerOf(env, workspace_id);
+  const actor = { type: "agent_user", deployment_id, identity } as const;
+  return { ...owner, workspace_id, role: "editor", actor };
+}
+
+async function ownerOf(env: Env, workspace_id: string): Promise<Known["owner"]> {
+  const known = owners.get(workspace_id);
+  if (known && known.until > Date.now()) return known.owner;
+  const owner = await findWorkspace(database(env), workspace_id);
+  if (owner === null) throw new AppError("not_found", `Workspace ${workspace_id} not found.`);
+  if (owners.size >= CACHE_ENTRIES) owners.clear();
+  owners.set(workspace_id, { owner, until: Date.now() + CACHE_MS });
+  return owner;
+}

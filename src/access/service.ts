@@ -1,0 +1,71 @@
+import { type ActiveRevision, servedRevision } from "../deployments/service.ts";
+import type { AuthResource } from "../isolate/auth-contract.ts";
+import type { Access, AgentUser, Context } from "../shared/context.ts";
+import { AppError, notFound } from "../shared/errors.ts";
+import type { Filters } from "../shared/filters.ts";
+import { askAuth } from "./agent-auth.ts";
+import { authSettings } from "./settings.ts";
+
+/** What somebody asks to do, in the words of `Auth.on`; `value` may be changed by the agent's handlers. */
+export type Ask<V> = { resource: AuthResource; action: string; value: V };
+
+/** `filters`: of which rows, by their metadata; null: of all. */
+export type Verdict<V> = { value: V; filters: Filters | null };
+
+/** Asks the agent's own handlers, where its langgraph.json names some: throws what they refuse. */
+export async function authorize<V extends object>(
+  { env, access }: Context,
+  { resource, action, value }: Ask<V>,
+): Promise<Verdict<V>> {
+  if (!access?.user) return { value, filters: null };
+  access.wasAsked = true;
+  const { user, revision } = access;
+  if (!user.identity) throw new AppError("unauthenticated", "Say who you are.");
+  // The fields of users and values are the agent's own: what is no JSON never leaves its isolate.
+  const call = { user, resource, action, value } as Parameters<typeof ask>[0];
+  const ask = (asked: Parameters<Auth["authorize"]>[0]) =>
+    askAuth(env, revision, (auth) => auth.authorize(asked));
+  const verdict = await ask(call);
+  return { value: verdict.value as V, filters: verdict.filters };
+}
+
+type Auth = Parameters<Parameters<typeof askAuth>[2]>[0];
+
+/** On purpose: the answer has nothing in it that one user may see and another not. */
+export function askNobody({ access }: Context): void {
+  if (access) access.wasAsked = true;
+}
+
+/** Access of what was asked for before, by a user whom the agent let in then. */
+export async function accessOf(
+  env: Env,
+  deployment_id: string,
+  user: AgentUser | null,
+): Promise<Access | null> {
+  const served = await servedRevision(env, deployment_id);
+  if (!served) return null;
+  const isKnown = authSettings(served.config) !== null;
+  return toAccess(served, isKnown ? user : null);
+}
+
+export function toAccess(served: ActiveRevision, user: AgentUser | null): Access {
+  const { deployment_id, revision_id, secrets_version } = served;
+  const revision = { deployment_id, revision_id, secrets_version };
+  return { deployment_id, user, revision, wasAsked: false };
+}
+
+/** Who was let in at one agent is a stranger at every other one. */
+export function assertAccess({ access }: Context, agent: ActiveRevision): void {
+  const isHere = access
+    ? access.deployment_id === agent.deployment_id
+    : authSettings(agent.config) === null;
+  if (!isHere) throw notFound("Deployment", agent.deployment_id);
+}
+
+/** Metadata as the handlers left it. */
+export function metadataOf({ metadata }: { metadata?: unknown }): Record<string, unknown> {
+  if (metadata === undefined || metadata === null) return {};
+  if (typeof metadata === "object" && !Array.isArray(metadata)) return { ...metadata };
+  const text = "The agent's auth handler made the metadata something else than an object.";
+  throw new AppError("internal", text);
+}

@@ -1,0 +1,14 @@
+/** Which rows somebody may see, by the metadata of each row: every key must hold. */
+export type Filters = Record<string, Filter>;
+
+type Scalar = string | number | boolean | null;
+type Filter = { eq: Scalar } | { contains: Scalar[] };
+
+/** Null: all rows. */
+export function allows(filters: Filters | null, metadata: Record<string, unknown>): boolean {
+  return Object.entries(filters ?? {}).every(([key, filter]) => {
+    const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined;
+    if ("eq" in filter) return value === filter.eq;
+    return Array.isArray(value) && filter.contains.every((wanted) => value.includes(wanted));
+  });
+}
