@@ -1,8 +1,8 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { bodyLimit } from "hono/body-limit";
-import { cors } from "hono/cors";
 import { createMiddleware } from "hono/factory";
 import { a2aRoutes } from "./a2a/routes.ts";
+import { crossOrigin } from "./access/cors.ts";
 import { admit } from "./access/gate.ts";
 import { cronRoutes } from "./crons/routes.ts";
 import { integrationRoutes } from "./deployments/integration-routes.ts";
@@ -131,7 +131,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.onError(onError);
   app.notFound(onNotFound);
   app.use(identify);
-  app.use(cors({ origin: "*", exposeHeaders: EXPOSED_HEADERS }));
+  app.use(crossOrigin(EXPOSED_HEADERS));
   app.use(limitBody);
   addSystemRoutes(app);
   app.route("/", callbackRoutes);

@@ -11,17 +11,17 @@ export async function askAuth<T>(
   revision: RevisionRef,
   ask: (auth: AuthEntrypoint) => Promise<AuthAnswered<T>>,
 ): Promise<T> {
-  const answer = await call(env, revision, ask);
+  const answer = await askIsolate(env, revision, ask);
   if (answer.ok) return answer.value;
   const { message, ...rest } = answer.refusal;
   throw AppError.answer(message, rest);
 }
 
-async function call<T>(
+export async function askIsolate<T>(
   env: Env,
   revision: RevisionRef,
-  ask: (auth: AuthEntrypoint) => Promise<AuthAnswered<T>>,
-) {
+  ask: (agent: AuthEntrypoint) => Promise<T>,
+): Promise<T> {
   try {
     // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
     return await ask(agentIsolate(env, revision) as unknown as AuthEntrypoint);
@@ -32,7 +32,7 @@ async function call<T>(
 }
 
 function notServed(cause: unknown): AppError {
-  const text = "This revision was built before its auth could be served; deploy it again.";
+  const text = "This revision was built before its auth or http could be served; deploy it again.";
   return new AppError("unavailable", text, { cause });
 }
 

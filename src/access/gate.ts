@@ -12,6 +12,7 @@ import { AppError } from "../shared/errors.ts";
 import { resolveCaller } from "../workspaces/auth.ts";
 import { askAuth } from "./agent-auth.ts";
 import { callerOf, NOBODY, STUDIO_USER } from "./callers.ts";
+import { httpSettings, isDisabled } from "./http-settings.ts";
 import { type AgentPlace, placeOf, toWireRequest } from "./request.ts";
 import { toAccess } from "./service.ts";
 import { type AuthSettings, authSettings } from "./settings.ts";
@@ -35,6 +36,8 @@ const UNASKED = [...OPEN, /^\/ok$/];
  */
 export const admit = createMiddleware<AppEnv>(async (c, next) => {
   const door = await openDoor(c);
+  const http = httpSettings(door?.served.config ?? null);
+  if (door && isDisabled(http, door.path)) throw new AppError("not_found", "404 Not Found");
   const { caller, access } = await letIn(c.env, door, c.req.raw);
   const ctx = contextFor(c.env, caller);
   c.set("ctx", access ? { ...ctx, access } : ctx);

@@ -4,7 +4,10 @@ import type { Access, AgentUser, Context } from "../shared/context.ts";
 import { AppError, notFound } from "../shared/errors.ts";
 import type { Filters } from "../shared/filters.ts";
 import { askAuth } from "./agent-auth.ts";
+import { type HttpSettings, httpSettings } from "./http-settings.ts";
 import { authSettings } from "./settings.ts";
+
+export { type HttpSettings, httpSettings };
 
 /** What somebody asks to do, in the words of `Auth.on`; `value` may be changed by the agent's handlers. */
 export type Ask<V> = { resource: AuthResource; action: string; value: V };

@@ -3,6 +3,7 @@ import { readAuth } from "./auth-config.ts";
 import { findScript, isRecord, SCRIPT, wrong } from "./config-values.ts";
 import type { AgentConfig } from "./contract.ts";
 import { BuildFailure } from "./failure.ts";
+import { readHttp } from "./http-config.ts";
 import { parseJson } from "./json.ts";
 import { CONFIG_BYTES } from "./limits.ts";
 import { directoryOf, joinPath } from "./paths.ts";
@@ -26,6 +27,7 @@ export function readConfig(tree: Tree, config_path: string): AgentConfig {
     env: readEnv(tree, path, folder, raw.env),
     store: readStore({ tree, path, folder }, raw.store),
     auth: readAuth({ tree, path, folder }, raw.auth),
+    app: readHttp({ tree, path, folder }, raw.http),
     raw,
   };
 }

@@ -59,6 +59,8 @@ export type AgentConfig = {
   store: StoreConfig;
   /** What langgraph.json calls `auth.path`: an `Auth` of @langchain/langgraph-sdk/auth. */
   auth: NamedExport | null;
+  /** What it calls `http.app`: a Hono app. */
+  app: NamedExport | null;
   raw: Record<string, unknown>;
 };
 

@@ -2,7 +2,10 @@ import type { AgentConfig, NamedExport } from "./contract.ts";
 import type { StateTypes } from "./state-types.ts";
 
 /** What the harness imports as `heddle:graphs`. */
-export function graphsModule({ graphs, store, auth }: AgentConfig, types: StateTypes = {}): string {
+export function graphsModule(
+  { graphs, store, auth, app }: AgentConfig,
+  types: StateTypes = {},
+): string {
   const entries = Object.entries(graphs);
   const imports = entries.map(
     ([, { path }], index) => `import * as g${index} from ${JSON.stringify(`/${path}`)};`,
@@ -20,6 +23,7 @@ export function graphsModule({ graphs, store, auth }: AgentConfig, types: StateT
     "};",
     storeText(store),
     exportText("auth", auth),
+    exportText("app", app),
     "",
   ].join("\n");
 }

@@ -1,4 +1,4 @@
-import { authorize } from "../access/service.ts";
+import { authorize, httpSettings } from "../access/service.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError, invalid } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
@@ -19,7 +19,7 @@ type CronId = { deployment_id: string; cron_id: string };
 export async function createCron(ctx: Context, target: Target, input: CronCreate): Promise<Cron> {
   const agent = await openAgent(ctx, target.deployment_id, "write");
   const { deployment_id } = agent;
-  assertWebhook(ctx.env, input.webhook);
+  assertWebhook(ctx.env, input.webhook, httpSettings(agent.config));
   const { thread_id = null } = target;
   const { schedule, timezone, end_time, enabled, on_run_completed, ...rest } = input;
   const { assistant_id: ref, metadata: _, ...payload } = rest;
@@ -64,8 +64,8 @@ export async function updateCron(
   given: CronPatch,
 ): Promise<Cron> {
   const asked = { cron_id, ...given, payload: given, metadata: given.metadata ?? {} };
-  const { object, value } = await open(ctx, deployment_id, "update", asked);
-  assertWebhook(ctx.env, given.webhook);
+  const { object, value, agent } = await open(ctx, deployment_id, "update", asked);
+  assertWebhook(ctx.env, given.webhook, httpSettings(agent.config));
   const patch = given.metadata === undefined ? given : { ...given, metadata: keepable(value) };
   const kept = (await object.updateCron(cron_id, toChange(patch))) ?? cronNotFound(cron_id);
   if (kept.ok) return toCron(kept.cron);
@@ -135,7 +135,7 @@ async function open<V extends { cron_id: string }>(
 ) {
   const agent = await openAgent(ctx, deployment_id, action === "read" ? "read" : "write");
   const { value, filters } = await allow(ctx, action, asked);
-  return { object: cronsAs(ctx.env, agent.deployment_id, filters), value };
+  return { object: cronsAs(ctx.env, agent.deployment_id, filters), value, agent };
 }
 
 function toFilter(graphs: string[], filter: CronCount): Omit<CronFilter, "filters"> {

@@ -16,6 +16,10 @@ export class AgentCode extends WorkerEntrypoint<unknown, AgentProps> implements 
     return authenticateRequest(request);
   }
 
+  async matchesPattern(pattern: string, text: string) {
+    return new RegExp(`^(?:${pattern})$`).test(text);
+  }
+
   async authorize(call: AuthCall) {
     return authorize(call);
   }

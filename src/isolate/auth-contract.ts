@@ -38,4 +38,6 @@ export type AuthAnswered<T> = { ok: true; value: T } | { ok: false; refusal: Aut
 export interface AuthEntrypoint {
   authenticateRequest(request: WireRequest): Promise<AuthAnswered<AgentUser>>;
   authorize(call: AuthCall): Promise<AuthAnswered<AuthVerdict>>;
+  /** Of the whole text, by a regular expression that langgraph.json names. */
+  matchesPattern(pattern: string, text: string): Promise<boolean>;
 }

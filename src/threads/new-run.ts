@@ -1,18 +1,41 @@
 import { v7 } from "uuid";
+import type { HttpSettings } from "../access/service.ts";
 import type { WireConfig } from "../isolate/contract.ts";
 import type { RunAssistant } from "./assistants.ts";
 import type { Asker, NewRun, NewThread, RevisionRef, RunKwargs } from "./records.ts";
 import type { RunCreate } from "./schema.ts";
 
-/** Request headers that graphs may read from `configurable`; keys and tenants stay outside. */
-export function configurableHeaders(headers: Headers): Record<string, string> {
-  const shown = [...headers].filter(
-    ([name]) => name === "user-agent" || (name.startsWith("x-") && !HIDDEN_HEADERS.has(name)),
+type Headers = Record<string, string>;
+
+/** Request headers that graphs may read from `configurable`, as `http.configurable_headers` has it; keys and tenants stay outside. */
+export function configurableHeaders(
+  headers: Headers,
+  { configurable_headers }: Pick<HttpSettings, "configurable_headers">,
+): Headers {
+  const includes = configurable_headers?.includes ?? ["x-*", "user-agent"];
+  const excludes = configurable_headers?.excludes ?? [];
+  const shown = Object.entries(headers).filter(
+    ([name]) => isAmong(includes, name) && !isAmong(excludes, name) && !HIDDEN_HEADERS.has(name),
   );
   return Object.fromEntries(shown);
 }
 
-const HIDDEN_HEADERS = new Set(["x-api-key", "x-tenant-id", "x-service-key"]);
+/** A star at the end of a name stands for any end. */
+function isAmong(names: string[], header: string): boolean {
+  return names.some((name) => {
+    const wanted = name.toLowerCase();
+    return wanted.endsWith("*") ? header.startsWith(wanted.slice(0, -1)) : header === wanted;
+  });
+}
+
+const HIDDEN_HEADERS = new Set([
+  "authorization",
+  "cookie",
+  "x-api-key",
+  "x-auth-scheme",
+  "x-service-key",
+  "x-tenant-id",
+]);
 
 type Place = {
   assistant: RunAssistant;

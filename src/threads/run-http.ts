@@ -1,6 +1,5 @@
 import type { TypedResponse } from "hono";
 import { invalid } from "../shared/errors.ts";
-import { configurableHeaders } from "./new-run.ts";
 import type { StreamChoice } from "./records.ts";
 import type { RunTarget } from "./run-service.ts";
 import { THREAD_STREAM_MODES, type ThreadStreamChoice } from "./thread-stream.ts";
@@ -14,7 +13,7 @@ export function toTarget(
   return {
     deployment_id,
     thread_id: thread_id ?? null,
-    headers: configurableHeaders(request.headers),
+    headers: Object.fromEntries(request.headers),
     origin: new URL(request.url).origin,
   };
 }

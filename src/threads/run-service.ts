@@ -1,7 +1,8 @@
+import { httpSettings } from "../access/service.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { assertWebhook } from "../webhooks/service.ts";
-import { newRunId, toNewRun } from "./new-run.ts";
+import { configurableHeaders, newRunId, toNewRun } from "./new-run.ts";
 import type { Asker, RunRecord, RunRefusal, StreamChoice } from "./records.ts";
 import { allowRun, findRunAssistant } from "./run-access-service.ts";
 import type { CancelAction, RunStatus } from "./runs.ts";
@@ -10,7 +11,7 @@ import { newThread, openAgent, openThread, tooMuchKept, toRevisionRef } from "./
 import { threadNotFound } from "./state-answers.ts";
 import { threadAs } from "./stub.ts";
 
-/** Where a run goes: a thread of its own (threadless) or a given one, and what the request's headers add. */
+/** Where a run goes: a thread of its own (threadless) or a given one, and the request's headers, of which some are added. */
 export type RunTarget = {
   deployment_id: string;
   thread_id: string | null;
@@ -54,11 +55,12 @@ export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate)
 }
 
 async function prepare(ctx: Context, target: RunTarget, asked: RunCreate) {
-  assertWebhook(ctx.env, asked.webhook);
   const run_id = target.run_id ?? newRunId();
   // A threadless run lives on a thread of its own that shares its id, so that its id alone finds it.
   const thread_id = target.thread_id ?? run_id;
   const agent = await openAgent(ctx, target.deployment_id, "write", thread_id);
+  const http = httpSettings(agent.config);
+  assertWebhook(ctx.env, asked.webhook, http);
   const wanted = { thread_id: target.thread_id, run_id, input: asked };
   const { input, filters, thread_metadata } = await allowRun(ctx, agent, wanted);
   const keeps = input.on_completion === "keep" || input.on_completion === "continue";
@@ -68,7 +70,7 @@ async function prepare(ctx: Context, target: RunTarget, asked: RunCreate) {
     assistant: await findRunAssistant(ctx, agent, input.assistant_id),
     revision: toRevisionRef(agent),
     asker: toAsker(ctx, target.origin),
-    headers: target.headers,
+    headers: configurableHeaders(target.headers, http),
     run_id,
     create_thread: creates ? { ...newThread(agent, thread_id, thread_metadata), temporary } : null,
     temporary,

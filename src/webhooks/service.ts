@@ -1,5 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import type { z } from "zod";
+import type { HttpSettings } from "../access/service.ts";
 import { activeRevision } from "../deployments/service.ts";
 import { assertMay } from "../shared/auth.ts";
 import { type Context, database } from "../shared/context.ts";
@@ -14,9 +15,16 @@ import { run_webhooks } from "./table.ts";
 type Place = { workspace_id: string; deployment_id: string; thread_id: string };
 
 /** Told when the run is asked for, instead of when nobody hears of its end. */
-export function assertWebhook(env: Env, url: string | null | undefined): void {
+export function assertWebhook(
+  env: Env,
+  url: string | null | undefined,
+  http: Pick<HttpSettings, "app"> & { disable_webhooks?: unknown },
+): void {
   if (url === null || url === undefined) return;
   const loc = ["body", "webhook"];
+  if (http.disable_webhooks === true) {
+    throw invalid(loc, "is switched off by http.disable_webhooks of this agent");
+  }
   if (url.startsWith("/")) {
     const text = "is a path of the agent's own HTTP app, which is not served; name a whole URL";
     throw invalid(loc, text);

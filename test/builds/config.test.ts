@@ -50,6 +50,7 @@ test("paths start where the config is, and the whole file is kept", () => {
   const files = { "apps/x/langgraph.json": JSON.stringify(config), "apps/x/agent.ts": "" };
   expect(readConfig(tree(files), "apps/x/langgraph.json")).toEqual({
     graphs: { a: { path: "apps/x/agent.ts", export_name: "g", description: "A" } },
+    app: null,
     auth: null,
     env: {},
     store: NO_STORE,
@@ -124,6 +125,36 @@ test.each([
   [{ disable_studio_auth: "yes" }, "config_invalid", '"auth.disable_studio_auth" must be true'],
 ])("auth %j is refused", (auth, reason, text) => {
   expect(() => read({ graphs: { a: "src/agent.ts" }, auth })).toThrow(
+    expect.objectContaining({ reason, message: expect.stringContaining(text) }),
+  );
+});
+
+test("http has an app and settings", () => {
+  const graphs = { a: "src/agent.ts" };
+  const files = { "src/agent.ts": "", "src/app.ts": "" };
+  const cors = { allow_origins: ["*"], allow_origin_regex: "https://.*", max_age: 1 };
+  const http = { app: "./src/app.ts:app", cors, disable_store: true, mount_prefix: "/my/agent" };
+  expect(read({ graphs, http }, files).app).toEqual({ path: "src/app.ts", export_name: "app" });
+  expect(read({ graphs, http: null }).app).toBeNull();
+});
+
+test.each([
+  [{ app: "app.py:app" }, "unsupported_language", '"http.app" is Python'],
+  [{ app: "src/none.ts:app" }, "config_invalid", "src/none.ts, which does not exist"],
+  [{ disable_runs: "no" }, "config_invalid", '"http.disable_runs" must be true or false'],
+  [{ mount_prefix: "agent/" }, "config_invalid", '"http.mount_prefix" must be a path'],
+  [{ middleware_order: "last" }, "config_invalid", '"http.middleware_order" must be'],
+  [{ cors: true }, "config_invalid", '"http.cors" must be an object'],
+  [{ cors: { allow_origins: "*" } }, "config_invalid", '"http.cors.allow_origins" must be a list'],
+  [{ cors: { allow_origin_regex: "(" } }, "config_invalid", "must be a regular expression"],
+  [{ cors: { max_age: -1 } }, "config_invalid", '"http.cors.max_age" must be a number of seconds'],
+  [
+    { configurable_headers: { includes: "x" } },
+    "config_invalid",
+    '"http.configurable_headers.includes"',
+  ],
+])("http %j is refused", (http, reason, text) => {
+  expect(() => read({ graphs: { a: "src/agent.ts" }, http })).toThrow(
     expect.objectContaining({ reason, message: expect.stringContaining(text) }),
   );
 });

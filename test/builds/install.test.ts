@@ -81,7 +81,9 @@ test("names of graphs and files cannot break out of the generated module", () =>
   const graphs = { 'a"b': { path: 'x"; evil(); "', export_name: "g", description: "line\nbreak" } };
   const index = { path: '"; evil(); "', export_name: '"e', dims: 2, fields: ['"f'] };
   const store = { index, ttl: { default_ms: null, refresh_on_read: true } };
-  expect(graphsModule({ graphs, env: {}, store, auth: null, raw: {} }).split("\n")).toEqual([
+  expect(
+    graphsModule({ graphs, env: {}, store, auth: null, app: null, raw: {} }).split("\n"),
+  ).toEqual([
     'import * as g0 from "/x\\"; evil(); \\"";',
     'export const types = JSON.parse("{}");',
     "export const graphs = {",
@@ -91,6 +93,7 @@ test("names of graphs and files cannot break out of the generated module", () =>
     'export const store = { index: { module: embedding, "export_name":"\\"e","dims":2,"fields":["\\"f"] }, ' +
       'ttl: {"default_ms":null,"refresh_on_read":true} };',
     "export const auth = null;",
+    "export const app = null;",
     "",
   ]);
 });

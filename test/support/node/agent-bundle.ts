@@ -40,6 +40,8 @@ export async function bundleTestAgent(): Promise<string> {
               `import * as embedding from ${JSON.stringify(resolve("test/fixtures/agents/embed.ts"))};`,
               `import * as authModule from ${JSON.stringify(resolve("test/fixtures/agents/auth.ts"))};`,
               `export const auth = { module: authModule, export_name: "auth" };`,
+              `import * as appModule from ${JSON.stringify(resolve("test/fixtures/agents/app.ts"))};`,
+              `export const app = { module: appModule, export_name: "app" };`,
               `export const graphs = { ${entries.join(", ")} };`,
               `export const store = ${store};`,
               `export const types = ${JSON.stringify(types)};`,

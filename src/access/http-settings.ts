@@ -1,0 +1,64 @@
+import { z } from "zod";
+
+const Names = z.array(z.string()).nullish();
+const Flag = z.boolean().nullish();
+
+/** `http` of langgraph.json as far as the Worker needs it; the builder has looked at all of it. */
+const Http = z.looseObject({
+  app: z.string().nullish(),
+  enable_custom_route_auth: Flag,
+  middleware_order: z.enum(["auth_first", "middleware_first"]).nullish(),
+  mount_prefix: z.string().nullish(),
+  configurable_headers: z.object({ includes: Names, excludes: Names }).nullish(),
+  cors: z
+    .object({
+      allow_origins: Names,
+      allow_origin_regex: z.string().nullish(),
+      allow_methods: Names,
+      allow_headers: Names,
+      allow_credentials: Flag,
+      expose_headers: Names,
+      max_age: z.number().nullish(),
+    })
+    .nullish(),
+});
+
+export type HttpSettings = z.infer<typeof Http>;
+export type CorsSettings = NonNullable<HttpSettings["cors"]>;
+
+/** What may be switched off, by the paths of it below the deployment's URL. */
+const FAMILIES: Record<string, RegExp> = {
+  disable_assistants: /^\/assistants(\/|$)/,
+  disable_threads: /^\/threads(\/(?![^/]+\/runs(\/|$))|$)/,
+  disable_crons: /\/runs\/crons(\/|$)/,
+  disable_runs: /^(\/threads\/[^/]+)?\/runs(\/|$)/,
+  disable_store: /^\/store(\/|$)/,
+  disable_meta: /^\/(ok|info|metrics)$/,
+  disable_mcp: /^\/mcp(\/|$)/,
+  disable_a2a: /^\/(a2a|\.well-known\/agent-card\.json)(\/|$)/,
+  disable_ui: /^\/ui(\/|$)/,
+};
+
+const known = new WeakMap<object, HttpSettings>();
+
+export function httpSettings(config: Record<string, unknown> | null): HttpSettings {
+  const { http } = config ?? {};
+  if (typeof http !== "object" || http === null) return {};
+  const hit = known.get(http);
+  if (hit) return hit;
+  const settings = Http.safeParse(http).data ?? {};
+  known.set(http, settings);
+  return settings;
+}
+
+export function isDisabled(settings: HttpSettings, path: string): boolean {
+  return Object.entries(FAMILIES).some(
+    ([flag, paths]) => settings[flag] === true && paths.test(path),
+  );
+}
+
+/** Whether the app's middleware, or its own routes, come before anybody was asked who they are. */
+export function isAppFirst({ enable_custom_route_auth, middleware_order }: HttpSettings): boolean {
+  if (enable_custom_route_auth === false) return true;
+  return middleware_order === "middleware_first" && enable_custom_route_auth !== true;
+}
