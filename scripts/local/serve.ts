@@ -3,23 +3,20 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
-import { unstable_getMiniflareWorkerOptions, unstable_readConfig } from "wrangler";
-import type { Region } from "../regions.ts";
 import { bundleOf, SCRIPTS, type Script } from "./bundle.ts";
 
 export type Serving = {
-  /** The stack's folder: state and bundles live in it. */
+  /** The stack's folder: state, bundles and what they are bound to live in it. */
   path: string;
   port: number;
   inspector_port: number | undefined;
-  /** The environment of wrangler.toml; none: its top level. */
-  region: Region | undefined;
-  secrets_file: string;
   /** Over those of wrangler.toml. */
   variables: Record<string, string>;
 };
 
 type LegacyOptions = Parameters<typeof convertV4MiniflareOptions>[0];
+/** What configure.ts has written of a script. */
+type Bound = { name: string; bindings: object; [option: string]: unknown };
 type Module = { type: string; path: string; contents: string | Uint8Array };
 
 const MODULES: Record<string, string> = {
@@ -31,6 +28,7 @@ const MODULES: Record<string, string> = {
 
 const serving = JSON.parse(process.argv[2] ?? "") as Serving;
 const { path, port, inspector_port } = serving;
+const bound = JSON.parse(await readFile(join(path, "workers.json"), "utf8")) as Bound[];
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
     ...{ host: "127.0.0.1", port, inspectorPort: inspector_port },
@@ -48,25 +46,19 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 }
 await miniflare.ready;
 
-/** One script with its bindings as its configuration names them. */
-async function workerOf(script: Script) {
-  const { config, env } = { config: script.config, env: serving.region };
-  const { name } = unstable_readConfig({ config, env });
-  const { workerOptions } = unstable_getMiniflareWorkerOptions(config, env, {
-    envFiles: [serving.secrets_file],
-  } as Parameters<typeof unstable_getMiniflareWorkerOptions>[2]);
-  const { modulesRules: _, ...options } = workerOptions;
+async function workerOf(script: Script, n: number) {
+  const options = bound[n];
+  if (!options) throw new Error(`workers.json says nothing of ${script.config}`);
   const variables = script.takesVariables ? serving.variables : {};
   const folder = bundleOf(path, script);
-  const { r2Buckets, d1Databases, queueProducers } = options;
+  const { name, r2Buckets, d1Databases, queueProducers } = options;
   console.log(`${name} ${JSON.stringify({ r2Buckets, d1Databases, queueProducers })}`);
   return {
     ...options,
-    name,
     rootPath: folder,
     modulesRoot: folder,
     modules: await readModules(folder, script.entry),
-    bindings: { ...(options.bindings as object), ...variables },
+    bindings: { ...options.bindings, ...variables },
   };
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Region } from "../regions.ts";
 import { bundle } from "./bundle.ts";
+import type { Configuring } from "./configure.ts";
 import { prepareDatabase } from "./database.ts";
 import { type Folder, keep, openFolder, secretsFile, writeWhole } from "./folder.ts";
 import { type GitHost, startGitHost } from "./git-host.ts";
@@ -15,6 +16,7 @@ import { startTicks } from "./ticks.ts";
 import type { Variables } from "./variables.ts";
 import { ping, watch } from "./watchdog.ts";
 import { logOf, startWorker, type WorkerProcess } from "./worker.ts";
+import { execNode } from "./wrangler.ts";
 
 export type StackOptions = {
   /** 0 or none: any free port. */
@@ -63,6 +65,7 @@ type OnStep = (label: string, ms: number) => void;
 type Closers = (() => Promise<void>)[];
 
 const ROOT = join(import.meta.dirname, "../..");
+const CONFIGURE = join(import.meta.dirname, "configure.ts");
 const BUCKET = "exports";
 /** For a machine that is busy; a process that ends is noticed at once. */
 const START_MS = 300_000;
@@ -91,8 +94,9 @@ async function raise(
   closers: Closers,
   stop: () => Promise<void>,
 ): Promise<Stack> {
-  const [, npm, , git, s3] = await Promise.all([
+  const [, , npm, , git, s3] = await Promise.all([
     step(onStep, "Worker is built", build(folder, main)),
+    configure(folder),
     readNpm(),
     step(onStep, "Database is up to date", prepareDatabase(folder)),
     step(onStep, "Examples are repositories of the git host", startGit(folder, closers)),
@@ -131,6 +135,12 @@ async function build({ path, kept }: Folder, main: string | undefined): Promise<
   };
   await run(process.execPath, [join(ROOT, "scripts/build.ts")], { cwd: ROOT, env });
   await bundle(path, main, kept.region);
+}
+
+async function configure(folder: Folder): Promise<void> {
+  const { path, kept } = folder;
+  const order: Configuring = { path, region: kept.region, secrets_file: await secretsFile(folder) };
+  await execNode(path, [CONFIGURE, JSON.stringify(order)]);
 }
 
 /** npm's own settings, so that a machine with a mirror, or a CA of its own, needs no other. */
@@ -178,12 +188,11 @@ async function serve(
   say: Say,
   closers: Closers,
 ) {
-  const { path, kept } = folder;
+  const { path } = folder;
   const url = `http://127.0.0.1:${port}`;
-  const secrets_file = await secretsFile(folder);
   const onError: Say = (line) => say(paint("red", line));
   const launch = async () => {
-    const place = { path, port, region: kept.region, secrets_file, inspector_port };
+    const place = { path, port, inspector_port };
     // A machine is where it is: workerd has no jurisdictions and refuses them.
     const usual = {
       DATA_JURISDICTION: "",

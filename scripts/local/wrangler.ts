@@ -37,8 +37,13 @@ export function environmentOf(region: Region | undefined): string[] {
   return region === undefined ? [] : ["--env", region];
 }
 
-export async function execWrangler(path: string, args: string[]): Promise<string> {
-  const { stdout } = await run(process.execPath, [CLI, ...args], {
+export function execWrangler(path: string, args: string[]): Promise<string> {
+  return execNode(path, [CLI, ...args]);
+}
+
+/** A script that loads wrangler. */
+export async function execNode(path: string, args: string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, args, {
     cwd: ROOT,
     env: environment(path),
     maxBuffer: 1 << 24,
