@@ -195,12 +195,14 @@ export class Upkeep {
 
   #expireEvents() {
     const { runs, events } = this.#store;
-    for (const run_id of runs.endedBefore(Date.now() - EVENTS_KEPT_MS)) {
+    const expired = runs.endedBefore(Date.now() - EVENTS_KEPT_MS);
+    for (const run_id of expired) {
       this.#store.transaction(() => {
         events.deleteOf(run_id);
         runs.forgetEvents(run_id);
       });
     }
+    if (expired.length > 0) events.dropUnused();
   }
 
   /** Tells the directory, and resolves when it has heard all or could not be reached; then the alarm tries again. */

@@ -8,8 +8,15 @@ import type {
 import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
 import { ReplacedWrites } from "./replaced-writes.ts";
+import { SEGMENTED_BYTES, Segments } from "./segments.ts";
 
-type ValueRow = { channel: string; version: number; type: string; data: ArrayBuffer | null };
+type ValueRow = {
+  channel: string;
+  version: number;
+  type: string;
+  data: ArrayBuffer | null;
+  segments: string | null;
+};
 type WriteRow = {
   task_id: string;
   idx: number;
@@ -26,13 +33,14 @@ const INSERT_CHECKPOINT =
 const REPLACE_CHECKPOINT =
   "ON CONFLICT DO UPDATE SET checkpoint = excluded.checkpoint, metadata = excluded.metadata";
 const INSERT_VALUE =
-  "INSERT OR IGNORE INTO channel_values (ns, channel, version, run_id, type, data)";
+  "INSERT OR IGNORE INTO channel_values (ns, channel, version, run_id, type, data, segments)";
 const INTO_WRITES = "INTO writes (ns, checkpoint_id, task_id, idx, run_id, channel, type, data)";
 
 /** Checkpoints of all namespaces, with each channel value stored once per version. */
 export class Checkpoints {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
+  readonly #segments: Segments;
   readonly #replaced: ReplacedWrites;
   /** Known to hold none. */
   #isEmpty = false;
@@ -40,6 +48,7 @@ export class Checkpoints {
   constructor(sql: SqlStorage, parts: Parts) {
     this.#sql = sql;
     this.#parts = parts;
+    this.#segments = new Segments(sql, "value_segments", "channel_values");
     this.#replaced = new ReplacedWrites(sql);
   }
 
@@ -62,14 +71,33 @@ export class Checkpoints {
       checkpoint,
       metadata,
     ]);
-    const values = checkpoints.flatMap(({ ns, values }) =>
-      values.map(({ channel, version, type, data }) => {
-        const name = valueName(ns, channel, version);
-        return [ns, channel, version, run_id, type, this.#parts.put(name, data)];
-      }),
-    );
     insertRows(this.#sql, INSERT_CHECKPOINT, rows, REPLACE_CHECKPOINT);
-    insertRows(this.#sql, INSERT_VALUE, values);
+    const small: (SqlStorageValue | Uint8Array)[][] = [];
+    for (const { ns, values } of checkpoints) {
+      for (const value of values) {
+        const { channel, version, type, data } = value;
+        if (data.byteLength >= SEGMENTED_BYTES) this.#putLong(ns, run_id, value);
+        else small.push([ns, channel, version, run_id, type, data, null]);
+      }
+    }
+    insertRows(this.#sql, INSERT_VALUE, small);
+  }
+
+  // The newest value of a channel is the one that the next most likely begins like, whichever fork it is of.
+  #putLong(ns: string, run_id: string | null, { channel, version, type, data }: StoredValue) {
+    const [newest] = this.#sql
+      .exec<Pick<ValueRow, "version" | "segments">>(
+        `SELECT version, segments FROM channel_values WHERE ns = ? AND channel = ?
+         ORDER BY version DESC LIMIT 1`,
+        ns,
+        channel,
+      )
+      .toArray();
+    // What comes twice is there already.
+    if (newest?.version === version) return;
+    const { segments, tail } = this.#segments.put(data, newest?.segments ?? null);
+    const row = [ns, channel, version, run_id, type, tail, segments];
+    insertRows(this.#sql, INSERT_VALUE, [row]);
   }
 
   // Special writes (errors, interrupts, resumes; negative idx) replace, a task's own never change.
@@ -119,16 +147,17 @@ export class Checkpoints {
   #values({ ns, checkpoint }: StoredCheckpoint): StoredValue[] {
     const rows = this.#sql
       .exec<ValueRow>(
-        `SELECT v.channel, v.version, v.type, v.data
+        `SELECT v.channel, v.version, v.type, v.data, v.segments
          FROM json_each(?1, '$.channel_versions') AS wanted
          JOIN channel_values AS v ON v.ns = ?2 AND v.channel = wanted.key AND v.version = wanted.value`,
         checkpoint,
         ns,
       )
       .toArray();
-    return rows.map(({ channel, version, type, data }) => {
-      const name = valueName(ns, channel, version);
-      return { channel, version, type, data: this.#parts.bytes(name, data) };
+    return rows.map(({ channel, version, type, data, segments }) => {
+      const own = this.#parts.bytes(valueName(ns, channel, version), data);
+      const whole = segments === null ? own : this.#segments.bytes(segments, own);
+      return { channel, version, type, data: whole };
     });
   }
 
@@ -164,17 +193,18 @@ export class Checkpoints {
   deleteOf(run_id: string) {
     this.#sql.exec("DELETE FROM checkpoints WHERE run_id = ?", run_id);
     const values = this.#sql
-      .exec<Pick<ValueRow, "channel" | "version"> & { ns: string; is_large: number }>(
+      .exec<Pick<ValueRow, "channel" | "version" | "segments"> & { ns: string; is_large: number }>(
         `DELETE FROM channel_values WHERE run_id = ? AND (ns, channel, version) NOT IN (
            SELECT shown.ns, wanted.key, wanted.value
            FROM checkpoints AS shown, json_each(shown.checkpoint, '$.channel_versions') AS wanted)
-         RETURNING ns, channel, version, data IS NULL AS is_large`,
+         RETURNING ns, channel, version, segments, data IS NULL AS is_large`,
         run_id,
       )
       .toArray();
     for (const { ns, channel, version, is_large } of values) {
       if (is_large) this.#parts.delete(valueName(ns, channel, version));
     }
+    if (values.some(({ segments }) => segments !== null)) this.#segments.dropUnused();
     this.#sql.exec("DELETE FROM writes WHERE run_id = ?", run_id);
     this.#replaced.putBack(run_id);
   }

@@ -1,7 +1,13 @@
 import { insertRows } from "./insert.ts";
 
 /** What a thread's history is: copied row by row, with the ids that checkpoints have. */
-export const COPIED_TABLES = ["checkpoints", "channel_values", "writes", "parts"] as const;
+export const COPIED_TABLES = [
+  "checkpoints",
+  "channel_values",
+  "value_segments",
+  "writes",
+  "parts",
+] as const;
 export type CopiedTable = (typeof COPIED_TABLES)[number];
 export type CopiedRow = Record<string, SqlStorageValue>;
 export type CopiedPage = { rows: CopiedRow[]; next: number | null };
@@ -15,6 +21,7 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 const CONDITION: Record<CopiedTable, string> = {
   checkpoints: "1",
   channel_values: "1",
+  value_segments: "1",
   writes: "1",
   parts: "(name LIKE 'value %' OR name LIKE 'write %')",
 };
@@ -25,6 +32,7 @@ export function copyBounds(sql: SqlStorage): CopyBounds {
   return {
     checkpoints: last("checkpoints"),
     channel_values: last("channel_values"),
+    value_segments: last("value_segments"),
     writes: last("writes"),
     parts: last("parts"),
   };

@@ -1,8 +1,15 @@
 import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
+import { SEGMENTED_BYTES, Segments } from "./segments.ts";
 
 export type EventRow = { id: number; run_id: string; event: string; data: string };
-type Row = { id: number; run_id: string; event: string; data: string | null };
+type Row = {
+  id: number;
+  run_id: string;
+  event: string;
+  data: string | null;
+  segments: string | null;
+};
 export type NewEvent = { event: string; data: string };
 
 // Of a reader's next chunk: an isolate of 128 MB may serve many readers.
@@ -15,10 +22,14 @@ export class Events {
   readonly #parts: Parts;
   #last: number | null = null;
   #areKept: boolean | null = null;
+  readonly #segments: Segments;
+  /** Of each kind of event that repeats what was told before: the segments of the newest one. */
+  readonly #newest = new Map<string, string>();
 
   constructor(sql: SqlStorage, parts: Parts) {
     this.#sql = sql;
     this.#parts = parts;
+    this.#segments = new Segments(sql, "event_segments", "events");
   }
 
   append(run_id: string, events: NewEvent[]) {
@@ -26,11 +37,23 @@ export class Events {
     const first = this.lastId() + 1;
     const rows = events.map(({ event, data }, index) => {
       const id = first + index;
-      return [id, run_id, event, this.#parts.put(eventName(id), data)];
+      return [id, run_id, event, ...this.#keep(id, { event, data })];
     });
-    insertRows(this.#sql, "INSERT INTO events (id, run_id, event, data)", rows);
+    insertRows(this.#sql, "INSERT INTO events (id, run_id, event, data, segments)", rows);
     this.#last = first + rows.length - 1;
     this.#areKept = true;
+  }
+
+  /** The columns `data` and `segments`. */
+  #keep(id: number, { event, data }: NewEvent): [string | null, string | null] {
+    const [name] = event.split("|");
+    if (name !== "values" || data.length < SEGMENTED_BYTES) {
+      return [this.#parts.put(eventName(id), data), null];
+    }
+    const bytes = new TextEncoder().encode(data);
+    const { segments, tail } = this.#segments.put(bytes, this.#newest.get(event) ?? null);
+    this.#newest.set(event, segments);
+    return [new TextDecoder().decode(tail), segments];
   }
 
   /** The greatest id that was ever given, also to events that are dropped by now. */
@@ -53,6 +76,7 @@ export class Events {
   forget() {
     this.#last = null;
     this.#areKept = null;
+    this.#newest.clear();
   }
 
   /** Whether there is anything that will have to expire. */
@@ -82,20 +106,32 @@ export class Events {
 
   #page(after: number, condition: string, ...values: string[]): EventRow[] {
     const rows = this.#sql.exec<Row>(
-      `SELECT id, run_id, event, data FROM events WHERE id > ? AND ${condition}
+      `SELECT id, run_id, event, data, segments FROM events WHERE id > ? AND ${condition}
        ORDER BY id LIMIT ${PAGE_ROWS}`,
       after,
       ...values,
     );
     const page: EventRow[] = [];
     let characters = 0;
-    for (const row of rows) {
-      const data = this.#parts.text(eventName(row.id), row.data);
+    for (const { segments, ...row } of rows) {
+      const data = this.#text({ segments, ...row });
       page.push({ ...row, data });
       characters += data.length;
       if (characters > PAGE_CHARACTERS) break;
     }
     return page;
+  }
+
+  #text({ id, data, segments }: Row): string {
+    const text = this.#parts.text(eventName(id), data);
+    if (segments === null) return text;
+    return new TextDecoder().decode(this.#segments.bytes(segments, new TextEncoder().encode(text)));
+  }
+
+  /** What the deleted ones had for themselves. */
+  dropUnused() {
+    this.#newest.clear();
+    this.#segments.dropUnused();
   }
 
   deleteOf(run_id: string) {

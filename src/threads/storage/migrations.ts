@@ -117,4 +117,14 @@ export const MIGRATIONS = [
      payload TEXT
    );`,
   "ALTER TABLE thread ADD COLUMN ttl TEXT",
+  `ALTER TABLE channel_values ADD COLUMN segments TEXT;
+   ALTER TABLE events ADD COLUMN segments TEXT;
+   CREATE TABLE value_segments (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     data BLOB NOT NULL
+   );
+   CREATE TABLE event_segments (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     data BLOB NOT NULL
+   );`,
 ];

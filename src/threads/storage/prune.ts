@@ -1,3 +1,5 @@
+import { Segments } from "./segments.ts";
+
 type Head = { ns: string; checkpoint_id: string; metadata: string };
 
 /**
@@ -26,6 +28,7 @@ export function keepLatest(sql: SqlStorage) {
        WHERE checkpoints.ns = channel_values.ns AND wanted.key = channel_values.channel
          AND wanted.value = channel_values.version)`,
   );
+  new Segments(sql, "value_segments", "channel_values").dropUnused();
   deleteOrphanedParts(sql);
 }
 

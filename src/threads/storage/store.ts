@@ -148,6 +148,7 @@ export class ThreadStore {
     if (before) this.#giveBack(run_id, before);
     this.checkpoints.deleteOf(run_id);
     this.events.deleteOf(run_id);
+    this.events.dropUnused();
     this.runs.delete(run_id);
   }
 

@@ -49,7 +49,8 @@ export const TABLES = `
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     run_id TEXT NOT NULL,
     event TEXT NOT NULL,
-    data TEXT
+    data TEXT,
+    segments TEXT
   );
   CREATE TABLE checkpoints (
     ns TEXT NOT NULL,
@@ -67,7 +68,16 @@ export const TABLES = `
     run_id TEXT,
     type TEXT NOT NULL,
     data BLOB,
+    segments TEXT,
     PRIMARY KEY (ns, channel, version)
+  );
+  CREATE TABLE value_segments (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    data BLOB NOT NULL
+  );
+  CREATE TABLE event_segments (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    data BLOB NOT NULL
   );
   CREATE TABLE writes (
     ns TEXT NOT NULL,
