@@ -9,7 +9,12 @@ const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "..");
 
 /** Pushes the bench agent; `pin` replaces versions, so that its lockfile matches no prebuilt runtime. */
-export async function pushAgent(gitUrl: string, name: string, pin: Record<string, string> = {}) {
+export async function pushAgent(
+  gitUrl: string,
+  name: string,
+  pin: Record<string, string> = {},
+  env: Record<string, string> = {},
+) {
   const folder = await mkdtemp(join(tmpdir(), "heddle-bench-"));
   const url = `${gitUrl}/bench/${name}.git`;
   try {
@@ -19,7 +24,7 @@ export async function pushAgent(gitUrl: string, name: string, pin: Record<string
     }
     await writeFile(
       join(folder, "langgraph.json"),
-      JSON.stringify({ graphs: { echo: "./graph.ts:graph" } }),
+      JSON.stringify({ graphs: { echo: "./graph.ts:graph" }, env }),
     );
     if (Object.keys(pin).length > 0) await relock(folder, pin);
     const git = (...args: string[]) => run("git", ["-C", folder, ...args]);

@@ -1,4 +1,5 @@
 import { AIMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { isMessage, rememberTexts } from "./message-texts.ts";
 
 const MESSAGES = { AIMessage, HumanMessage, SystemMessage, ToolMessage } as const;
 
@@ -33,9 +34,25 @@ function isMarked(record: Fields): boolean {
 
 function toMessage(record: Fields, foreign: { found: boolean }): unknown {
   const name = messageName(record);
-  if (name) return new MESSAGES[name](record.kwargs as never);
+  if (name) return newMessage(name, record.kwargs as Fields);
   foreign.found = true;
   return record;
+}
+
+function newMessage(name: keyof typeof MESSAGES, kwargs: Fields): unknown {
+  const text = JSON.stringify(kwargs);
+  const count = Object.keys(kwargs).length;
+  const message = new MESSAGES[name](kwargs as never);
+  // What the constructor adds, or the serializer would mark, is not in the text.
+  const isWhole =
+    count > 0 && Object.keys(message.lc_kwargs).length === count && !("type" in kwargs);
+  if (!isWhole || !isMessage(message) || /"(lc|__lc_escaped__)":/.test(text)) return message;
+  const id = `["langchain_core","messages","${name}"]`;
+  rememberTexts(message, {
+    checkpoint: `{"lc":1,"type":"constructor","id":${id},"kwargs":${text}}`,
+    wire: `${text.slice(0, -1)},"type":"${message.getType()}"}`,
+  });
+  return message;
 }
 
 function messageName({ lc, type, id }: Fields): keyof typeof MESSAGES | null {

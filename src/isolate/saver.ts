@@ -17,6 +17,7 @@ import type {
   StoredWrite,
   Typed,
 } from "./contract.ts";
+import { isMessage, knownText, type Message, marksOf, rememberText } from "./message-texts.ts";
 import type { Outbox } from "./outbox.ts";
 import { withoutLastAnswers } from "./resume.ts";
 import { parseCheckpointJson } from "./revive.ts";
@@ -157,10 +158,29 @@ export class HostSaver extends BaseCheckpointSaver {
     const changed = Object.entries(versions).filter(([channel]) => channel in channel_values);
     return Promise.all(
       changed.map(async ([channel, version]): Promise<StoredValue> => {
-        const [type, data] = await this.serde.dumpsTyped(channel_values[channel]);
+        const [type, data] = await this.#dump(channel_values[channel]);
         return { channel, version, type, data };
       }),
     );
+  }
+
+  async #dump(value: unknown): Promise<[type: string, data: Uint8Array]> {
+    if (!Array.isArray(value) || value.length === 0 || !value.every(isMessage)) {
+      return this.serde.dumpsTyped(value);
+    }
+    const texts: string[] = [];
+    for (const message of value) {
+      texts.push(knownText(message, "checkpoint") ?? (await this.#dumpMessage(message)));
+    }
+    return ["json", new TextEncoder().encode(`[${texts.join()}]`)];
+  }
+
+  async #dumpMessage(message: Message): Promise<string> {
+    const marks = marksOf(message);
+    const [, data] = await this.serde.dumpsTyped(message);
+    const text = new TextDecoder().decode(data);
+    rememberText(message, marks, "checkpoint", text);
+    return text;
   }
 
   // Unchanged channels keep the bytes that the head before had.

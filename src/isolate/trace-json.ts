@@ -1,3 +1,5 @@
+import { isMessage, knownText } from "./message-texts.ts";
+
 /** What one payload of a trace may be; more of it is of no use to a reader and of much cost to a run. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 /** Messages lie no deeper than `{ messages: [[message]] }`; what is below is written as it is. */
@@ -21,7 +23,7 @@ export class TraceJson {
 
   #write(value: unknown, depth: number): string | undefined {
     if (typeof value !== "object" || value === null || depth === 0) return stringify(value);
-    if (isMessage(value)) return this.#message(value);
+    if (isSerializable(value)) return this.#message(value);
     if (Array.isArray(value)) {
       return `[${value.map((item) => this.#write(item, depth - 1) ?? "null").join()}]`;
     }
@@ -36,12 +38,18 @@ export class TraceJson {
     return `{${fields.join()}}`;
   }
 
+  // What was read from a checkpoint has its text already: there a mark stands for what JSON has no word for.
+  #text(message: Message): string | undefined {
+    const known = isMessage(message) ? knownText(message, "checkpoint") : undefined;
+    return known === undefined || known.includes('"lc":2') ? stringify(message) : known;
+  }
+
   // A reducer may give a message its id later: it is the same while its fields are.
   #message(message: Message): string | undefined {
     const fields = Object.values(message);
     const before = this.#written.get(message);
     if (before && isSame(before.fields, fields)) return before.text;
-    const text = stringify(message);
+    const text = this.#text(message);
     if (text !== undefined) this.#written.set(message, { fields, text });
     return text;
   }
@@ -51,7 +59,7 @@ function isSame(before: unknown[], now: unknown[]): boolean {
   return before.length === now.length && now.every((field, n) => Object.is(field, before[n]));
 }
 
-function isMessage(value: object): value is Message {
+function isSerializable(value: object): value is Message {
   return (
     "lc_kwargs" in value &&
     "content" in value &&

@@ -1,3 +1,8 @@
+import { isMessage, knownText, type Message, marksOf, rememberText } from "./message-texts.ts";
+
+/** Messages lie no deeper than in the states of a history; what is below is written as it is. */
+const DEPTH = 6;
+
 /** A LangChain message: `toDict()` gives the pieces that the wire shows flattened. */
 type DictLike = { toDict(): { type: string; data: Record<string, unknown> } };
 
@@ -13,10 +18,41 @@ function isDictLike(value: unknown): value is DictLike {
 /** JSON text of anything an agent says: messages flattened to `{...data, type}`, errors readable. */
 export function toWire(value: unknown): string {
   try {
-    return JSON.stringify(value, flatten) ?? "null";
+    return write(value, DEPTH) ?? "null";
   } catch (error) {
     throw new UnserializableError(findUnserializable(value), { cause: error });
   }
+}
+
+function write(value: unknown, depth: number): string | undefined {
+  if (typeof value !== "object" || value === null || depth === 0) return plainly(value);
+  if (isMessage(value)) return writeMessage(value);
+  if (Array.isArray(value)) {
+    return `[${value.map((item) => write(item, depth - 1) ?? "null").join()}]`;
+  }
+  const isOwn = Object.getPrototypeOf(value) === Object.prototype && !("toJSON" in value);
+  return isOwn && !isDictLike(value) ? writeFields(value, depth) : plainly(value);
+}
+
+function writeFields(value: object, depth: number): string {
+  const fields = Object.entries(value).flatMap(([name, field]) => {
+    const text = write(field, depth - 1);
+    return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
+  });
+  return `{${fields.join()}}`;
+}
+
+function writeMessage(message: Message): string | undefined {
+  const known = knownText(message, "wire");
+  if (known !== undefined) return known;
+  const marks = marksOf(message);
+  const text = plainly(message);
+  if (text !== undefined) rememberText(message, marks, "wire", text);
+  return text;
+}
+
+function plainly(value: unknown): string | undefined {
+  return JSON.stringify(value, flatten);
 }
 
 export class UnserializableError extends Error {

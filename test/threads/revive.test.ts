@@ -2,6 +2,7 @@ import { AIMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { describe, expect, test } from "vitest";
 import { parseCheckpointJson } from "../../src/isolate/revive.ts";
+import { toWire } from "../../src/isolate/wire.ts";
 
 const { serde } = new MemorySaver();
 
@@ -45,5 +46,75 @@ describe("the rest is left to the serializer", () => {
   test("a key that names the prototype", () => {
     expect(parseCheckpointJson('{"__proto__":{"polluted":true}}')).toBeNull();
     expect(Reflect.get({}, "polluted")).toBeUndefined();
+  });
+});
+
+describe("texts of messages", () => {
+  const reread = async (value: unknown) => {
+    const [, data] = await serde.dumpsTyped(value);
+    return parseCheckpointJson(new TextDecoder().decode(data))?.value as never[];
+  };
+
+  test.each(same)(
+    "what was read and is written for clients is what was: %s",
+    async (_what, value) => {
+      expect(toWire(await reread(value))).toBe(toWire(value));
+    },
+  );
+
+  const changes: [string, (message: AIMessage) => void][] = [
+    [
+      "its content",
+      (message) => {
+        message.content = "other";
+      },
+    ],
+    [
+      "a block of it",
+      (message) => {
+        (message.content as { text: string }[])[0] = { text: "other" };
+      },
+    ],
+    [
+      "an argument of a call",
+      (message) => {
+        Object.assign(message.tool_calls?.[0]?.args ?? {}, { first_number: 2 });
+      },
+    ],
+    [
+      "what its model added",
+      (message) => {
+        message.additional_kwargs.seen = true;
+      },
+    ],
+    [
+      "its id, beside its fields",
+      (message) => {
+        message.lc_kwargs.id = message.id = "2";
+      },
+    ],
+  ];
+  test.each(changes)("a message is written anew when a node changes %s", async (_what, change) => {
+    const [message] = await reread([
+      new AIMessage({ id: "1", content: [{ type: "text", text: "hi" }], tool_calls: [call] }),
+    ]);
+    const before = toWire([message]);
+    change(message as never);
+    const now = toWire([message]);
+    expect(now).not.toBe(before);
+    expect(JSON.parse(now)).toEqual([
+      JSON.parse(JSON.stringify({ ...(message as never as AIMessage).toDict().data, type: "ai" })),
+    ]);
+  });
+
+  test("what cannot be compared is written each time", () => {
+    class Seen {
+      count = 1;
+    }
+    const seen = new Seen();
+    const message = new AIMessage({ content: "hi", additional_kwargs: { seen } as never });
+    toWire(message);
+    seen.count = 2;
+    expect(JSON.parse(toWire(message)).additional_kwargs.seen).toEqual({ count: 2 });
   });
 });

@@ -1,0 +1,98 @@
+// A conversation is written again with each step: each message of it as text once, for as long as it is the same.
+
+/** As checkpoints hold it, and flattened as clients see it. */
+type Kind = "checkpoint" | "wire";
+type Written = { marks: unknown[]; texts: Partial<Record<Kind, string>> };
+export type Message = {
+  lc_kwargs: Record<string, unknown>;
+  toDict(): { type: string; data: Record<string, unknown> };
+};
+
+/** The same in every message, or told of key by key. */
+const CONSTANT = new Set(["lc_namespace", "lc_serializable", "lc_kwargs"]);
+
+const written = new WeakMap<object, Written>();
+
+export function isMessage(value: unknown): value is Message {
+  if (typeof value !== "object" || value === null || !("lc_kwargs" in value)) return false;
+  return "toDict" in value && typeof value.toDict === "function" && isPlain(value.lc_kwargs);
+}
+
+export function knownText(message: Message, kind: Kind): string | undefined {
+  const before = written.get(message);
+  if (before?.texts[kind] === undefined) return undefined;
+  return isUnchanged(message, before.marks) ? before.texts[kind] : undefined;
+}
+
+/** `marks` are those of the message when the text was made; null keeps nothing. */
+export function rememberText(message: Message, marks: unknown[] | null, kind: Kind, text: string) {
+  const before = written.get(message);
+  if (!marks) written.delete(message);
+  else if (before && isUnchanged(message, before.marks)) before.texts[kind] = text;
+  else written.set(message, { marks, texts: { [kind]: text } });
+}
+
+/** Of a message that is new, both of its texts. */
+export function rememberTexts(message: Message, texts: Record<Kind, string>) {
+  const marks = marksOf(message);
+  if (marks) written.set(message, { marks, texts });
+}
+
+/** All that the texts follow from; null: it holds something whose changes could not be seen. */
+export function marksOf(message: Message): unknown[] | null {
+  const marks: unknown[] = [];
+  return eachMark(message, (mark) => marks.push(mark) > 0) ? marks : null;
+}
+
+function isUnchanged(message: Message, marks: unknown[]): boolean {
+  let at = 0;
+  return eachMark(message, (mark) => Object.is(mark, marks[at++])) && at === marks.length;
+}
+
+/** False: `see` said so of a mark, or there is something that has none. */
+function eachMark(message: Message, see: (mark: unknown) => boolean): boolean {
+  const own = message as unknown as Record<string, unknown>;
+  const { lc_kwargs } = message;
+  for (const key of Object.keys(own)) {
+    if (!CONSTANT.has(key) && !seeValue(own[key], see)) return false;
+  }
+  for (const key of Object.keys(lc_kwargs)) {
+    const value = lc_kwargs[key];
+    if (!see(key) || (value !== own[key] && !seeValue(value, see))) return false;
+  }
+  return true;
+}
+
+/** What is in an object may change without it: of one that is not empty the text is a mark too. */
+function seeValue(value: unknown, see: (mark: unknown) => boolean): boolean {
+  if (typeof value !== "object" || value === null) return see(value);
+  if (!isPlain(value) || !see(value)) return false;
+  if (isEmpty(value)) return see("");
+  const text = plainText(value);
+  return text !== null && see(text);
+}
+
+function isEmpty(value: object): boolean {
+  for (const _key in value) return false;
+  return true;
+}
+
+function plainText(value: object): string | null {
+  try {
+    return JSON.stringify(value, assertPlain);
+  } catch {
+    return null;
+  }
+}
+
+function assertPlain(this: unknown, key: string, value: unknown): unknown {
+  const original = (this as Record<string, unknown>)[key];
+  if (typeof original !== "object" || original === null || isPlain(original)) return value;
+  throw new TypeError("Its text does not tell what it holds.");
+}
+
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === Array.prototype;
+}
