@@ -1,4 +1,4 @@
-import { runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { ThreadObject } from "../../src/threads/object.ts";
@@ -13,11 +13,25 @@ const slow = { input: { delay_ms: 2_000 } };
 const quick = { input: { delay_ms: 0 } };
 const interrupt = { wait: true, reason: null };
 
+type Place = { deployment_id: string; thread_id: string };
+
+function stubOf({ deployment_id, thread_id }: Place) {
+  return env.THREADS.getByName(`${deployment_id}/${thread_id}`) as DurableObjectStub<ThreadObject>;
+}
+
+function tablesOf(place: Place) {
+  return runInDurableObject(stubOf(place), (_thread, { storage }) =>
+    storage.sql
+      .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE name NOT GLOB '_cf_*'")
+      .toArray()
+      .map(({ name }) => name),
+  );
+}
+
 test("a run whose process died is cancelled, and its thread takes the next", async () => {
   const { place, object, create, wait } = await testThread();
   const { run_id } = await create("steps", slow);
-  const name = `${place.deployment_id}/${place.thread_id}`;
-  const stub = env.THREADS.getByName(name) as DurableObjectStub<ThreadObject>;
+  const stub = stubOf(place);
   await runInDurableObject(stub, (_object, state) => state.abort("crash")).catch(() => {});
   expect(await object.cancelRun(run_id, "interrupt", interrupt)).toBe(true);
   expect((await object.getRun(run_id))?.status).toBe("interrupted");
@@ -33,6 +47,35 @@ test("a run that is cancelled in the moment it is made does not answer later", a
   expect(status).toBe("interrupted");
   const { log } = await wait("steps", { input: { delay_ms: 200 } });
   expect(log).toEqual(["a", "b", "c"]);
+});
+
+test("a thread that is deleted leaves nothing behind", async () => {
+  const { place, object, wait } = await testThread();
+  await wait("echo", { input: { messages: [{ role: "user", content: "x".repeat(3_000_000) }] } });
+  expect(await tablesOf(place)).toContain("value_segments");
+  expect(await object.deleteThread()).toBe(true);
+  expect(await tablesOf(place)).toEqual([]);
+  expect(await object.getThread()).toBeNull();
+  expect(await tablesOf(place)).toEqual([]);
+});
+
+test("the history is whole after the day for which events are kept", async () => {
+  const { place, object, revision, create, join, follow } = await testThread();
+  const runs = [await create("steps", quick), await create("steps", quick)];
+  for (const { run_id } of runs) await join(run_id);
+  const call = { ns: "", checkpoint_id: null, before_id: null, metadata: null, limit: 100 };
+  const history = async () => {
+    const answer = await object.getHistory(call, revision);
+    return "ok" in answer && answer.ok ? JSON.parse(answer.value) : answer;
+  };
+  const before = await history();
+  await runInDurableObject(stubOf(place), (_thread, { storage }) => {
+    storage.sql.exec("UPDATE runs SET ended_at = ended_at - 2 * 24 * 3600 * 1000");
+  });
+  await runDurableObjectAlarm(stubOf(place));
+  expect(await follow(runs[0]?.run_id ?? "")).toEqual([]);
+  expect(before).toHaveLength(10);
+  expect(await history()).toEqual(before);
 });
 
 describe("a reader that comes again", () => {
