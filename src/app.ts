@@ -45,6 +45,7 @@ import { projectRoutes } from "./traces/routes.ts";
 import { traceRunRoutes } from "./traces/run-routes.ts";
 import { statsRoutes } from "./traces/stats-routes.ts";
 import { traceDeletionRoutes } from "./traces/trace-deletion-routes.ts";
+import { uiFileRoutes, uiRoutes } from "./ui/routes.ts";
 import { runWebhookRoutes } from "./webhooks/routes.ts";
 import { audit } from "./workspaces/audit.ts";
 import { authenticate } from "./workspaces/auth.ts";
@@ -112,6 +113,7 @@ const ROUTERS = [
   runWebhookRoutes,
   runDeliveryRoutes,
   cronRoutes,
+  uiRoutes,
   mcpRoutes,
   a2aRoutes,
   projectRoutes,
@@ -135,6 +137,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.use(limitBody);
   addSystemRoutes(app);
   app.route("/", callbackRoutes);
+  app.route("/", uiFileRoutes);
   for (const path of GUARDED) app.use(path, authenticate);
   app.use("/agents/*", admit);
   for (const path of CONTROLLED) app.use(path, limitRate);

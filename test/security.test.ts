@@ -13,6 +13,7 @@ const PUBLIC = {
   oauthCallback: "a browser comes back from a provider; the state is the proof",
   confirmOAuth: "a browser answers the page of the callback; state and code are the proof",
   oauthSetup: "a browser comes back from a provider; the state is the proof",
+  getUiFile: "a page loads scripts without a key, and they are for everybody who sees the page",
   receiveUpload: "the URL is signed for one upload",
   receiveWebhook: "the host signs the event with the integration's secret",
 };
@@ -48,6 +49,7 @@ const READING = [
   "queryStoreItems",
   "listStoreNamespaces",
   "searchCrons",
+  "getUi",
   "countCrons",
 ];
 

@@ -56,7 +56,7 @@ async function take(tree: Tree, entry: ParsedTarEntry, notes: Notes): Promise<vo
     notes.installed += 1;
     return entry.body.cancel();
   }
-  if (isReadable(path)) {
+  if (isReadable(path, size)) {
     tree.files.set(path, await new Response(entry.body).bytes());
     return;
   }

@@ -3,7 +3,15 @@ import { type BuildLog, buildLog } from "./build-log.ts";
 import { prebuiltRuntime } from "./carried.ts";
 import { compile } from "./compile.ts";
 import { readConfig } from "./config.ts";
-import type { AgentConfig, Artifact, BuildOrder, BuildOutcome, BuildSink } from "./contract.ts";
+import {
+  type AgentConfig,
+  type Artifact,
+  type BuildOrder,
+  type BuildOutcome,
+  type BuildSink,
+  type UiBundles,
+  uiKeyOf,
+} from "./contract.ts";
 import { installAll, readDependencies } from "./dependencies.ts";
 import { BuildFailure } from "./failure.ts";
 import { installer } from "./install.ts";
@@ -11,6 +19,7 @@ import { BUILD_TIMEOUT_MS } from "./limits.ts";
 import { readProject } from "./project.ts";
 import { fetchSource } from "./source.ts";
 import { bytesText, countText, durationText } from "./text.ts";
+import { compileUi } from "./ui.ts";
 
 const HEARTBEAT_MS = 5000;
 
@@ -50,7 +59,7 @@ async function build(bucket: R2Bucket, order: BuildOrder, log: BuildLog): Promis
   await installAll(log, packages, project, dependencies);
   const input = { tree, config, project, dependencies, installer: packages, runtime };
   const artifact = await compile(log, input);
-  const stored = await store(bucket, order, artifact);
+  const stored = await store(bucket, order, artifact, await compileUi(log, input));
   log.info(
     `Stored the artifact (${bytesText(stored.artifact_bytes)}); the build took ${durationText(Date.now() - started)}`,
   );
@@ -64,11 +73,17 @@ function graphsText({ graphs }: AgentConfig): string {
   return texts.join(", ");
 }
 
-async function store(bucket: R2Bucket, { revision_id }: BuildOrder, artifact: Artifact) {
+async function store(
+  bucket: R2Bucket,
+  { revision_id }: BuildOrder,
+  artifact: Artifact,
+  ui: UiBundles | null,
+) {
   const artifact_key = `artifacts/${revision_id}.json`;
-  const object = await bucket.put(artifact_key, JSON.stringify(artifact), {
-    httpMetadata: { contentType: "application/json" },
-  });
+  const put = (key: string, value: unknown) =>
+    bucket.put(key, JSON.stringify(value), { httpMetadata: { contentType: "application/json" } });
+  if (ui) await put(uiKeyOf(artifact_key), ui);
+  const object = await put(artifact_key, artifact);
   return { artifact_key, artifact_bytes: object.size };
 }
 

@@ -1,12 +1,14 @@
 import wasm from "esbuild-wasm/esbuild.wasm";
 import * as esbuild from "esbuild-wasm/esm/browser.js";
+import type { UiFiles } from "./contract.ts";
 import { BuildFailure } from "./failure.ts";
 import { BUNDLE_TIMEOUT_MS } from "./limits.ts";
 import type { TsConfig } from "./tsconfig.ts";
+import { withHostRequire } from "./ui-module.ts";
 
-export type Bundled =
-  | { ok: true; code: string; map: string; warnings: string[] }
-  | { ok: false; errors: string[] };
+type Failed = { ok: false; errors: string[] };
+export type Bundled = { ok: true; code: string; map: string; warnings: string[] } | Failed;
+export type BundledUi = { ok: true; files: UiFiles; warnings: string[] } | Failed;
 
 let started: Promise<void> | null = null;
 
@@ -30,27 +32,63 @@ export async function bundle(
   plugin: esbuild.Plugin,
   { compilerOptions }: TsConfig,
 ): Promise<Bundled> {
+  const built = await build({
+    entryPoints: [entry],
+    outfile: "/main.js",
+    format: "esm",
+    platform: "neutral",
+    target: "es2024",
+    sourcemap: "external",
+    sourcesContent: false,
+    tsconfigRaw: { compilerOptions },
+    plugins: [plugin],
+  });
+  return "ok" in built ? built : toBundled(built);
+}
+
+/** For browsers: one script that leaves a global, and its styles beside it. */
+export async function bundleUi(
+  entry: string,
+  plugin: esbuild.Plugin,
+  { compilerOptions }: TsConfig,
+  globalName: string,
+): Promise<BundledUi> {
+  const { jsx: _jsx, target: _target, ...rest } = compilerOptions;
+  const built = await build({
+    entryPoints: { entrypoint: entry },
+    outdir: "/ui",
+    format: "iife",
+    globalName,
+    platform: "browser",
+    target: "es2020",
+    jsx: "automatic",
+    tsconfigRaw: { compilerOptions: rest },
+    plugins: [plugin],
+  });
+  if ("ok" in built) return built;
+  const files = built.outputFiles.map(({ path, text }) => {
+    const name = path.slice("/ui/".length);
+    return [name, name.endsWith(".js") ? withHostRequire(text) : text];
+  });
+  return { ok: true, files: Object.fromEntries(files), warnings: warningsOf(built) };
+}
+
+type Output = esbuild.BuildResult<{ write: false }>;
+
+async function build(options: esbuild.BuildOptions): Promise<Output | Failed> {
   const work = startEsbuild().then(() =>
     esbuild.build({
-      entryPoints: [entry],
+      ...options,
       bundle: true,
       write: false,
-      outfile: "/main.js",
       absWorkingDir: "/",
-      format: "esm",
-      platform: "neutral",
-      target: "es2024",
-      sourcemap: "external",
-      sourcesContent: false,
       legalComments: "none",
       define: { "process.env.NODE_ENV": '"production"' },
-      tsconfigRaw: { compilerOptions },
       logLevel: "silent",
-      plugins: [plugin],
     }),
   );
   try {
-    return toBundled(await inTime(work));
+    return await inTime(work);
   } catch (error) {
     if (isBuildError(error)) return { ok: false, errors: error.errors.map(toLine) };
     stopEsbuild();
@@ -74,18 +112,15 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-function toBundled(result: esbuild.BuildResult<{ write: false }>): Bundled {
+function toBundled(result: Output): Bundled {
   const text = (name: string) =>
     result.outputFiles.find(({ path }) => path.endsWith(name))?.text ?? "";
-  const warnings = result.warnings.filter(
-    ({ location }) => !location?.file.includes("node_modules/"),
-  );
-  return {
-    ok: true,
-    code: text("main.js"),
-    map: text("main.js.map"),
-    warnings: warnings.map(toLine),
-  };
+  const warnings = warningsOf(result);
+  return { ok: true, code: text("main.js"), map: text("main.js.map"), warnings };
+}
+
+function warningsOf({ warnings }: Output): string[] {
+  return warnings.filter(({ location }) => !location?.file.includes("node_modules/")).map(toLine);
 }
 
 function isBuildError(error: unknown): error is esbuild.BuildFailure {

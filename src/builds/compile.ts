@@ -3,16 +3,16 @@ import { isBuiltin } from "./builtins.ts";
 import { bundle } from "./bundle.ts";
 import { HARNESS } from "./carried.ts";
 import type { AgentConfig, Artifact } from "./contract.ts";
-import { type Dependencies, installPaths } from "./dependencies.ts";
+import type { Dependencies } from "./dependencies.ts";
 import { disk } from "./disk.ts";
 import { BuildFailure } from "./failure.ts";
 import { graphsModule } from "./graphs-module.ts";
 import type { Installer } from "./install.ts";
-import { asksOf, reachable } from "./lockfile.ts";
-import { heddlePlugin, type PluginOptions } from "./plugin.ts";
+import { AGENT_LOADERS, heddlePlugin, type PluginOptions } from "./plugin.ts";
 import { closure, type Runtime } from "./prebuilt.ts";
 import { type Project, textOf } from "./project.ts";
 import { createResolver } from "./resolver.ts";
+import { inRounds } from "./rounds.ts";
 import { stateTypes } from "./state-types.ts";
 import { bytesText, countText, durationText } from "./text.ts";
 import type { Tree } from "./tree.ts";
@@ -21,8 +21,6 @@ import { readTsConfig } from "./tsconfig.ts";
 /** The runtime that artifacts are loaded with; a newer Heddle does not change what is deployed. */
 const COMPATIBILITY_DATE = "2026-11-01";
 const MAIN = "main.js";
-/** Packages that the manifest does not lead to are found while bundling, a few rounds deep at most. */
-const ROUNDS = 6;
 const MAX_LOGGED = 20;
 
 export type CompileInput = {
@@ -35,36 +33,29 @@ export type CompileInput = {
 };
 
 export async function compile(log: BuildLog, input: CompileInput): Promise<Artifact> {
-  const { tree, project, dependencies, installer } = input;
+  const { tree, project } = input;
   const tsconfig = readTsConfig(project.folder, (path) => textOf(tree, path));
-  for (let round = 0; round < ROUNDS; round++) {
-    const started = Date.now();
+  const started = Date.now();
+  let used = new Set<string>();
+  const bundled = await inRounds(log, input, async () => {
     const options = pluginOptions(input, tsconfig);
-    const bundled = await bundle("heddle:agent", heddlePlugin(options), tsconfig);
-    if (bundled.ok) {
-      for (const warning of bundled.warnings.slice(0, MAX_LOGGED)) log.warn(warning);
-      const prebuilt = closure(input.runtime, options.used);
-      explain(log, bundled.code, prebuilt, Date.now() - started);
-      const modules = { [MAIN]: bundled.code, ...prebuilt };
-      return {
-        compatibility_date: COMPATIBILITY_DATE,
-        main_module: MAIN,
-        modules,
-        source_map: bundled.map,
-      };
-    }
-    if (options.missing.size === 0) throw bundleFailed(log, dependencies, bundled.errors);
-    await installPaths(
-      log,
-      installer,
-      dependencies.install,
-      withNeeds(dependencies, options.missing),
-    );
-  }
-  throw new BuildFailure(
-    "dependency_unresolved",
-    "The agent's packages lead to ever more packages.",
-  );
+    used = options.used;
+    const plugin = heddlePlugin(options);
+    return {
+      bundled: await bundle("heddle:agent", plugin, tsconfig),
+      missing: options.missing,
+    };
+  });
+  if (!bundled.ok) throw bundleFailed(log, input.dependencies, bundled.errors);
+  for (const warning of bundled.warnings.slice(0, MAX_LOGGED)) log.warn(warning);
+  const prebuilt = closure(input.runtime, used);
+  explain(log, bundled.code, prebuilt, Date.now() - started);
+  return {
+    compatibility_date: COMPATIBILITY_DATE,
+    main_module: MAIN,
+    modules: { [MAIN]: bundled.code, ...prebuilt },
+    source_map: bundled.map,
+  };
 }
 
 function pluginOptions(
@@ -89,6 +80,7 @@ function pluginOptions(
         directory: "/",
       },
     },
+    loaders: AGENT_LOADERS,
     used: new Set(),
     missing: new Set(),
   };
@@ -99,19 +91,6 @@ function* typeScriptOf(tree: Tree): Generator<string> {
     if (/\.[cm]?tsx?$/.test(path) && !path.includes("node_modules/"))
       yield textOf(tree, path) ?? "";
   }
-}
-
-function withNeeds({ install, provided }: Dependencies, missing: Set<string>): Set<string> {
-  const paths = new Set(missing);
-  for (const path of missing) {
-    const asks = asksOf({
-      dependencies: Object.fromEntries(
-        (install.packages.get(path)?.asks ?? []).map((name) => [name, "*"]),
-      ),
-    });
-    for (const need of reachable(install, path, asks, (at) => provided.has(at))) paths.add(need);
-  }
-  return paths;
 }
 
 function explain(log: BuildLog, code: string, prebuilt: Record<string, string>, took: number) {

@@ -10,6 +10,7 @@ import { directoryOf, joinPath } from "./paths.ts";
 import { readStore } from "./store-config.ts";
 import { bytesText, listText } from "./text.ts";
 import type { Tree } from "./tree.ts";
+import { readUi } from "./ui-config.ts";
 
 const EXTENSIONS = "(.js, .mjs, .ts, .tsx ...)";
 
@@ -28,6 +29,7 @@ export function readConfig(tree: Tree, config_path: string): AgentConfig {
     store: readStore({ tree, path, folder }, raw.store),
     auth: readAuth({ tree, path, folder }, raw.auth),
     app: readHttp({ tree, path, folder }, raw.http),
+    ui: readUi({ tree, path, folder }, raw.ui, raw.ui_config),
     raw,
   };
 }

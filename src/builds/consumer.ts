@@ -12,7 +12,7 @@ import { reportCommit } from "../deployments/commit-status-service.ts";
 import { readToken } from "../deployments/integration-service.ts";
 import { egressPolicy } from "../shared/egress.ts";
 import { log } from "../shared/log.ts";
-import type { BuildOrder, BuildOutcome } from "./contract.ts";
+import { type BuildOrder, type BuildOutcome, uiKeyOf } from "./contract.ts";
 import { withDeadline } from "./deadline.ts";
 import { deployArtifact } from "./deploy.ts";
 import { keepLease } from "./lease.ts";
@@ -72,7 +72,7 @@ async function keepArtifact(
     await recordArtifact(env, build, { ...fields, config: config.raw, config_env: config.env });
   } catch (error) {
     if (error instanceof LeaseLost && (await isAbandoned(env, build))) {
-      await env.ARTIFACTS.delete(artifact_key);
+      await env.ARTIFACTS.delete([artifact_key, uiKeyOf(artifact_key)]);
     }
     throw error;
   }

@@ -52,6 +52,22 @@ export type StoreConfig = {
   ttl: { default_ms: number | null; refresh_on_read: boolean };
 };
 
+export type UiConfig = {
+  /** The file of each agent's components, relative to the root of the source. */
+  entries: Record<string, string>;
+  /** Packages that the page has, beside React and the SDK. */
+  shared: string[];
+};
+
+/** Of one agent, by name: `entrypoint.js` and, with styles, `entrypoint.css`. */
+export type UiFiles = Record<string, string>;
+export type UiBundles = Record<string, UiFiles>;
+
+/** Beside an artifact, where its revision has components: `UiBundles` as JSON. */
+export function uiKeyOf(artifact_key: string): string {
+  return artifact_key.replace(/\.json$/, ".ui.json");
+}
+
 /** langgraph.json as far as a run needs it; `raw` is the whole file for later readers. */
 export type AgentConfig = {
   graphs: Record<string, { path: string; export_name: string; description: string | null }>;
@@ -61,6 +77,7 @@ export type AgentConfig = {
   auth: NamedExport | null;
   /** What it calls `http.app`: a Hono app. */
   app: NamedExport | null;
+  ui: UiConfig;
   raw: Record<string, unknown>;
 };
 

@@ -5,6 +5,9 @@ import { isRecord } from "./config-values.ts";
 export const CONDITIONS = {
   import: ["workerd", "worker", "import", "module", "default"],
   require: ["workerd", "worker", "require", "module", "default"],
+  browser_import: ["browser", "import", "module", "default"],
+  browser_require: ["browser", "require", "module", "default"],
+  browser_style: ["style", "browser", "default"],
 } as const;
 
 export type ImportKind = keyof typeof CONDITIONS;

@@ -59,7 +59,7 @@ async function readTree(gitdir: string, commit: string): Promise<Tree> {
   const takeBlob = async (oid: string, path: string) => {
     const { blob } = await git.readBlob({ fs, gitdir, oid, cache });
     admit(tree, { name: path, size: blob.byteLength, type: "file" });
-    if (isReadable(path)) tree.files.set(path, blob);
+    if (isReadable(path, blob.byteLength)) tree.files.set(path, blob);
     else tree.others.add(path);
   };
   await walk(root, "");

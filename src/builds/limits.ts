@@ -23,6 +23,12 @@ export const PACKAGE_LIMITS = {
   parallel: 6,
 };
 
+/** A style sheet, an image or a font that a browser's bundle may hold. */
+export const ASSET_BYTES = 512 * KB;
+
+/** What browsers load of a revision, all agents together, is one object. */
+export const UI_BYTES = 8 * MB;
+
 export const BUNDLE_TIMEOUT_MS = 120_000;
 /** A revision that takes longer is not going to end. */
 export const BUILD_TIMEOUT_MS = 240_000;

@@ -8,9 +8,11 @@ import type {
 } from "esbuild-wasm";
 import type { Disk } from "./disk.ts";
 import { splitPackagePath } from "./disk.ts";
+import { ASSET_BYTES } from "./limits.ts";
 import { directoryOf } from "./paths.ts";
 import { RUNTIME_FOLDER, type Runtime } from "./prebuilt.ts";
-import type { Resolved, Resolver } from "./resolver.ts";
+import type { RequestKind, Resolved, Resolver } from "./resolver.ts";
+import { bytesText } from "./text.ts";
 
 export type PluginOptions = {
   disk: Disk;
@@ -18,6 +20,10 @@ export type PluginOptions = {
   runtime: Runtime;
   /** `heddle:` modules by name. */
   virtual: Record<string, { text: string; directory: string }>;
+  /** Files that the bundle can hold, by their extensions. */
+  loaders: Record<string, Loader>;
+  /** What is left to whoever runs the bundle. */
+  isShared?: (specifier: string) => boolean;
   /** Filled while bundling: prebuilt files in use, and packages to fetch for a second try. */
   used: Set<string>;
   missing: Set<string>;
@@ -25,7 +31,7 @@ export type PluginOptions = {
 
 const ESM_STUB = "heddle-esm:";
 
-const LOADERS: Record<string, Loader> = {
+export const AGENT_LOADERS: Record<string, Loader> = {
   ts: "ts",
   mts: "ts",
   cts: "ts",
@@ -42,6 +48,20 @@ const LOADERS: Record<string, Loader> = {
   graphql: "text",
 };
 
+/** A browser's bundle has styles too, and in them what they show. */
+export const UI_LOADERS: Record<string, Loader> = {
+  ...AGENT_LOADERS,
+  css: "css",
+  gif: "dataurl",
+  jpg: "dataurl",
+  jpeg: "dataurl",
+  png: "dataurl",
+  svg: "dataurl",
+  webp: "dataurl",
+  woff: "dataurl",
+  woff2: "dataurl",
+};
+
 /** esbuild sees only what this plugin shows it: it has no file system. */
 export function heddlePlugin(options: PluginOptions): Plugin {
   return {
@@ -49,7 +69,7 @@ export function heddlePlugin(options: PluginOptions): Plugin {
     setup(build) {
       build.onResolve({ filter: /.*/ }, (args) => resolveImport(options, args));
       build.onLoad({ filter: /.*/, namespace: "heddle" }, ({ path }) => loadVirtual(options, path));
-      build.onLoad({ filter: /.*/, namespace: "file" }, ({ path }) => loadFile(options.disk, path));
+      build.onLoad({ filter: /.*/, namespace: "file" }, ({ path }) => loadFile(options, path));
       externals(build);
     },
   };
@@ -58,13 +78,18 @@ export function heddlePlugin(options: PluginOptions): Plugin {
 function resolveImport(options: PluginOptions, args: OnResolveArgs): OnResolveResult {
   const { path, importer, namespace, kind, resolveDir } = args;
   if (path in options.virtual) return { path, namespace: "heddle" };
+  if (options.isShared?.(path)) return { path, external: true };
   if (path.startsWith(ESM_STUB))
     return { path: path.slice(ESM_STUB.length), namespace: "external-esm" };
   if (namespace === "external-esm") return { path, external: true };
   const directory = namespace === "file" ? directoryOf(importer) : resolveDir;
-  const isRequire = kind === "require-call" || kind === "require-resolve";
-  const resolved = options.resolve(path, directory, isRequire ? "require" : "import");
+  const resolved = options.resolve(path, directory, toRequest(kind));
   return toResult(options, resolved, kind);
+}
+
+function toRequest(kind: EsbuildKind): RequestKind {
+  if (kind === "require-call" || kind === "require-resolve") return "require";
+  return kind === "import-rule" ? "style" : "import";
 }
 
 /** A CommonJS module that requires an outside ES module gets it through two stubs. */
@@ -85,8 +110,9 @@ function externals(build: Parameters<Plugin["setup"]>[0]) {
 function toResult(options: PluginOptions, resolved: Resolved, kind: EsbuildKind): OnResolveResult {
   switch (resolved.type) {
     case "file":
-      return toSource(options.disk, resolved.path, resolved.has_side_effects);
+      return toSource(options, resolved.path, resolved.has_side_effects);
     case "builtin":
+      if (options.isShared) return { errors: [{ text: `No browser has ${resolved.name}` }] };
       return toExternal(toBuiltin(resolved.name), kind);
     case "provided":
       return toProvided(options, resolved.specifier, kind);
@@ -132,19 +158,22 @@ function loadVirtual({ virtual }: PluginOptions, path: string): OnLoadResult | n
 }
 
 /** What cannot be bundled is refused where it is imported: esbuild then names the line. */
-function toSource(disk: Disk, path: string, sideEffects: boolean): OnResolveResult {
-  const refused = refusalOf(disk, path);
+function toSource(options: PluginOptions, path: string, sideEffects: boolean): OnResolveResult {
+  const refused = refusalOf(options, path);
   return refused === null ? { path, sideEffects } : { errors: [{ text: refused }] };
 }
 
-function refusalOf(disk: Disk, path: string): string | null {
+function refusalOf({ disk, loaders }: PluginOptions, path: string): string | null {
   const name = path.slice(1);
   const extension = extensionOf(path);
   if (extension === "node") {
     return `The native addon ${name} cannot run on Workers; use a package in plain JavaScript`;
   }
   if (extension === "wasm") return `${name}: WebAssembly files cannot be bundled`;
-  const isKnown = extension in LOADERS || (extension === "" && disk.read(path) !== null);
+  if (extension in loaders && disk.read(path) === null) {
+    return `${name} is larger than ${bytesText(ASSET_BYTES)}: serve it from elsewhere and name its URL`;
+  }
+  const isKnown = extension in loaders || (extension === "" && disk.read(path) !== null);
   return isKnown ? null : `${name} cannot be bundled: it is neither code, JSON nor text`;
 }
 
@@ -152,8 +181,8 @@ function extensionOf(path: string): string {
   return /\.([^./]+)$/.exec(path)?.[1] ?? "";
 }
 
-function loadFile(disk: Disk, path: string): OnLoadResult {
-  const loader = LOADERS[extensionOf(path)] ?? "js";
+function loadFile({ disk, loaders }: PluginOptions, path: string): OnLoadResult {
+  const loader = loaders[extensionOf(path)] ?? "js";
   const isSource = splitPackagePath(path) === null;
   const contents = disk.read(path) ?? "";
   return { contents, loader: isSource && loader === "js" ? "jsx" : loader };

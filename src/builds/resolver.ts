@@ -13,7 +13,7 @@ export type Resolved =
   | { type: "missing"; directory: string }
   | { type: "error"; text: string };
 
-export type Resolver = (specifier: string, directory: string, kind: ImportKind) => Resolved;
+export type Resolver = (specifier: string, directory: string, kind: RequestKind) => Resolved;
 
 export type ResolverOptions = {
   disk: Disk;
@@ -21,25 +21,44 @@ export type ResolverOptions = {
   /** Directories of packages that the prebuilt runtime stands for. */
   provided: Set<string>;
   isBuiltin: (name: string) => boolean;
+  /** Where the code runs: an isolate, unless it says otherwise. */
+  platform?: "browser";
 };
+
+export type RequestKind = "import" | "require" | "style";
 
 const EXTENSIONS = [".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json"];
 const BARE = /^((?:@[^/]+\/)?[^/]+)(?:\/(.*))?$/;
 
 export function createResolver(options: ResolverOptions): Resolver {
-  return (specifier, directory, kind) => {
-    if (specifier.startsWith("/") || /^\.\.?(\/|$)/.test(specifier)) {
-      return resolvePath(options, joinPath(`${directory}/`, specifier), specifier);
-    }
-    if (specifier.startsWith("#")) return resolveOwn(options, specifier, directory, kind);
-    if (/^(node|cloudflare):/.test(specifier) || options.isBuiltin(specifier)) {
-      return { type: "builtin", name: specifier };
-    }
-    return (
-      resolveAlias(options, specifier, directory) ??
-      resolveBare(options, specifier, directory, kind)
-    );
+  return (specifier, directory, request) => {
+    const kind =
+      options.platform === "browser" ? (`browser_${request}` as const) : ofIsolate(request);
+    return resolveFrom(options, specifier, directory, kind);
   };
+}
+
+/** An isolate has no styles. */
+function ofIsolate(request: RequestKind): ImportKind {
+  return request === "require" ? "require" : "import";
+}
+
+function resolveFrom(
+  options: ResolverOptions,
+  specifier: string,
+  directory: string,
+  kind: ImportKind,
+): Resolved {
+  if (specifier.startsWith("/") || /^\.\.?(\/|$)/.test(specifier)) {
+    return resolvePath(options, joinPath(`${directory}/`, specifier), specifier);
+  }
+  if (specifier.startsWith("#")) return resolveOwn(options, specifier, directory, kind);
+  if (/^(node|cloudflare):/.test(specifier) || options.isBuiltin(specifier)) {
+    return { type: "builtin", name: specifier };
+  }
+  return (
+    resolveAlias(options, specifier, directory) ?? resolveBare(options, specifier, directory, kind)
+  );
 }
 
 function resolvePath(options: ResolverOptions, path: string, specifier: string): Resolved {
@@ -74,7 +93,7 @@ function resolveOwn(
     const target = resolveImports(manifest.imports, specifier, kind);
     if (target?.startsWith("./"))
       return resolvePath(options, joinPath(`${at}/`, target), specifier);
-    if (target != null) return createResolver(options)(target, at, kind);
+    if (target != null) return resolveFrom(options, target, at, kind);
     break;
   }
   return {

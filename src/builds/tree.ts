@@ -1,12 +1,12 @@
 import { BuildFailure } from "./failure.ts";
-import { SOURCE_LIMITS } from "./limits.ts";
+import { ASSET_BYTES, SOURCE_LIMITS } from "./limits.ts";
 import { bytesText } from "./text.ts";
 
 /** A revision's source. Paths are relative, with slashes. */
 export type Tree = {
   /** What a build can read. */
   files: Map<string, Uint8Array>;
-  /** What is there and cannot be part of a bundle: images, data, native addons. */
+  /** What is there and cannot be part of a bundle: large images, data, native addons. */
   others: Set<string>;
   commit: string | null;
   bytes: number;
@@ -15,13 +15,16 @@ export type Tree = {
 export type TreeEntry = { name: string; size: number; type: string; linkname?: string | undefined };
 
 const READABLE = /\.([cm]?[jt]sx?|json|jsonc|txt|md|sql|html|graphql|ya?ml)$/;
+/** What components show; as part of a bundle only where it is small. */
+const ASSET = /\.(css|svg|png|jpe?g|gif|webp|woff2?)$/;
 const ENVIRONMENT = /(^|\/)\.env[^/]*$|\.env$/;
 
 export function emptyTree(): Tree {
   return { files: new Map(), others: new Set(), commit: null, bytes: 0 };
 }
 
-export function isReadable(path: string): boolean {
+export function isReadable(path: string, bytes: number): boolean {
+  if (ASSET.test(path)) return bytes <= ASSET_BYTES;
   return READABLE.test(path) || ENVIRONMENT.test(path) || path.endsWith("yarn.lock");
 }
 

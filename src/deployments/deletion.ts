@@ -1,4 +1,5 @@
 import { and, eq, sql } from "drizzle-orm";
+import { uiKeyOf } from "../builds/contract.ts";
 import { database } from "../shared/context.ts";
 import { sendOrLeave } from "../shared/queue.ts";
 import { agentLog } from "./agent-log.ts";
@@ -67,7 +68,7 @@ async function deleteRevisions(env: Env, deployment_id: string): Promise<boolean
     .from(revisions)
     .where(eq(revisions.deployment_id, deployment_id))
     .limit(REVISIONS);
-  const keys = rows.flatMap(({ artifact_key }) => artifact_key ?? []);
+  const keys = rows.flatMap(({ artifact_key: key }) => (key === null ? [] : [key, uiKeyOf(key)]));
   if (keys.length > 0) await env.ARTIFACTS.delete(keys);
   const ids = JSON.stringify(rows.map(({ id }) => id));
   await db.delete(revisions).where(sql`${revisions.id} in (select value from json_each(${ids}))`);

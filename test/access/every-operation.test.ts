@@ -4,7 +4,7 @@ import { urlOf } from "../support/belongings.ts";
 import { type Operation, operations, sampleOf } from "../support/operations.ts";
 
 /** What has nothing of a user's in its answer. All else asks the agent's handlers, or is withheld. */
-const UNASKED = ["agentOk", "agentInfo"];
+const UNASKED = ["agentOk", "agentInfo", "getUi", "getUiFile"];
 /** What makes something of the caller's own, whoever else has what. */
 const MAKING = [
   "createThread",

@@ -54,6 +54,7 @@ test("paths start where the config is, and the whole file is kept", () => {
     auth: null,
     env: {},
     store: NO_STORE,
+    ui: { entries: {}, shared: [] },
     raw: config,
   });
 });
@@ -184,4 +185,25 @@ test("an env file has comments, quotes and exports", () => {
     D: "$x",
     E: "",
   });
+});
+
+test("components are read with the packages that their page has", () => {
+  const files = { "src/agent.ts": "", "src/ui.tsx": "" };
+  const ui = { agent: "./src/ui.tsx" };
+  const config = { graphs: { agent: "./src/agent.ts:graph" }, ui };
+  expect(read({ ...config, ui_config: { shared: ["zustand"] } }, files).ui).toEqual({
+    entries: { agent: "src/ui.tsx" },
+    shared: ["zustand"],
+  });
+  expect(read({ graphs: config.graphs }, files).ui).toEqual({ entries: {}, shared: [] });
+});
+
+test.each([
+  [{ ui: "./ui.tsx" }, /"ui" must be an object/],
+  [{ ui: { agent: 7 } }, /"ui.agent" must be a file/],
+  [{ ui: { agent: "./ui.css" } }, /"ui.agent" must be a file/],
+  [{ ui: { agent: "./gone.tsx" } }, /"ui.agent" is gone.tsx, which does not exist/],
+  [{ ui_config: { shared: "react" } }, /"ui_config.shared" must be a list/],
+])("components that cannot be read are refused: %j", (more, text) => {
+  expect(() => read({ graphs: { a: "src/agent.ts" }, ...more })).toThrow(text);
 });

@@ -80,9 +80,10 @@ test("lines leave in order and in batches, and a refusal reaches the build", asy
 test("names of graphs and files cannot break out of the generated module", () => {
   const graphs = { 'a"b': { path: 'x"; evil(); "', export_name: "g", description: "line\nbreak" } };
   const index = { path: '"; evil(); "', export_name: '"e', dims: 2, fields: ['"f'] };
+  const ui = { entries: {}, shared: [] };
   const store = { index, ttl: { default_ms: null, refresh_on_read: true } };
   expect(
-    graphsModule({ graphs, env: {}, store, auth: null, app: null, raw: {} }).split("\n"),
+    graphsModule({ graphs, env: {}, store, auth: null, app: null, ui, raw: {} }).split("\n"),
   ).toEqual([
     'import * as g0 from "/x\\"; evil(); \\"";',
     'export const types = JSON.parse("{}");',

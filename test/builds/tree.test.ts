@@ -52,10 +52,16 @@ test.each([
   [".env", true],
   ["config/.env.local", true],
   ["prompt.md", true],
-  ["logo.png", false],
+  ["ui.css", true],
+  ["logo.png", true],
   ["addon.node", false],
 ])("%s can be read: %s", (path, expected) => {
-  expect(isReadable(path)).toBe(expected);
+  expect(isReadable(path, 1000)).toBe(expected);
+});
+
+test("a large image is left out, and a large script is not", () => {
+  expect(isReadable("logo.png", 600_000)).toBe(false);
+  expect(isReadable("data.json", 600_000)).toBe(true);
 });
 
 test("the folder around everything is found and taken off", () => {

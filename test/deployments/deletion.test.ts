@@ -34,7 +34,9 @@ async function deployed() {
   await appendLog(env, build, [{ level: "INFO", message: "a line", timestamp }], new Date());
   const upload = `uploads/${deployment.workspace_id}/${deployment.id}/source.tgz`;
   await env.ARTIFACTS.put(upload, "x");
-  return { deployment, building, objects: [artifact_key, upload] };
+  const ui = artifact_key.replace(".json", ".ui.json");
+  await env.ARTIFACTS.put(ui, "{}");
+  return { deployment, building, objects: [artifact_key, ui, upload] };
 }
 
 function remove(id: string) {

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GitHost, startGitHost } from "../../scripts/local/git-host.ts";
 import { commitFolder } from "../../scripts/local/repositories.ts";
 import type { BuildOrder, BuildOutcome, BuildSource } from "../../src/builds/contract.ts";
@@ -268,6 +268,70 @@ test("a package that is not installed is named with file and line", async () => 
     /^agent\.js:1:\d+: Could not resolve "left-pad": the package "left-pad" is not installed/,
   );
   expect(textOf(built)).toContain(`ERROR ${message}`);
+});
+
+describe("components", () => {
+  const withUi = (files: Record<string, string>) =>
+    buildFiles(
+      agentFiles({
+        "langgraph.json": JSON.stringify({
+          graphs: { agent: "./agent.js:agent" },
+          ui: { "my agent": "./ui.tsx" },
+          ui_config: { shared: ["zustand"] },
+        }),
+        ...files,
+      }),
+    );
+
+  test("are bundled for browsers, without what the page has", async () => {
+    const built = await withUi({
+      "package.json": JSON.stringify({ dependencies: { nanoid: "5.1.5" } }),
+      "ui.tsx": `import { nanoid } from "nanoid";
+        import { create } from "zustand";
+        import "./ui.css";
+        export default { card: () => <b>{nanoid()}{String(create)}</b> };`,
+      "ui.css": '.a { background: url("./dot.svg") }',
+      "dot.svg": "<svg/>",
+    });
+    const { artifact_key } = deployed(built);
+    const bundles = JSON.parse(await builder.read(artifact_key.replace(".json", ".ui.json")));
+    const { "entrypoint.js": script, "entrypoint.css": styles } = bundles["my agent"];
+    expect(script).toContain("var __LGUI_my_agent =");
+    expect(script).toContain('globalThis[Symbol.for("LGUI_REQUIRE")]');
+    for (const shared of ["react/jsx-runtime", "zustand"]) {
+      expect(script).toContain(`__require("${shared}")`);
+    }
+    // The package's own build for browsers: that for Node imports from node:crypto.
+    expect(script).toContain("crypto.getRandomValues");
+    expect(script).not.toContain("node:");
+    expect(styles).toContain("data:image/svg+xml");
+    expect(textOf(built)).toMatch(/Bundled the components of 1 agent/);
+  });
+
+  test.each([
+    [
+      "ui.tsx",
+      'import fs from "node:fs";\nexport default { fs };',
+      /ui\.tsx:1:\d+: No browser has node:fs/,
+    ],
+    [
+      "ui.tsx",
+      'import logo from "./logo.png";\nexport default { logo };',
+      /ui\.tsx:1:\d+: logo\.png is larger than 524 kB/,
+    ],
+    ["ui.tsx", "export default {", /ui\.tsx:1:\d+: /],
+    [
+      "ui.tsx",
+      'import x from "gone";\nexport default { x };',
+      /the package "gone" is not installed/,
+    ],
+  ])("that cannot be bundled are refused with file and line", async (name, text, says) => {
+    const files = { [name]: text, "logo.png": "x".repeat(600_000) };
+    const { reason, message } = failed(await withUi(files));
+    expect(reason).toBe("bundle_failed");
+    expect(message).toMatch(says);
+    expect(message).toContain('"ui.my agent"');
+  });
 });
 
 test("a syntax error is named with file, line and column", async () => {

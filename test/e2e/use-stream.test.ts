@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startBrowser } from "../support/node/browser.ts";
@@ -14,7 +15,10 @@ const BEFORE_BAR = ALPHABET.slice(0, 26);
 const ENDLESS = ALPHABET.replace("|", "").repeat(500);
 
 const entry = "test/fixtures/pages/use-stream.tsx";
-const alias = { "@langchain/langgraph-sdk/react": "langgraph-sdk-2/react" };
+const alias = {
+  "@langchain/langgraph-sdk/react": "langgraph-sdk-2/react",
+  "@langchain/langgraph-sdk/react-ui": "langgraph-sdk-2/react-ui",
+};
 
 let agent: Awaited<ReturnType<typeof deploy>>;
 let pages: Pages;
@@ -48,14 +52,20 @@ afterEach(async () => {
 });
 
 async function deployPageAgent() {
-  return deploy("page-agent", {
-    "langgraph.json": JSON.stringify({
-      graphs: { spells: "./graphs.ts:spells", consults: "./graphs.ts:consults" },
-    }),
-    "package.json": await readFile("examples/chat/package.json", "utf8"),
-    "package-lock.json": await readFile("examples/chat/package-lock.json", "utf8"),
-    "graphs.ts": await readFile("test/fixtures/page-agent/graphs.ts", "utf8"),
-  });
+  const names = ["spells", "consults", "paints"];
+  const graphs = Object.fromEntries(names.map((name) => [name, `./graphs.ts:${name}`]));
+  const config = JSON.stringify({ graphs, ui: { paints: "./ui.tsx" } });
+  const sources = await filesOf("test/fixtures/page-agent");
+  const { "package.json": manifest = "", "package-lock.json": lock = "" } =
+    await filesOf("examples/chat");
+  const packages = { "package.json": manifest, "package-lock.json": lock };
+  return deploy("page-agent", { ...sources, ...packages, "langgraph.json": config });
+}
+
+async function filesOf(folder: string): Promise<Record<string, string>> {
+  const entries = (await readdir(folder, { withFileTypes: true })).filter((one) => one.isFile());
+  const files = entries.map(async ({ name }) => [name, await readFile(join(folder, name), "utf8")]);
+  return Object.fromEntries(await Promise.all(files));
 }
 
 /** Keeps every text that the page has ever shown as an answer, over reloads too. */
@@ -175,6 +185,22 @@ describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", 
     for (const tab of [page, other]) {
       expect(await tab.locator("li").allInnerTexts()).toEqual([ALPHABET, ALPHABET]);
     }
+  });
+
+  test("draws a component of the agent, which is alive", async () => {
+    const page = await open("paints");
+    await say(page, "Oslo");
+    const card = page.getByRole("region", { name: "Weather" });
+    await card.getByText("21 degrees, warm").waitFor();
+    await card.getByRole("heading", { name: "Oslo" }).waitFor();
+    await card.getByText("2 messages").waitFor();
+    await card.getByRole("button").click();
+    await card.getByText("Liked 1 times").waitFor();
+    // Its style sheet hides it.
+    await card.getByText("without styles").waitFor({ state: "hidden" });
+    expect(await card.getByText("without styles").count()).toBe(1);
+    await page.reload();
+    await card.getByText("21 degrees, warm").waitFor();
   });
 
   test("says what the server refuses", async () => {

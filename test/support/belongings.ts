@@ -67,6 +67,8 @@ export async function belongings(): Promise<Belongings> {
     destination_id: destination.id ?? "",
     bulk_export_id: exported.id ?? "",
     agent_id: "agent",
+    agent: "echo",
+    file: "entrypoint.js",
     connection_id: newId(),
     assistant_id: assistant.assistant_id ?? "",
     namespace: "inner",

@@ -1,7 +1,7 @@
 import { access } from "node:fs/promises";
 import { type Browser, chromium } from "playwright-core";
 
-const EXECUTABLE = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /** Nothing of its own accord: no updates, no calls home, no QUIC. */
 const FLAGS = [

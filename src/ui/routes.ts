@@ -1,0 +1,71 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { router } from "../shared/http.ts";
+import { body } from "../shared/schema.ts";
+import { agentErrors } from "../threads/errors-schema.ts";
+import { uiPage } from "./page.ts";
+import { UiFilePath, UiPath, UiRequest } from "./schema.ts";
+import { findUi, getUiFile } from "./service.ts";
+
+const UI = "/agents/{deployment_id}/ui/{agent}";
+const tags = ["UI"];
+
+export const uiRoutes = router();
+
+uiRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: UI,
+    operationId: "getUi",
+    tags,
+    summary: "HTML that loads a component of an agent and draws it",
+    request: { params: UiPath, body: body(UiRequest) },
+    responses: {
+      200: { content: { "text/html": { schema: z.string() } }, description: "Links and scripts" },
+      ...agentErrors,
+    },
+  }),
+  async (c) => {
+    const { agent, files } = await findUi(c.var.ctx, c.req.valid("param"));
+    const place = { request_url: c.req.url, agent };
+    return c.html(uiPage(place, files, c.req.valid("json").name), 200);
+  },
+);
+
+/** Before the authentication: a page's script tags bring no key. */
+export const uiFileRoutes = router();
+
+uiFileRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${UI}/{file}`,
+    operationId: "getUiFile",
+    tags,
+    summary: "A script or a style sheet of an agent's components",
+    security: [],
+    request: { params: UiFilePath },
+    responses: {
+      200: {
+        content: {
+          "text/javascript": { schema: z.string() },
+          "text/css": { schema: z.string() },
+        },
+        description: "The file",
+      },
+      304: { description: "The browser has it" },
+      404: agentErrors[404],
+      422: agentErrors[422],
+      503: agentErrors[503],
+    },
+  }),
+  async (c) => {
+    const { text, type, etag } = await getUiFile(c.env, c.req.valid("param"));
+    // Another revision may serve at any time: ask again, and be told that nothing changed.
+    const headers = {
+      ETag: etag,
+      "Cache-Control": "no-cache",
+      "X-Content-Type-Options": "nosniff",
+    };
+    if (c.req.header("If-None-Match") === etag) return c.body(null, 304, headers);
+    return c.body(text, 200, { ...headers, "Content-Type": type });
+  },
+);
