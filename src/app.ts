@@ -28,10 +28,12 @@ import { onError, onNotFound, router } from "./shared/http.ts";
 import { operationFinder } from "./shared/operations.ts";
 import { isIngestion, isUpload, toRoutePath } from "./shared/paths.ts";
 import { assertRate } from "./shared/rate-limit.ts";
+import { isUpgrade, withCredential } from "./shared/sockets.ts";
 import { storeRoutes } from "./store/routes.ts";
 import { assistantRoutes } from "./threads/assistant-routes.ts";
 import { graphRoutes } from "./threads/graph-routes.ts";
 import { metaRoutes } from "./threads/meta-routes.ts";
+import { protocolRoutes } from "./threads/protocol/routes.ts";
 import { threadRoutes } from "./threads/routes.ts";
 import { runRoutes } from "./threads/run-routes.ts";
 import { runDeliveryRoutes } from "./threads/run-webhook-routes.ts";
@@ -105,6 +107,7 @@ const ROUTERS = [
   assistantRoutes,
   graphRoutes,
   threadRoutes,
+  protocolRoutes,
   metaRoutes,
   stateRoutes,
   runRoutes,
@@ -138,6 +141,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   addSystemRoutes(app);
   app.route("/", callbackRoutes);
   app.route("/", uiFileRoutes);
+  app.use("/agents/*", readCredential);
   for (const path of GUARDED) app.use(path, authenticate);
   app.use("/agents/*", admit);
   for (const path of CONTROLLED) app.use(path, limitRate);
@@ -151,6 +155,11 @@ export function createApp(): OpenAPIHono<AppEnv> {
 
 const limitRate = createMiddleware<AppEnv>(async (c, next) => {
   assertRate(c.var.ctx, c.req.method === "GET" ? "control_read" : "control_write");
+  await next();
+});
+
+const readCredential = createMiddleware<AppEnv>(async (c, next) => {
+  if (isUpgrade(c.req.raw)) c.req.raw = withCredential(c.req.raw);
   await next();
 });
 

@@ -42,6 +42,7 @@ export { TokenObject } from "./oauth/object.ts";
 export { Egress } from "./shared/agent-egress.ts";
 export { StoreObject } from "./store/object.ts";
 export { ThreadObject } from "./threads/object.ts";
+export { ThreadSession } from "./threads/protocol/thread-session.ts";
 export { TracePartition } from "./traces/object.ts";
 
 const app = createApp();

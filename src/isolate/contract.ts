@@ -122,6 +122,8 @@ export type RunCall = GraphCall & {
   strict_resume: boolean;
   stream_modes: StreamMode[];
   stream_subgraphs: boolean;
+  /** Tells of each checkpoint in short, before the values that it holds. */
+  checkpoint_envelopes: boolean;
   interrupt_before: string[] | "*" | null;
   interrupt_after: string[] | "*" | null;
   durability: "sync" | "async" | "exit";

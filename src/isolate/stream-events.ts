@@ -17,6 +17,7 @@ export type LangChainEvent = {
 /** Turns LangGraph's stream chunks into the server-sent events of the modes a client asked for. */
 export class EventWriter {
   readonly #modes: ReadonlySet<StreamMode>;
+  readonly #envelopes: boolean;
   readonly #emit: Emit;
   readonly #partials = new Map<string, BaseMessageChunk>();
   readonly #completed = new Set<string>();
@@ -25,8 +26,12 @@ export class EventWriter {
   #values: { chunk: unknown; text: string | null } | null = null;
   #isInterrupted = false;
 
-  constructor(call: Pick<RunCall, "stream_modes" | "resuming">, emit: Emit) {
+  constructor(
+    call: Pick<RunCall, "stream_modes" | "resuming" | "checkpoint_envelopes">,
+    emit: Emit,
+  ) {
     this.#modes = new Set(call.stream_modes);
+    this.#envelopes = call.checkpoint_envelopes;
     this.#emit = emit;
     // A graph that goes on after a crash first repeats the values that were told before.
     this.#skipValues = call.resuming;
@@ -87,6 +92,7 @@ export class EventWriter {
   }
 
   #writeCheckpoint(suffix: string, chunk: unknown) {
+    if (this.#envelopes) return this.#emit(`checkpoints${suffix}`, toWire(chunk));
     if (!this.#modes.has("checkpoints")) return;
     this.#emit(`checkpoints${suffix}`, toWire(toCheckpointPayload(chunk)));
   }

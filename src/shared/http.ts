@@ -7,6 +7,7 @@ import { isShallow, MAX_DEPTH } from "./depth.ts";
 import { AppError, type Issue, invalid } from "./errors.ts";
 import { log } from "./log.ts";
 import { isIngestion } from "./paths.ts";
+import { isUpgrade, refusedSocket } from "./sockets.ts";
 
 type RouterOptions = NonNullable<ConstructorParameters<typeof OpenAPIHono<AppEnv>>[0]>;
 type Target = "json" | "query" | "param" | "header" | "cookie" | "form";
@@ -20,18 +21,28 @@ const LOCATION = {
   cookie: "cookie",
 } as const satisfies Record<Target, string>;
 
+type Checked = { success: boolean; target: string; data?: unknown; error?: unknown };
+
 /** A router whose validation failures reach `onError` like every other error. */
 export function router(options: Pick<RouterOptions, "getPath"> = {}): OpenAPIHono<AppEnv> {
-  return new OpenAPIHono<AppEnv>({
-    ...options,
-    defaultHook: (result) => {
-      const target = result.target as Target;
-      if (!result.success) throw invalidRequest(target, result.error);
-      if (target === "json" && !isShallow(result.data)) {
-        throw invalid(["body"], `is nested more than ${MAX_DEPTH} levels deep`, "too_deep");
-      }
-    },
-  });
+  return new OpenAPIHono<AppEnv>({ ...options, defaultHook: assertValid });
+}
+
+function assertValid(result: Checked): undefined {
+  const problem = problemOf(result);
+  if (problem) throw problem;
+}
+
+/** For operations whose clients know a request that is wrong by 400. */
+export function assertWellFormed(result: Checked): undefined {
+  const problem = problemOf(result);
+  if (problem) throw new AppError("bad_request", problem.message);
+}
+
+function problemOf({ success, target, data, error }: Checked): AppError | null {
+  if (!success) return invalidRequest(target as Target, error as z.core.$ZodError);
+  if (target !== "json" || isShallow(data)) return null;
+  return invalid(["body"], `is nested more than ${MAX_DEPTH} levels deep`, "too_deep");
 }
 
 /** Where an answer's URLs point when the installation names no public origin. */
@@ -64,7 +75,7 @@ export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
   if (failure.code === "unauthenticated" && !failure.answer)
     headers.set("WWW-Authenticate", "Bearer");
   const status = failure.status;
-  if (isAgentPath(c.req.path)) return new Response(failure.message, { status, headers });
+  if (isAgentPath(c.req.path)) return toAgentError(c.req.raw, failure, headers);
   if (isIngestion(c.req.method, c.req.path)) {
     const body = { error: failure.message, details: failure.issues ?? null };
     return Response.json(body, { status, headers });
@@ -74,6 +85,11 @@ export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
     return new Response(JSON.stringify(toProblem(failure, c.req.path)), { status, headers });
   }
   return Response.json({ detail: toDetail(failure) }, { status, headers });
+}
+
+function toAgentError(request: Request, { status, message }: AppError, headers: Headers) {
+  if (isUpgrade(request)) return refusedSocket(request, status, message);
+  return new Response(message, { status, headers });
 }
 
 /** A list with 422 always, also where no field is to blame; a text with all others. */

@@ -26,5 +26,6 @@ export const SERVICE_INFO = {
     langsmith_tracing_replicas: false,
     stream_namespaces: true,
     strict_resume: true,
+    v2_streaming: true,
   },
 };

@@ -45,6 +45,8 @@ type Place = {
   run_id: string;
   create_thread: NewThread | null;
   temporary: boolean;
+  /** Asked for by a command of the v2 protocol. */
+  protocol?: "v2";
 };
 
 /** A request body as an order to a thread, with every default filled in. */
@@ -65,7 +67,8 @@ export function toNewRun(input: RunCreate, place: Place): NewRun {
   };
 }
 
-function toKwargs(input: RunCreate, { headers, temporary, assistant }: Place): RunKwargs {
+function toKwargs(input: RunCreate, place: Place): RunKwargs {
+  const { headers, temporary, assistant, protocol } = place;
   const { input: value = null, stream_mode, checkpoint_during } = input;
   return {
     input: value,
@@ -78,6 +81,7 @@ function toKwargs(input: RunCreate, { headers, temporary, assistant }: Place): R
     ...toInterrupts(input),
     durability: input.durability ?? (checkpoint_during === false ? "exit" : "async"),
     strict_resume: input.strict_resume === true,
+    ...(protocol && { protocol }),
     webhook: input.webhook ?? null,
     feedback_keys: input.feedback_keys ?? null,
     temporary,

@@ -1,9 +1,13 @@
-import { DurableObject, exports } from "cloudflare:workers";
+import { exports } from "cloudflare:workers";
 import { allows, type Filters } from "../shared/filters.ts";
 import { copyHistory, headOf } from "./copying.ts";
-import { Followers, toByteStream } from "./followers.ts";
+import { Followers } from "./followers.ts";
 import { isKeepable } from "./merge.ts";
+import { resolveAnswer } from "./protocol/answers.ts";
+import { ProtocolReaders } from "./protocol/readers.ts";
+import { WatchedObject } from "./protocol/watched-object.ts";
 import type {
+  Accepted,
   CancelChoice,
   CopyHead,
   NewRun,
@@ -14,10 +18,11 @@ import type {
   StreamChoice,
   ThreadRecord,
 } from "./records.ts";
-import { eventFilter, resultText } from "./result.ts";
 import { RunLoop } from "./run-loop.ts";
-import type { CancelAction } from "./runs.ts";
+import { RunReaders } from "./run-readers.ts";
+import { type CancelAction, chooseRuns } from "./runs.ts";
 import { hiddenAnswer, type SeenCall } from "./seen.ts";
+import { threadNotFound } from "./state-answers.ts";
 import {
   type HistoryPart,
   type StateAnswer,
@@ -29,14 +34,12 @@ import type { CopiedPage, CopiedTable } from "./storage/copy.ts";
 import { EMPTY_QUEUE, type QueueState, type RunQuery, toRecord } from "./storage/runs.ts";
 import { ThreadStore } from "./storage/store.ts";
 import { threadAs } from "./stub.ts";
-import { ThreadStream, type ThreadStreamChoice } from "./thread-stream.ts";
+import type { ThreadStreamChoice } from "./thread-stream.ts";
 import type { Ttl } from "./ttl.ts";
 import { Upkeep } from "./upkeep.ts";
 
-type Accepted<T> = ({ ok: true; run: RunRecord } & T) | { ok: false; refusal: RunRefusal };
-
 /** One thread: its runs, its state, its stream. Named `{deployment_id}/{thread_id}`. */
-export class ThreadObject extends DurableObject<Env> {
+export class ThreadObject extends WatchedObject {
   readonly #store = new ThreadStore(this.ctx.storage);
   readonly #loop = new RunLoop(
     this.env,
@@ -44,7 +47,16 @@ export class ThreadObject extends DurableObject<Env> {
     (run_ids) => this.#changed(run_ids),
     (traces) => this.#upkeep.deliverOrphans(traces),
   );
-  readonly #followers = new Followers(this.#store, (run_id) => this.#loop.isOver(run_id));
+  readonly #isOver = (run_id: string) => this.#loop.isOver(run_id);
+  readonly #followers = new Followers(this.#store, this.#isOver);
+  readonly #readers = new RunReaders(this.#store, this.#loop, this.#followers);
+  protected override readonly protocol = new ProtocolReaders({
+    ctx: this.ctx,
+    store: this.#store,
+    followers: this.#followers,
+    isOver: this.#isOver,
+    isThere: () => this.#openVisible(),
+  });
   readonly #upkeep = new Upkeep(this.ctx, this.env, this.#store, this.#loop);
   readonly #states = new ThreadStates(this.env, this.#store, () => this.#changed());
   #awake = false;
@@ -113,9 +125,7 @@ export class ThreadObject extends DurableObject<Env> {
   /** Null: no such thread. */
   async followThread(choice: ThreadStreamChoice): Promise<ReadableStream | null> {
     if (!this.#openVisible()) return null;
-    const isOver = (run_id: string) => this.#loop.isOver(run_id);
-    const stream = new ThreadStream(this.#store, this.#followers, isOver, choice);
-    return toByteStream(stream.frames());
+    return this.#readers.all(choice);
   }
 
   async deleteThread(): Promise<boolean> {
@@ -128,7 +138,7 @@ export class ThreadObject extends DurableObject<Env> {
     const place = this.#store.thread.place();
     this.#loop.leave();
     await this.#upkeep.deleteAll(place);
-    this.#followers.wake();
+    this.protocol.leave(threadNotFound(thread_id));
     return !(place.temporary && place.ended_at !== null);
   }
 
@@ -142,7 +152,7 @@ export class ThreadObject extends DurableObject<Env> {
     order: NewRun,
     choice: StreamChoice,
   ): Promise<Accepted<{ stream: ReadableStream }>> {
-    return this.#accept(order, (run) => ({ stream: this.#events(run.run_id, choice) }));
+    return this.#accept(order, (run) => ({ stream: this.#readers.events(run.run_id, choice) }));
   }
 
   async waitRun(
@@ -150,18 +160,20 @@ export class ThreadObject extends DurableObject<Env> {
     on_leave: "cancel" | "continue",
   ): Promise<Accepted<{ stream: ReadableStream }>> {
     return this.#accept(order, (run) => ({
-      stream: this.#result(run.run_id, "wait", on_leave === "cancel"),
+      stream: this.#readers.result(run.run_id, "wait", on_leave === "cancel"),
     }));
   }
 
   /** Null: no such run. A temporary run can be followed for a while after it is over. */
   async followRun(run_id: string, choice: StreamChoice): Promise<ReadableStream | null> {
-    return this.#open() && this.#store.runs.get(run_id) ? this.#events(run_id, choice) : null;
+    return this.#open() && this.#store.runs.get(run_id)
+      ? this.#readers.events(run_id, choice)
+      : null;
   }
 
   async joinRun(run_id: string, cancel_on_disconnect: boolean): Promise<ReadableStream | null> {
     if (!this.#openVisible() || !this.#store.runs.get(run_id)) return null;
-    return this.#result(run_id, "join", cancel_on_disconnect);
+    return this.#readers.result(run_id, "join", cancel_on_disconnect);
   }
 
   async getRun(run_id: string): Promise<RunRecord | null> {
@@ -194,20 +206,12 @@ export class ThreadObject extends DurableObject<Env> {
   }
 
   /** Of these runs, or of all that stand so; says how many there were. */
-  async cancelRuns(
-    { run_ids, status }: CancelChoice,
-    action: CancelAction,
-    reason: string,
-  ): Promise<number> {
+  async cancelRuns(choice: CancelChoice, action: CancelAction, reason: string): Promise<number> {
     if (!this.#openVisible()) return 0;
-    const { runs } = this.#store;
-    const found = run_ids
-      ? run_ids.filter((run_id) => runs.get(run_id))
-      : runs.inFlight().filter((id) => status === "all" || runs.get(id)?.status === status);
-    const inFlight = found.filter((run_id) => runs.isInFlight(run_id));
+    const { found, inFlight } = chooseRuns(this.#store.runs, choice);
     // The cancellation is written when this returns; that its thread settles need not be waited for.
     if (inFlight.length > 0) void this.#loop.cancel(inFlight, action, reason);
-    return found.length;
+    return found;
   }
 
   async deleteRun(run_id: string): Promise<boolean> {
@@ -216,6 +220,18 @@ export class ThreadObject extends DurableObject<Env> {
     this.#changed();
     return true;
   }
+
+  // ── protocol v2 ──
+
+  /** A run that a command asks for, and the last event before it. */
+  async commandRun(order: NewRun): Promise<Accepted<{ last_event: number }>> {
+    const last_event = this.#open() ? this.#store.events.lastId() : 0;
+    const answering = this.#openVisible() ? resolveAnswer(order, this.#store) : order;
+    if (typeof answering === "string") return { ok: false, refusal: answering };
+    return this.#accept(answering, () => ({ last_event }));
+  }
+
+  /** Of a thread that is there, or comes. */
 
   // ── state ──
 
@@ -237,7 +253,7 @@ export class ThreadObject extends DurableObject<Env> {
   override async alarm() {
     if (this.#open() && this.#upkeep.isExpired) await this.deleteThread();
     else if (this.#store.exists) await this.#upkeep.beat();
-    this.#followers.wake();
+    this.protocol.wake();
   }
 
   // ── within ──
@@ -287,21 +303,6 @@ export class ThreadObject extends DurableObject<Env> {
 
   #changed(run_ids?: string[]) {
     this.#upkeep.arm();
-    this.#followers.wake(run_ids);
-  }
-
-  #events(run_id: string, choice: StreamChoice) {
-    const frames = this.#followers.events(run_id, choice.after, eventFilter(choice));
-    return toByteStream(frames, () => this.#left(run_id, choice.cancel_on_disconnect));
-  }
-
-  #result(run_id: string, kind: "wait" | "join", cancel_on_disconnect: boolean) {
-    const text = this.#followers.result(run_id, () => resultText(this.#store, run_id, kind));
-    return toByteStream(text, () => this.#left(run_id, cancel_on_disconnect));
-  }
-
-  #left(run_id: string, cancels: boolean) {
-    if (!cancels || this.#loop.isOver(run_id)) return;
-    void this.#loop.cancel([run_id], "interrupt", "disconnect: its client left");
+    this.protocol.wake(run_ids);
   }
 }

@@ -5,6 +5,11 @@ export function failed(error: string, message: string): RunOutcome {
   return { ops: [], failure: { error, message, stack: null }, summary: null, traces: null };
 }
 
+/** What a run asks that stopped for an answer; null: it went through, or failed. */
+export function askedBy({ failure, summary }: Pick<RunOutcome, "failure" | "summary">) {
+  return failure === null && summary && summary.next.length > 0 ? summary.interrupts : null;
+}
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

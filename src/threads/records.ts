@@ -39,6 +39,8 @@ export type RunKwargs = {
   durability: "sync" | "async" | "exit";
   /** Absent from runs that came before it was kept. */
   strict_resume?: boolean;
+  /** Started by a command of the v2 protocol. */
+  protocol?: "v2";
   webhook: string | null;
   feedback_keys: string[] | null;
   temporary: boolean;
@@ -94,6 +96,8 @@ export type NewRun = {
   after_seconds: number;
   /** Create the thread with the run when it is not there. */
   create_thread: NewThread | null;
+  /** The questions of the thread that it answers; `input`: what is asked by then, if anything, is answered by its input. */
+  answers?: string[] | "input";
 };
 
 /** Which runs of a thread to cancel. */
@@ -111,7 +115,16 @@ export type CopyHead = Pick<ThreadRecord, "metadata" | "config" | "status" | "in
   bounds: CopyBounds;
 };
 
-export type RunRefusal = "thread_missing" | "busy" | "too_large";
+export type RunRefusal =
+  | "thread_missing"
+  | "busy"
+  | "too_large"
+  /** The thread waits for no answer. */
+  | "nothing_asked"
+  /** It waits for another one. */
+  | "not_asked";
+
+export type Accepted<T> = ({ ok: true; run: RunRecord } & T) | { ok: false; refusal: RunRefusal };
 
 /** What a reader of a run's stream asks for: events after an id, of some modes and graphs, and whether leaving cancels. */
 export type StreamChoice = {

@@ -8,7 +8,7 @@ import { askAgent } from "./agent.ts";
 import { authenticateRun } from "./agent-tokens.ts";
 import { Attempt, ThreadHost, toGraphCall, toRunCall } from "./attempt.ts";
 import { isKeepable, mergeRun, outlineWithout } from "./merge.ts";
-import { failed, messageOf } from "./outcomes.ts";
+import { askedBy, failed, messageOf } from "./outcomes.ts";
 import type { NewRun, RunRefusal } from "./records.ts";
 import { type CancelAction, decideMultitask, MAX_ATTEMPTS, threadStatusAfter } from "./runs.ts";
 import type { StoredRun } from "./storage/runs.ts";
@@ -241,7 +241,7 @@ export class RunLoop {
     this.#store.transaction(() => {
       this.#store.apply(run.run_id, ops);
       if (failure) this.#say(run, "error", { error: failure.error, message: failure.message });
-      runs.end(run.run_id, failure ? "error" : "success", failure);
+      runs.end(run.run_id, failure ? "error" : "success", failure, askedBy({ failure, summary }));
       if (isTold) this.#store.traces.keep(run.run_id, null);
       const hasWaiting = runs.inFlight().length > 0;
       const outcome = { failed: failure !== null, next: summary?.next ?? [] };

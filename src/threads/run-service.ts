@@ -19,6 +19,9 @@ export type RunTarget = {
   origin: string;
   /** Of a run that may be asked for twice and shall be there once. */
   run_id?: string;
+  /** Of a command of the v2 protocol. */
+  protocol?: "v2";
+  answers?: string[] | "input";
 };
 
 export async function createRun(ctx: Context, target: RunTarget, input: RunCreate) {
@@ -54,6 +57,16 @@ export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate)
   return accepted(await object.waitRun(order, input.on_disconnect ?? "continue"), thread_id);
 }
 
+/** A run that a command has asked for, and the last event before it; or that it has nothing to answer. */
+export async function commandRun(ctx: Context, target: RunTarget, input: RunCreate) {
+  const { order, object, thread_id } = await prepare(ctx, target, input);
+  const answer = await object.commandRun(order);
+  if (!answer.ok && (answer.refusal === "nothing_asked" || answer.refusal === "not_asked")) {
+    return { refusal: answer.refusal };
+  }
+  return accepted(answer, thread_id);
+}
+
 async function prepare(ctx: Context, target: RunTarget, asked: RunCreate) {
   const run_id = target.run_id ?? newRunId();
   // A threadless run lives on a thread of its own that shares its id, so that its id alone finds it.
@@ -74,7 +87,9 @@ async function prepare(ctx: Context, target: RunTarget, asked: RunCreate) {
     run_id,
     create_thread: creates ? { ...newThread(agent, thread_id, thread_metadata), temporary } : null,
     temporary,
+    ...(target.protocol && { protocol: target.protocol }),
   });
+  if (target.answers) order.answers = target.answers;
   const object = threadAs(ctx.env, agent.deployment_id, thread_id, filters);
   return { order, object, thread_id };
 }

@@ -31,6 +31,22 @@ export function decideMultitask(inFlight: string[], strategy: MultitaskStrategy)
   }
 }
 
+type KnownRuns = {
+  get(run_id: string): { status: RunStatus } | null;
+  inFlight(): string[];
+};
+
+/** The runs that are named, or those that stand so: how many there are, and which are not over. */
+export function chooseRuns(
+  runs: KnownRuns,
+  { run_ids, status }: { run_ids: string[] | null; status: "pending" | "running" | "all" },
+): { found: number; inFlight: string[] } {
+  const inFlight = runs.inFlight();
+  const isMeant = (id: string) => status === "all" || runs.get(id)?.status === status;
+  const found = run_ids?.filter((id) => runs.get(id)) ?? inFlight.filter(isMeant);
+  return { found: found.length, inFlight: found.filter((id) => inFlight.includes(id)) };
+}
+
 /** The status of a thread once a run is over, given whether others wait. */
 export function threadStatusAfter(
   outcome: { failed: boolean; next: string[] },

@@ -26,6 +26,10 @@ const HIDDEN = {
   getState: { missing: "thread" },
   getHistory: { missing: "thread" },
   updateState: { missing: "thread" },
+  commandRun: { ok: false, refusal: "thread_missing" },
+  followEvents: null,
+  isVisible: false,
+  readTree: { tree: null, last_event: 0 },
   getQueue: { pending: 0, running: 0, since: null },
 } as const satisfies Answers;
 

@@ -1,5 +1,6 @@
 import { and, desc, eq, isNull, or, type SQL } from "drizzle-orm";
-import type { Database, Role } from "../shared/context.ts";
+import type { Caller, Database, Role } from "../shared/context.ts";
+import { AppError } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import type { Credential } from "./access.ts";
 import { newApiKey } from "./keys.ts";
@@ -90,6 +91,25 @@ export async function revokeApiKey(
     .where(
       and(eq(api_keys.id, input.api_key_id), eq(api_keys.organization_id, input.organization_id)),
     );
+}
+
+/** Throws when a caller who was let in would not be any more, or not as who they were. */
+export async function assertStillLetIn(db: Database, { actor, role, workspace_id }: Caller) {
+  if (actor.type === "system" || actor.type === "agent_user") return;
+  const { user_id } = actor;
+  const [key] =
+    actor.type === "api_key"
+      ? await db
+          .select({ revoked_at: api_keys.revoked_at })
+          .from(api_keys)
+          .where(eq(api_keys.id, actor.key_id))
+      : [{ revoked_at: null }];
+  if (key?.revoked_at !== null) throw new AppError("unauthenticated", "Invalid API key.");
+  if (user_id === null) return;
+  const mine = and(eq(memberships.user_id, user_id), eq(memberships.workspace_id, workspace_id));
+  const [member] = await db.select({ role: memberships.role }).from(memberships).where(mine);
+  if (member?.role === role) return;
+  throw new AppError("unauthenticated", "The caller's role has changed: connect again.");
 }
 
 export async function findApiKey(

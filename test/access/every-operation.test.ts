@@ -92,6 +92,8 @@ function bodyOf({ id, body }: Operation): unknown {
     streamThreadlessRun: { assistant_id: "echo", input: { messages: [] } },
     waitThreadlessRun: { assistant_id: "echo", input: { messages: [] } },
     createRun: { assistant_id: "echo" },
+    sendThreadCommand: { id: 1, method: "run.start", params: { assistant_id: "echo" } },
+    streamThreadEvents: { channels: ["values"] },
     streamRun: { assistant_id: "echo" },
     waitRun: { assistant_id: "echo" },
     createAssistant: { graph_id: "echo" },

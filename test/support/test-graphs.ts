@@ -23,6 +23,8 @@ export const TEST_GRAPHS = [
   "asks_after_a_step",
   "stores",
   "stores_plainly",
+  "asks_two",
+  "says",
 ];
 
 /** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */

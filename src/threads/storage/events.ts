@@ -2,14 +2,15 @@ import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
 import { SEGMENTED_BYTES, Segments } from "./segments.ts";
 
-export type EventRow = { id: number; run_id: string; event: string; data: string };
-type Row = {
+export type EventRow = {
   id: number;
   run_id: string;
   event: string;
-  data: string | null;
-  segments: string | null;
+  data: string;
+  /** When it was written, in epoch milliseconds; null: with the one before. */
+  at: number | null;
 };
+type Row = Omit<EventRow, "data"> & { data: string | null; segments: string | null };
 export type NewEvent = { event: string; data: string };
 
 // Of a reader's next chunk: an isolate of 128 MB may serve many readers.
@@ -37,9 +38,10 @@ export class Events {
     const first = this.lastId() + 1;
     const rows = events.map(({ event, data }, index) => {
       const id = first + index;
-      return [id, run_id, event, ...this.#keep(id, { event, data })];
+      const at = index === 0 ? Date.now() : null;
+      return [id, run_id, event, ...this.#keep(id, { event, data }), at];
     });
-    insertRows(this.#sql, "INSERT INTO events (id, run_id, event, data, segments)", rows);
+    insertRows(this.#sql, "INSERT INTO events (id, run_id, event, data, segments, at)", rows);
     this.#last = first + rows.length - 1;
     this.#areKept = true;
   }
@@ -104,9 +106,23 @@ export class Events {
     return found[0]?.run_id ?? null;
   }
 
+  /** The last event before the run that an event is of; 0 where there is none. Runs stand one after the other. */
+  lastBeforeRunOf(id: number): number {
+    const run_id = this.runOf(id);
+    if (run_id === null) return id;
+    const [last] = this.#sql
+      .exec<{ id: number }>(
+        "SELECT id FROM events WHERE id < ? AND run_id <> ? ORDER BY id DESC LIMIT 1",
+        id,
+        run_id,
+      )
+      .toArray();
+    return last?.id ?? 0;
+  }
+
   #page(after: number, condition: string, ...values: string[]): EventRow[] {
     const rows = this.#sql.exec<Row>(
-      `SELECT id, run_id, event, data, segments FROM events WHERE id > ? AND ${condition}
+      `SELECT id, run_id, event, data, segments, at FROM events WHERE id > ? AND ${condition}
        ORDER BY id LIMIT ${PAGE_ROWS}`,
       after,
       ...values,
@@ -122,7 +138,7 @@ export class Events {
     return page;
   }
 
-  #text({ id, data, segments }: Row): string {
+  #text({ id, data, segments }: Pick<Row, "id" | "data" | "segments">): string {
     const text = this.#parts.text(eventName(id), data);
     if (segments === null) return text;
     return new TextDecoder().decode(this.#segments.bytes(segments, new TextEncoder().encode(text)));

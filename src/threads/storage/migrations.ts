@@ -127,4 +127,6 @@ export const MIGRATIONS = [
      id INTEGER PRIMARY KEY AUTOINCREMENT,
      data BLOB NOT NULL
    );`,
+  `ALTER TABLE events ADD COLUMN at INTEGER;
+   ALTER TABLE runs ADD COLUMN interrupts TEXT;`,
 ];

@@ -1,6 +1,7 @@
 import type { RunRecord } from "../records.ts";
 import type { RunStatus } from "../runs.ts";
 import { insertRows } from "./insert.ts";
+import type { StoredRun } from "./runs.ts";
 
 /** A run as its table has it. */
 export type Row = {
@@ -30,6 +31,8 @@ export type Row = {
   /** JSON of a ThreadBefore while the run that took the thread is not over. */
   thread_before: string | null;
   webhook: string | null;
+  /** JSON of what it asks; null where it did not stop for an answer. */
+  interrupts: string | null;
 };
 
 export function insertRun(sql: SqlStorage, row: Row) {
@@ -40,12 +43,28 @@ export function updateRun(sql: SqlStorage, row: Row) {
   const { status, updated_at, ended_at, attempt, event_characters, error, cancel_reason } = row;
   sql.exec(
     `UPDATE runs SET status = ?, updated_at = ?, ended_at = ?, attempt = ?, event_characters = ?,
-       error = ?, cancel_reason = ?, trace = ?, started_at = ?, thread_before = ? WHERE run_id = ?`,
+       error = ?, cancel_reason = ?, trace = ?, started_at = ?, thread_before = ?, interrupts = ?
+     WHERE run_id = ?`,
     ...[status, updated_at, ended_at, attempt, event_characters, error, cancel_reason],
-    ...[row.trace, row.started_at, row.thread_before, row.run_id],
+    ...[row.trace, row.started_at, row.thread_before, row.interrupts, row.run_id],
   );
 }
 
 export function kwargsName(run_id: string): string {
   return `kwargs ${run_id}`;
+}
+
+/** `kwargs`: their text, which may stand outside of the row. */
+export function toStoredRun(row: Row, thread_id: string, kwargs: string): StoredRun {
+  const { seq: _s, thread_before: _b, webhook: _w, event_characters: _c, trace: _t, ...kept } = row;
+  return {
+    ...kept,
+    thread_id,
+    metadata: JSON.parse(row.metadata),
+    kwargs: JSON.parse(kwargs),
+    revision: JSON.parse(row.revision),
+    asker: row.asker === null ? null : JSON.parse(row.asker),
+    error: row.error === null ? null : JSON.parse(row.error),
+    interrupts: row.interrupts === null ? null : JSON.parse(row.interrupts),
+  };
 }

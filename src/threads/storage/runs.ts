@@ -1,7 +1,14 @@
-import type { Asker, NewRun, RevisionRef, RunRecord, ThreadBefore } from "../records.ts";
+import type {
+  Asker,
+  Interrupts,
+  NewRun,
+  RevisionRef,
+  RunRecord,
+  ThreadBefore,
+} from "../records.ts";
 import { isFinal, type RunStatus } from "../runs.ts";
 import type { Parts } from "./parts.ts";
-import { insertRun, kwargsName, type Row, updateRun } from "./run-rows.ts";
+import { insertRun, kwargsName, type Row, toStoredRun, updateRun } from "./run-rows.ts";
 import type { Thread } from "./thread.ts";
 
 /** A run as its thread keeps it: the public record and what only the thread cares about. */
@@ -13,6 +20,8 @@ export type StoredRun = RunRecord & {
   attempt: number;
   started_at: number | null;
   ended_at: number | null;
+  /** What it asks, by task, where it stopped for an answer. */
+  interrupts: Interrupts | null;
 };
 
 export type RunQuery = { status?: RunStatus | undefined; limit: number; offset: number };
@@ -74,6 +83,7 @@ export class Runs {
       started_at: null,
       thread_before: before && JSON.stringify(before),
       webhook: kwargs.webhook,
+      interrupts: null,
     };
     open.set(run.run_id, { row, isNew: true, isChanged: false });
   }
@@ -117,6 +127,16 @@ export class Runs {
       )
       .toArray()
       .map((row) => this.#toRun(row));
+  }
+
+  /** Of all that ever began, the one that was created last, and whether its events are kept. */
+  newestStarted(): { hasEvents: boolean } | null {
+    const [newest] = this.#sql
+      .exec<Pick<Row, "event_characters">>(
+        "SELECT event_characters FROM runs WHERE started_at IS NOT NULL ORDER BY seq DESC LIMIT 1",
+      )
+      .toArray();
+    return newest ? { hasEvents: newest.event_characters > 0 } : null;
   }
 
   /** Whether the run is pending or running. */
@@ -167,9 +187,15 @@ export class Runs {
     this.#change(run_id, { status: "running", attempt: row.attempt + 1, started_at });
   }
 
-  end(run_id: string, status: RunStatus, error: RunRecord["error"] = null) {
+  /** `interrupts`: what a run that stopped for an answer asks. */
+  end(
+    run_id: string,
+    status: RunStatus,
+    error: RunRecord["error"] = null,
+    interrupts: string | null = null,
+  ) {
     const ended_at = Date.now();
-    const over = { status, ended_at, thread_before: null };
+    const over = { status, ended_at, thread_before: null, interrupts };
     this.#change(run_id, { ...over, error: error && JSON.stringify(error) });
   }
 
@@ -271,29 +297,15 @@ export class Runs {
     return this.#open;
   }
 
-  #toRun({
-    seq: _seq,
-    thread_before: _before,
-    webhook: _w,
-    event_characters: _said,
-    trace: _t,
-    ...row
-  }: Row): StoredRun {
-    return {
-      ...row,
-      thread_id: this.#thread.id,
-      metadata: JSON.parse(row.metadata),
-      kwargs: JSON.parse(this.#parts.text(kwargsName(row.run_id), row.kwargs)),
-      revision: JSON.parse(row.revision),
-      asker: row.asker === null ? null : JSON.parse(row.asker),
-      error: row.error === null ? null : JSON.parse(row.error),
-    };
+  #toRun(row: Row): StoredRun {
+    const kwargs = this.#parts.text(kwargsName(row.run_id), row.kwargs);
+    return toStoredRun(row, this.#thread.id, kwargs);
   }
 }
 
 /** The public part. */
 export function toRecord(run: StoredRun): RunRecord {
-  const { revision: _r, asker: _s, due_at: _d, attempt: _a, ...shown } = run;
+  const { interrupts: _i, revision: _r, asker: _s, due_at: _d, attempt: _a, ...shown } = run;
   const { started_at: _b, ended_at: _e, ...record } = shown;
   return record;
 }

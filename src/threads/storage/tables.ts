@@ -43,14 +43,16 @@ export const TABLES = `
     trace TEXT,
     started_at INTEGER,
     thread_before TEXT,
-    webhook TEXT
+    webhook TEXT,
+    interrupts TEXT
   );
   CREATE TABLE events (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     run_id TEXT NOT NULL,
     event TEXT NOT NULL,
     data TEXT,
-    segments TEXT
+    segments TEXT,
+    at INTEGER
   );
   CREATE TABLE checkpoints (
     ns TEXT NOT NULL,

@@ -1,0 +1,16 @@
+/** What one socket may subscribe to at a time; what it needs is kept with it while its object sleeps. */
+export const MAX_SUBSCRIPTIONS = 64;
+/** Sockets that watch one thread. */
+export const MAX_SOCKETS = 256;
+/** A command over a socket; over HTTP a body may be as large. */
+export const MAX_COMMAND_CHARACTERS = 10 * 1024 * 1024;
+/** Filters are matched with every event. */
+export const MAX_CHANNELS = 64;
+export const MAX_NAMESPACES = 64;
+export const MAX_NAMESPACE_DEPTH = 32;
+/** Whether a socket's caller may still read is asked again this often, before something is sent. */
+export const RECHECK_MS = 60_000;
+/** Of a replay that fits, the answer to its subscription says how many events it has. */
+export const COUNTED_CHARACTERS = 4 * 1024 * 1024;
+/** workerd keeps 16 KiB with a socket. */
+export const MAX_ATTACHMENT_BYTES = 16 * 1024;

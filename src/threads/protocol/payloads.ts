@@ -1,0 +1,112 @@
+type Fields = Record<string, unknown>;
+
+/** Values as the protocol shows them, as JSON text; null: there are none, only questions. */
+export function toValues(text: string): string | null {
+  if (!/"__interrupt__"|"(additional_kwargs|response_metadata)":\{\}/.test(text)) return text;
+  const values: unknown = JSON.parse(text);
+  if (!isObject(values)) return text;
+  const { __interrupt__, ...shown } = values;
+  const entries = Object.entries(shown);
+  if (__interrupt__ !== undefined && entries.length === 0) return null;
+  return JSON.stringify(Object.fromEntries(entries.map(([key, value]) => [key, tidied(value)])));
+}
+
+function tidied(value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  return value.map((item: unknown) => {
+    if (!isObject(item) || typeof item.type !== "string" || !("content" in item)) return item;
+    const { additional_kwargs, response_metadata, ...message } = item;
+    return {
+      ...message,
+      ...(!isEmpty(additional_kwargs) && { additional_kwargs }),
+      ...(!isEmpty(response_metadata) && { response_metadata }),
+    };
+  });
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || (isObject(value) && Object.keys(value).length === 0);
+}
+
+export type Asked = { id: string; value: unknown };
+
+/** The questions in a row of values or updates. */
+export function askedIn(text: string): Asked[] {
+  if (!text.includes('"__interrupt__":[{')) return [];
+  const { __interrupt__ } = JSON.parse(text) as { __interrupt__?: unknown };
+  return questionsOf(__interrupt__);
+}
+
+export function questionsOf(interrupts: unknown): Asked[] {
+  if (!Array.isArray(interrupts)) return [];
+  return interrupts.flatMap((asked: unknown) =>
+    isObject(asked) && typeof asked.id === "string"
+      ? [{ id: asked.id, value: asked.value ?? null }]
+      : [],
+  );
+}
+
+/** One for each node. */
+export function toUpdates(text: string): { node: string; data: string }[] {
+  const updates: unknown = JSON.parse(text);
+  if (!isObject(updates)) return [];
+  return Object.entries(updates)
+    .filter(([node]) => node !== "__interrupt__")
+    .map(([node, update]) => {
+      const values = typeof update === "object" && update !== null ? update : { value: update };
+      return { node, data: JSON.stringify({ node, values }) };
+    });
+}
+
+/** What a node wrote; with a name of its own where it wrote one. */
+export function toCustom(text: string): { channel: string; data: string } {
+  if (!text.startsWith("{")) return { channel: "custom", data: `{"payload":${text}}` };
+  const written: unknown = JSON.parse(text);
+  const isNamed = isObject(written) && typeof written.name === "string" && "payload" in written;
+  if (!isNamed) return { channel: "custom", data: `{"payload":${text}}` };
+  const { name, payload } = written;
+  return { channel: `custom:${name}`, data: JSON.stringify({ name, payload }) };
+}
+
+/** LangGraph's own events of tools, by the names of the protocol. */
+export function toTool(text: string, namespace: string[]): string {
+  const { event, toolCallId, name, input, output, error, data } = JSON.parse(text) as Fields;
+  const tool_name = typeof name === "string" ? name : "unknown";
+  const own = typeof toolCallId === "string" ? toolCallId : `${namespace.join("|")}/${tool_name}`;
+  return JSON.stringify(toolData(String(event), { tool_name, input, output, error, data }, own));
+}
+
+function toolData(event: string, { tool_name, input, output, error, data }: Fields, id: string) {
+  switch (event) {
+    case "on_tool_start":
+      return { event: "tool-started", tool_call_id: id, tool_name, input };
+    case "on_tool_end":
+      return { event: "tool-finished", tool_call_id: id, output };
+    case "on_tool_event": {
+      const delta = typeof data === "string" ? data : JSON.stringify(data ?? "");
+      return { event: "tool-output-delta", tool_call_id: id, delta };
+    }
+    default: {
+      const message = isObject(error) ? error.message : error;
+      return { event: "tool-error", tool_call_id: id, message: String(message ?? "unknown error") };
+    }
+  }
+}
+
+/** The short form of a checkpoint: what there is, or the long form's part of it. */
+export function toCheckpoint(text: string): string {
+  const payload = JSON.parse(text) as Fields;
+  if (typeof payload.id === "string") return text;
+  const { checkpoint, parent_checkpoint, metadata } = payload as Record<string, Fields | undefined>;
+  const parent_id = parent_checkpoint?.checkpoint_id;
+  return JSON.stringify({
+    id: checkpoint?.checkpoint_id,
+    ...(parent_id !== undefined && { parent_id }),
+    step: metadata?.step,
+    source: metadata?.source,
+  });
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,80 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { AppError } from "../../shared/errors.ts";
+import { assertWellFormed, router } from "../../shared/http.ts";
+import { body, json } from "../../shared/schema.ts";
+import { isUpgrade, socketResponse } from "../../shared/sockets.ts";
+import { agentErrors } from "../errors-schema.ts";
+import { sseResponse } from "../run-http.ts";
+import { ThreadPath } from "../schema.ts";
+import { answerCommand } from "./commands.ts";
+import { Command, CommandAnswer, EventStreamHeaders, EventStreamRequest } from "./schema.ts";
+import { followEvents, openSocket } from "./service.ts";
+import { toFilter, toSession } from "./session-http.ts";
+
+const THREAD = "/agents/{deployment_id}/threads/{thread_id}";
+const tags = ["Event streaming"];
+
+export const protocolRoutes = router();
+
+protocolRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${THREAD}/commands`,
+    operationId: "sendThreadCommand",
+    tags,
+    summary: "Send a command of the v2 streaming protocol: start a run, answer an interrupt, read",
+    request: { params: ThreadPath, body: body(Command) },
+    responses: {
+      200: json(CommandAnswer, "The answer: a success, or an error with its code"),
+      ...agentErrors,
+    },
+  }),
+  async (c) => {
+    const session = toSession(c.var.ctx, c.req.valid("param"), c.req.raw);
+    return c.json(await answerCommand(c.var.ctx, session, c.req.valid("json")), 200);
+  },
+  assertWellFormed,
+);
+
+protocolRoutes.openapi(
+  createRoute({
+    method: "post",
+    path: `${THREAD}/stream/events`,
+    operationId: "streamThreadEvents",
+    tags,
+    summary: "Follow the events of a thread: those that are kept, then what comes",
+    request: { params: ThreadPath, headers: EventStreamHeaders, body: body(EventStreamRequest) },
+    responses: {
+      200: {
+        content: { "text/event-stream": { schema: z.string() } },
+        description: "Server-sent events that match, for as long as the client stays",
+      },
+      ...agentErrors,
+    },
+  }),
+  async (c) => {
+    const session = toSession(c.var.ctx, c.req.valid("param"), c.req.raw);
+    const { since, ...filter } = c.req.valid("json");
+    const seen = Math.max(since ?? 0, Number(c.req.valid("header")["last-event-id"] ?? 0));
+    return sseResponse(await followEvents(c.var.ctx, session, toFilter(filter), seen), {});
+  },
+  assertWellFormed,
+);
+
+protocolRoutes.openapi(
+  createRoute({
+    method: "get",
+    path: `${THREAD}/stream/events`,
+    operationId: "openThreadSocket",
+    tags,
+    summary: "Commands, their answers and events on one WebSocket",
+    request: { params: ThreadPath },
+    responses: { 101: { description: "The socket" }, ...agentErrors },
+  }),
+  async (c) => {
+    const session = toSession(c.var.ctx, c.req.valid("param"), c.req.raw);
+    const { webSocket } = await openSocket(c.var.ctx, session, isUpgrade(c.req.raw));
+    if (!webSocket) throw new AppError("unavailable", "The thread gave no socket: try again.");
+    return socketResponse(c.req.raw, webSocket);
+  },
+);

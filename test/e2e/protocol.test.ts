@@ -1,0 +1,212 @@
+import { Client, type ThreadStream } from "@langchain/langgraph-sdk";
+import { beforeAll, describe, expect, test } from "vitest";
+import { client } from "./support/clients.ts";
+import { request } from "./support/http.ts";
+import { killWorker, stack, until } from "./support/stack.ts";
+import { deployTestAgent } from "./support/test-agent.ts";
+
+type Chat = { messages: { type: string; content: unknown }[] };
+type Log = { log: string[] };
+type Event = {
+  event_id: string;
+  seq: number;
+  method: string;
+  params: { namespace: string[]; data: Record<string, unknown> };
+};
+
+const hi = { messages: [{ role: "user", content: "hi" }] };
+const ALL = ["values", "updates", "messages", "tools", "lifecycle", "input", "tasks", "custom"];
+
+let deployment_id: string;
+beforeAll(async () => {
+  deployment_id = await deployTestAgent();
+});
+
+/** Sockets take no headers: the key goes as the name of a subprotocol, which is what a browser can send. */
+function socketClient(): Client {
+  return new Client({ apiUrl: `${stack.base_url}/agents/${deployment_id}`, apiKey: null });
+}
+
+const webSocketFactory = (url: string) => {
+  const key = Buffer.from(stack.api_key).toString("base64url");
+  return new WebSocket(url, ["heddle", `heddle.auth.${key}`]);
+};
+
+const transports = {
+  sse: (assistantId: string, thread_id: string) =>
+    client(deployment_id).threads.stream(thread_id, { assistantId, transport: "sse" }),
+  websocket: (assistantId: string, thread_id: string) =>
+    socketClient().threads.stream(thread_id, {
+      assistantId,
+      transport: "websocket",
+      webSocketFactory,
+    }),
+};
+
+/** All that a thread is told from now on, each event once. */
+function watch(thread: ThreadStream) {
+  const events: Event[] = [];
+  let wake = Promise.withResolvers<void>();
+  thread.onEvent((event) => {
+    events.push(event as unknown as Event);
+    wake.resolve();
+    wake = Promise.withResolvers();
+  });
+  const until = async (isIt: () => boolean) => {
+    while (!isIt()) await wake.promise;
+  };
+  /** So many runs have ended. */
+  const ended = async (n: number) => {
+    await until(() => ends(events).length >= n);
+    return bySeq(events);
+  };
+  const all = () => thread.subscribe({ channels: ALL as "values"[] });
+  return { events, until, ended, all };
+}
+
+function ends(events: Event[]): string[] {
+  return events.flatMap(({ method, params }) => {
+    const { event } = params.data;
+    const isEnd = ["completed", "failed", "interrupted"].includes(String(event));
+    return method === "lifecycle" && params.namespace.length === 0 && isEnd ? [String(event)] : [];
+  });
+}
+
+const bySeq = (events: Event[]) => [...events].sort((a, b) => a.seq - b.seq);
+
+function aliveAgain() {
+  return until(
+    "The Worker's return",
+    () => request("GET", "/ok").catch(() => ({ status: 0 })),
+    ({ status }) => status === 200,
+  );
+}
+
+describe.each(Object.entries(transports))("threads.stream of the SDK over %s", (_name, open) => {
+  const newThread = (assistantId: string) => open(assistantId, crypto.randomUUID());
+
+  test("a first run makes its thread, tokens come one by one, a second run goes on", async () => {
+    const thread = newThread("tokens");
+    const seen = watch(thread);
+    const { messages } = thread;
+    const { run_id } = await thread.run.start({ input: hi });
+    expect(run_id).toEqual(expect.any(String));
+    for await (const message of messages) {
+      const parts: string[] = [];
+      for await (const text of message.text) parts.push(text);
+      expect(parts.join("")).toBe("one two three");
+      expect(parts.length).toBeGreaterThan(3);
+      expect(message.node).toBe("model");
+      break;
+    }
+    expect(((await thread.output) as Chat).messages).toHaveLength(2);
+    await thread.run.start({ input: hi });
+    expect(ends(await seen.ended(2))).toEqual(["completed", "completed"]);
+    const { values } = await client(deployment_id).threads.getState<Chat>(thread.threadId);
+    expect(values.messages).toHaveLength(4);
+    await thread.close();
+  });
+
+  test("graphs within, tools and custom events have handles of their own", async () => {
+    const nested = newThread("nested");
+    const { subgraphs } = nested;
+    await nested.run.start({ input: {} });
+    for await (const subgraph of subgraphs) {
+      expect(subgraph.name).toBe("inner");
+      expect(await subgraph.output).toEqual({ log: ["deep"] });
+      break;
+    }
+    await nested.close();
+    const tooled = newThread("tooled");
+    const { toolCalls } = tooled;
+    await tooled.run.start({ input: hi });
+    for await (const call of toolCalls) {
+      expect(call).toMatchObject({ name: "look_up", input: { city: "Rome" } });
+      expect(await call.output).toBe("sunny in Rome");
+      break;
+    }
+    await tooled.close();
+    const says = newThread("says");
+    await says.run.start({ input: hi });
+    expect(await says.extensions.progress).toEqual({ done: 0.5 });
+    await says.close();
+  });
+
+  test("a question is told, and its answer goes on with the run", async () => {
+    const thread = newThread("asks_within");
+    const seen = watch(thread);
+    await thread.run.start({ input: {} });
+    await seen.ended(1);
+    expect(thread.interrupted).toBe(true);
+    const [first] = thread.interrupts;
+    expect(first?.payload).toEqual({ question: "first?" });
+    const { interruptId = "", namespace = [] } = first ?? {};
+    await thread.input.respond({ interrupt_id: interruptId, response: "one", namespace });
+    await seen.ended(2);
+    const [second] = thread.interrupts;
+    expect(second?.payload).toEqual({ question: "second?" });
+    const answer = { interrupt_id: second?.interruptId ?? "", response: "two", namespace: [] };
+    await thread.input.respond({ responses: [answer] });
+    expect(ends(await seen.ended(3))).toEqual(["interrupted", "interrupted", "completed"]);
+    const { values } = await thread.state.get({ namespace: [] });
+    expect(values).toEqual({ log: ["before", "one two", "done"] });
+    await expect(thread.input.respond(answer)).rejects.toMatchObject({ code: "invalid_argument" });
+    await thread.close();
+  });
+
+  test("a fork goes on from the checkpoint it names", async () => {
+    const thread = newThread("steps");
+    await thread.run.start({ input: { delay_ms: 0 } });
+    await thread.output;
+    const { threads } = client(deployment_id);
+    const history = await threads.getHistory<Log>(thread.threadId);
+    const afterA = history.find(({ values }) => values.log.join("") === "a");
+    const forked = open("steps", thread.threadId);
+    const seen = watch(forked);
+    const checkpoint_id = afterA?.checkpoint.checkpoint_id ?? "";
+    await forked.run.start({ input: null, forkFrom: checkpoint_id });
+    await seen.ended(2);
+    expect((await threads.getState<Log>(thread.threadId)).values.log).toEqual(["a", "b", "c"]);
+    const children = (await threads.getHistory(thread.threadId, { limit: 100 })).filter(
+      ({ parent_checkpoint }) => parent_checkpoint?.checkpoint_id === checkpoint_id,
+    );
+    expect(children).toHaveLength(2);
+    await Promise.all([thread.close(), forked.close()]);
+  });
+
+  test("two at once see the same, runs that REST has started too", async () => {
+    const thread = newThread("steps");
+    const other = open("steps", thread.threadId);
+    await thread.run.start({ input: { delay_ms: 100 } });
+    const both = [watch(thread), watch(other)];
+    await Promise.all(both.map(({ all }) => all()));
+    const { runs } = client(deployment_id);
+    await runs.wait(thread.threadId, "steps", { input: { delay_ms: 0 } });
+    const [mine = [], theirs = []] = await Promise.all(both.map(({ ended }) => ended(2)));
+    expect(theirs).toEqual(mine);
+    expect(new Set(mine.map(({ event_id }) => event_id)).size).toBe(mine.length);
+    await Promise.all([thread.close(), other.close()]);
+  });
+
+  test("a kill of the Worker leaves no gap and no double in what is seen", async () => {
+    const thread = newThread("steps");
+    const seen = watch(thread);
+    await thread.run.start({ input: { delay_ms: 500 } });
+    await seen.all();
+    await seen.until(() => seen.events.some(({ method }) => method === "updates"));
+    await killWorker();
+    const events = await seen.ended(1);
+    await aliveAgain();
+    const replay = open("steps", thread.threadId);
+    const replayed = watch(replay);
+    await replayed.all();
+    const again = await replayed.ended(1);
+    expect(events).toEqual(again);
+    expect(events.filter(({ event_id }) => event_id.startsWith("synth:")).length).toBe(3);
+    const nodes = events.flatMap(({ method, params }) =>
+      method === "updates" ? [params.data.node] : [],
+    );
+    expect(nodes).toEqual(["a", "b", "c"]);
+    await Promise.all([thread.close(), replay.close()]);
+  });
+});
