@@ -31,7 +31,7 @@ await runStep({
 await runStep({
   name: "isolate",
   inputs: ["scripts/build/isolate.ts", "src/isolate/**/*.ts", "package-lock.json"],
-  outputs: ["dist/isolate/langgraph-agent.txt", "dist/isolate/plain-agent.txt"],
+  outputs: ["langgraph-agent", "plain-agent", "sdk-logger"].map((n) => `dist/isolate/${n}.txt`),
   run: () => buildIsolate("dist/isolate"),
 });
 

@@ -1,10 +1,11 @@
 import langgraph_agent from "../../dist/isolate/langgraph-agent.txt";
 import plain_agent from "../../dist/isolate/plain-agent.txt";
+import sdk_logger from "../../dist/isolate/sdk-logger.txt";
 import runtime from "../../dist/runtime/runtime.txt";
 import type { Runtime } from "./prebuilt.ts";
 
-/** What `npm run build` made for the builder to carry: the harnesses, and LangGraph as modules. */
-export const HARNESS = { langgraph_agent, plain_agent };
+/** What `npm run build` made for the builder to carry: the harnesses, what they bring along, and LangGraph as modules. */
+export const HARNESS = { langgraph_agent, plain_agent, sdk_logger };
 
 let parsed: Runtime | null = null;
 

@@ -75,6 +75,7 @@ function pluginOptions(
         text: langgraph === null ? HARNESS.plain_agent : HARNESS.langgraph_agent,
         directory: langgraph ?? dependencies.directory,
       },
+      "heddle:sdk-logger": { text: HARNESS.sdk_logger, directory: "/" },
       "heddle:graphs": {
         text: graphsModule(config, stateTypes(typeScriptOf(tree))),
         directory: "/",

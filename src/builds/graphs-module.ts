@@ -16,6 +16,8 @@ export function graphsModule(
   });
   const typesText = `export const types = JSON.parse(${JSON.stringify(JSON.stringify(types))});`;
   return [
+    // Graphs may ask for the logger while they load.
+    `import "heddle:sdk-logger";`,
     ...imports,
     typesText,
     "export const graphs = {",
