@@ -87,7 +87,7 @@ export class ThreadHost extends RpcTarget implements Host {
 
   async store(ops: StoreOp[]): Promise<StoreAnswer> {
     if (this.#askStore) return this.#askStore(ops);
-    const message = "The store is there for runs; this call only reads a thread's state.";
+    const message = "The store is there for runs and updates of a state; this call only reads one.";
     return { ok: false, refusal: { code: "invalid_request", message } };
   }
 

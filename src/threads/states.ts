@@ -6,7 +6,9 @@ import type {
   StateCall,
   UpdateCall,
 } from "../isolate/contract.ts";
+import type { StoreOp } from "../isolate/store-contract.ts";
 import { AppError } from "../shared/errors.ts";
+import { applyToStore } from "../store/service.ts";
 import { type AgentStub, askAgent } from "./agent.ts";
 import { ThreadHost, toGraphCall } from "./attempt.ts";
 import type { RevisionRef } from "./records.ts";
@@ -52,7 +54,9 @@ export class ThreadStates {
         if (!this.#isFree()) throw new AppError("conflict", "Thread is busy");
         this.#store.transaction(() => this.#store.apply(null, ops));
       };
-      const host = new ThreadHost(this.#store, apply);
+      const { deployment_id } = this.#store.thread.place();
+      const askStore = (ops: StoreOp[]) => applyToStore(this.#env, deployment_id, ops);
+      const host = new ThreadHost(this.#store, apply, Promise.resolve(false), null, askStore);
       const answer = await agent.updateState({ ...graph, ...call }, host);
       if (!answer.ok) return this.#isFree() ? answer : { missing: "idle" };
       const { checkpoint, summary } = answer.value;

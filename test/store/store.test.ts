@@ -405,6 +405,18 @@ describe("inside a graph", () => {
     expect((await search(["m"], { query: "food" }))[0]).toMatchObject({ key: "soup" });
   });
 
+  test("is there for the condition of an edge that an update of a state asks", async () => {
+    const { call, put } = await agent();
+    await put(["ways"], "next", { to: "b" });
+    const metadata = { graph_id: "branches" };
+    const { thread_id } = JSON.parse((await call("POST", "/threads", { metadata })).text);
+    const update = { values: { log: ["x"] }, as_node: "a" };
+    const { status } = await call("POST", `/threads/${thread_id}/state`, update);
+    expect(status).toBe(200);
+    const { text } = await call("GET", `/threads/${thread_id}/state`);
+    expect(JSON.parse(text)).toMatchObject({ next: ["b"], values: { log: ["x"] } });
+  });
+
   test("a plain function has it too", async () => {
     const { run, get } = await agent();
     await run([["put", ["plain"], "k", { a: 1 }]], [], "stores_plainly");

@@ -25,6 +25,7 @@ export const TEST_GRAPHS = [
   "stores_plainly",
   "asks_two",
   "says",
+  "branches",
 ];
 
 /** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */
