@@ -83,6 +83,10 @@ export class CronObject extends DurableObject<Env> {
     if (this.#crons.deleteOfThread(thread_id)) this.#arm();
   }
 
+  async endOfAssistant(assistant_id: string): Promise<void> {
+    if (this.#crons.deleteOfAssistant(assistant_id)) this.#arm();
+  }
+
   async clear(): Promise<void> {
     await this.ctx.storage.deleteAlarm();
     await this.#crons.deleteAll();

@@ -1,3 +1,4 @@
+import { exports } from "cloudflare:workers";
 import type { ActiveRevision } from "../deployments/service.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
@@ -137,6 +138,10 @@ export async function deleteAssistant(
   const agent = await openAgent(ctx, ref.deployment_id, "write");
   const { row } = await openAssistant(ctx, agent, ref, "delete", {});
   if (delete_threads) await assertAllThreads(ctx);
+  // First, so that a retry after a crash does what is left. One that a graph has by itself can still run.
+  if (!row.is_system) {
+    await exports.ThreadCrons({}).endOfAssistant(row.deployment_id, row.assistant_id);
+  }
   const at = new Date().toISOString();
   if (!delete_threads || row.is_system) {
     await deleteRows(ctx.db, row, row.is_system ? systemRow(agent, row.graph_id) : null);

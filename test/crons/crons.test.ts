@@ -369,6 +369,21 @@ describe("the end of a cron", () => {
     expect(thread_cron).toBeUndefined();
   });
 
+  test("is the end of its assistant, and of no cron of another", async () => {
+    const { create, search, call } = await agent();
+    const of = async (name: string) => {
+      const json = { graph_id: HOURLY.assistant_id, name };
+      const { body } = await call<{ assistant_id: string }>("POST", "/assistants", json);
+      return { ...body, cron: await create({ assistant_id: body.assistant_id }) };
+    };
+    const [gone, kept, system] = [await of("gone"), await of("kept"), await create()];
+    await call("DELETE", `/assistants/${gone.assistant_id}`);
+    // It is there again at once, and its crons with it.
+    await call("DELETE", `/assistants/${system.assistant_id}`);
+    const left = (await search()).map(({ cron_id }) => cron_id).sort();
+    expect(left).toEqual([kept.cron.cron_id, system.cron_id].sort());
+  });
+
   test("comes with its next firing where the thread went without a word", async () => {
     const { thread, createOn, due, tick, search, call, object } = await agent();
     const { cron_id } = await createOn(await thread());

@@ -64,6 +64,11 @@ export class Crons {
     return this.#exists && this.#exec("DELETE FROM crons WHERE thread_id = ?", thread_id) > 0;
   }
 
+  deleteOfAssistant(assistant_id: string): boolean {
+    const statement = "DELETE FROM crons WHERE assistant_id = ?";
+    return this.#exists && this.#exec(statement, assistant_id) > 0;
+  }
+
   count(): number {
     if (!this.#exists) return 0;
     return this.#storage.sql.exec<{ n: number }>("SELECT count(*) AS n FROM crons").one().n;
