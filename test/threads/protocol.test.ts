@@ -187,7 +187,9 @@ describe("events", () => {
       { channels: ALL.channels, namespaces: [[segment]], depth: 0 },
       ({ params }) => params.namespace.length === 1 && params.namespace[0] === segment,
     );
-    await of({ channels: ALL.channels, depth: 0 }, ({ params }) => params.namespace.length === 0);
+    const root = { channels: ALL.channels, namespaces: [[]], depth: 0 };
+    await of(root, ({ params }) => params.namespace.length === 0);
+    await of({ channels: ["values"], depth: 0 }, ({ method }) => method === "values");
     const half = all[Math.floor(all.length / 2)];
     const rest = await takeUntil(await open({ ...ALL, since: half?.seq }), endOfRun());
     expect(rest).toEqual(all.slice(Math.floor(all.length / 2) + 1));

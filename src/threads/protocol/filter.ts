@@ -4,7 +4,7 @@ export type EventFilter = {
   channels: string[];
   /** Prefixes; null: all. */
   namespaces: string[][] | null;
-  /** How far below a prefix; null: however far. */
+  /** How far below one of the prefixes; null: however far. */
   depth: number | null;
 };
 
@@ -21,9 +21,8 @@ export function isWanted(
   const isOfChannel =
     channels.includes(channel) || (channel.startsWith("custom:") && channels.includes("custom"));
   if (!isOfChannel) return false;
-  if (namespaces === null || namespaces.length === 0) {
-    return depth === null || namespace.length <= depth;
-  }
+  // Without a prefix there is nothing to be below of: clients leave the depth out of account, too.
+  if (namespaces === null || namespaces.length === 0) return true;
   return namespaces.some(
     (prefix) =>
       isBelow(namespace, prefix) && (depth === null || namespace.length - prefix.length <= depth),
