@@ -1,4 +1,5 @@
 import { Client, type ThreadStream } from "@langchain/langgraph-sdk";
+import { StreamController } from "@langchain/langgraph-sdk/stream";
 import { beforeAll, describe, expect, test } from "vitest";
 import { client } from "./support/clients.ts";
 import { request } from "./support/http.ts";
@@ -210,3 +211,80 @@ describe.each(Object.entries(transports))("threads.stream of the SDK over %s", (
     await Promise.all([thread.close(), replay.close()]);
   });
 });
+
+/** What `useStream` is made of, without a page around it. */
+describe("the SDK's StreamController", () => {
+  function controller(assistantId: string, threadId?: string) {
+    const stream = new StreamController<Record<string, unknown>, unknown>({
+      assistantId,
+      client: client(deployment_id) as Client<Record<string, unknown>>,
+      ...(threadId && { threadId }),
+    });
+    const now = () => stream.rootStore.getSnapshot();
+    const texts = () => now().messages.map(({ text }) => text);
+    const showing = (isIt: () => boolean) =>
+      new Promise<void>((resolve) => {
+        const look = () => {
+          if (!isIt()) return;
+          stop();
+          resolve();
+        };
+        const stop = stream.rootStore.subscribe(look);
+        look();
+      });
+    return { stream, now, texts, showing };
+  }
+
+  test("tokens show while it loads, a reload in the middle goes on, and another run follows", async () => {
+    const first = controller("says");
+    const submitted = first.stream.submit(hi);
+    await first.showing(() => /^a b/.test(first.texts().at(-1) ?? ""));
+    expect(first.now().isLoading).toBe(true);
+    const { threadId } = first.now();
+    const reloaded = controller("says", threadId ?? "");
+    await reloaded.stream.hydrate(threadId);
+    await reloaded.showing(() => reloaded.texts().at(-1) === "a b c d e f g h i j");
+    await submitted;
+    await reloaded.showing(() => !reloaded.now().isLoading);
+    for (const { texts, now } of [first, reloaded]) {
+      expect(texts()).toEqual(["hi", "a b c d e f g h i j"]);
+      expect(now()).toMatchObject({ isLoading: false, interrupts: [] });
+    }
+    await reloaded.stream.submit(hi);
+    expect(reloaded.texts()).toHaveLength(4);
+    await first.showing(() => first.texts().length === 4);
+    await Promise.all([first.stream.dispose(), reloaded.stream.dispose()]);
+  });
+
+  test("a question shows, is answered, and shows no more; a stop ends a run", async () => {
+    const { stream, now, showing } = controller("asks_within");
+    await stream.submit({});
+    await showing(() => now().interrupts.length === 1);
+    expect(now().interrupt?.value).toEqual({ question: "first?" });
+    await stream.respond("one");
+    await showing(() => JSON.stringify(now().interrupt?.value ?? "").includes("second?"));
+    await stream.respond("two");
+    await showing(() => !now().isLoading);
+    expect(now()).toMatchObject({
+      interrupts: [],
+      values: { log: ["before", "one two", "done"] },
+    });
+    await stream.dispose();
+    const long = controller("steps");
+    const run = long.stream.submit({ delay_ms: 20_000 });
+    await long.showing(() => long.now().isLoading && long.now().threadId !== null);
+    const { runs } = client(deployment_id);
+    const thread_id = long.now().threadId ?? "";
+    const running = async () => (await runs.list(thread_id).catch(() => [])).map((r) => r.status);
+    await becomes(async () => (await running()).includes("running"));
+    await long.stream.stop();
+    await run;
+    await becomes(async () => (await running()).includes("interrupted"));
+    expect(long.now().isLoading).toBe(false);
+    await long.stream.dispose();
+  });
+});
+
+function becomes(isIt: () => Promise<boolean>) {
+  return until("The run's status", isIt, (is) => is);
+}
