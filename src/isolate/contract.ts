@@ -122,8 +122,8 @@ export type RunCall = GraphCall & {
   strict_resume: boolean;
   stream_modes: StreamMode[];
   stream_subgraphs: boolean;
-  /** Tells of each checkpoint in short, before the values that it holds. */
-  checkpoint_envelopes: boolean;
+  /** For the v2 protocol: each checkpoint in short before its values, and no input of a task that they say. */
+  short_forms: boolean;
   interrupt_before: string[] | "*" | null;
   interrupt_after: string[] | "*" | null;
   durability: "sync" | "async" | "exit";

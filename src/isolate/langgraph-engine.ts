@@ -87,7 +87,7 @@ export class LangGraphEngine implements Engine {
     const chunks = streamOf(graph, input, events, {
       ...toOptions(call),
       // With a version that is not its newest, LangGraph adds envelopes of checkpoints and changes nothing else.
-      ...(call.checkpoint_envelopes && { version: "v2" }),
+      ...(call.short_forms && { version: "v2" }),
       streamMode: events.graphModes,
       subgraphs: call.stream_subgraphs,
       runId: run_id,

@@ -1,6 +1,7 @@
 import { type BaseMessage, type BaseMessageChunk, isBaseMessage } from "@langchain/core/messages";
 import type { RunCall, StreamMode, ThreadSummary } from "./contract.ts";
 import { toCheckpointPayload, toDebugEvent } from "./debug-events.ts";
+import { TaskEvents } from "./task-events.ts";
 import { toWire } from "./wire.ts";
 
 type Emit = (event: string, data: string) => void;
@@ -17,7 +18,8 @@ export type LangChainEvent = {
 /** Turns LangGraph's stream chunks into the server-sent events of the modes a client asked for. */
 export class EventWriter {
   readonly #modes: ReadonlySet<StreamMode>;
-  readonly #envelopes: boolean;
+  /** Null: tasks are told in full. */
+  readonly #tasks: TaskEvents | null;
   readonly #emit: Emit;
   readonly #partials = new Map<string, BaseMessageChunk>();
   readonly #completed = new Set<string>();
@@ -26,12 +28,9 @@ export class EventWriter {
   #values: { chunk: unknown; text: string | null } | null = null;
   #isInterrupted = false;
 
-  constructor(
-    call: Pick<RunCall, "stream_modes" | "resuming" | "checkpoint_envelopes">,
-    emit: Emit,
-  ) {
+  constructor(call: Pick<RunCall, "stream_modes" | "resuming" | "short_forms">, emit: Emit) {
     this.#modes = new Set(call.stream_modes);
-    this.#envelopes = call.checkpoint_envelopes;
+    this.#tasks = call.short_forms ? new TaskEvents() : null;
     this.#emit = emit;
     // A graph that goes on after a crash first repeats the values that were told before.
     this.#skipValues = call.resuming;
@@ -78,6 +77,8 @@ export class EventWriter {
       // LangGraph adds some to the events of subgraphs that nobody asked for.
       case "checkpoints":
         return this.#writeCheckpoint(suffix, chunk);
+      case "tasks":
+        return this.#emit(`tasks${suffix}`, this.#tasks?.textOf(suffix, chunk) ?? toWire(chunk));
       case "debug":
         return this.#emit(`debug${suffix}`, toWire(toDebugEvent(chunk)));
       default:
@@ -92,7 +93,7 @@ export class EventWriter {
   }
 
   #writeCheckpoint(suffix: string, chunk: unknown) {
-    if (this.#envelopes) return this.#emit(`checkpoints${suffix}`, toWire(chunk));
+    if (this.#tasks) return this.#emit(`checkpoints${suffix}`, toWire(chunk));
     if (!this.#modes.has("checkpoints")) return;
     this.#emit(`checkpoints${suffix}`, toWire(toCheckpointPayload(chunk)));
   }
@@ -104,7 +105,10 @@ export class EventWriter {
       this.#skipValues = false;
       return;
     }
-    if (this.#modes.has("values")) this.#emit(`values${suffix}`, this.#textOf(values));
+    if (this.#modes.has("values")) {
+      this.#emit(`values${suffix}`, this.#textOf(values));
+      this.#tasks?.told(suffix, this.#textOf(values));
+    }
     if (this.#modes.has("messages") && suffix === "") this.#writeComplete(chunk);
   }
 

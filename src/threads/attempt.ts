@@ -111,7 +111,7 @@ export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
     context: kwargs.context,
     stream_modes: kwargs.stream_mode,
     stream_subgraphs: kwargs.subgraphs,
-    checkpoint_envelopes: kwargs.protocol === "v2",
+    short_forms: kwargs.protocol === "v2",
     interrupt_before: kwargs.interrupt_before,
     interrupt_after: kwargs.interrupt_after,
     durability: kwargs.durability,

@@ -88,6 +88,19 @@ test("values without their questions, and none where there are only those", () =
   ]);
 });
 
+test("a task's input may be the latest values of its graph, and is told in full", () => {
+  const task = { id: "1", name: "a", interrupts: [] };
+  const rows: Row[] = [
+    ["values", { n: 1 }],
+    ["values|inner:1", { n: 2 }],
+    ["tasks", { ...task, input_is: "values" }],
+    ["tasks|inner:1", { ...task, input_is: "values" }],
+    ["tasks", { ...task, input: { n: 3 } }],
+  ];
+  const inputs = dataOf(rows, ["tasks"]).map(([, { input, ...rest }]) => [input, rest]);
+  expect(inputs).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }].map((input) => [input, task]));
+});
+
 test("custom data as it is, or by its name", () => {
   const written = ["text", { name: "mine", payload: 1 }, { name: "mine" }, [1]];
   const rows = written.map((data): Row => ["custom", data]);

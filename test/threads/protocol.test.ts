@@ -72,6 +72,8 @@ describe("events", () => {
     const root = told.filter(({ event_id }) => event_id.startsWith(`synth:${run_id}:`));
     expect(root.map(inShort)).toEqual(["lifecycle running", "lifecycle completed"]);
     expect(dataOf(told, "lifecycle")[0]).toEqual({ event: "running", graph_name: "echo" });
+    const [task] = dataOf(told, "tasks");
+    expect(task).toMatchObject({ name: "reply", input: { messages: [{ content: "hi" }] } });
     const [first, last] = dataOf(told, "checkpoints");
     expect(last).toMatchObject({ parent_id: first?.id, step: 1 });
     const state = await api(`${path}/state`, { key: ours.viewer });
@@ -83,6 +85,15 @@ describe("events", () => {
       ],
     });
     expect(JSON.stringify(dataOf(told, "values"))).not.toContain("additional_kwargs");
+  });
+
+  test("the log of a run says a state once, however many nodes are given it", async () => {
+    const { start, events, path } = protocol();
+    const run_id = await start("tokens", { input: hi });
+    const told = await events(endOfRun());
+    const log = await api(`${path}/runs/${run_id}/stream`, { key: ours.viewer });
+    expect((await log.text()).match(/"input_is":"values"/g)).toHaveLength(1);
+    expect(dataOf(told, "tasks")[0]?.input).toMatchObject(dataOf(told, "values")[0] ?? {});
   });
 
   test("tokens come as deltas of the message that the state has in the end", async () => {

@@ -93,6 +93,14 @@ function toolData(event: string, { tool_name, input, output, error, data }: Fiel
   }
 }
 
+const INPUT_IS_VALUES = ',"input_is":"values"}';
+
+/** A task with its input, where the log says that it is the graph's latest values. */
+export function toTask(text: string, values: string | undefined): string {
+  if (!text.endsWith(INPUT_IS_VALUES)) return text;
+  return `${text.slice(0, -INPUT_IS_VALUES.length)},"input":${values ?? "null"}}`;
+}
+
 /** The short form of a checkpoint: what there is, or the long form's part of it. */
 export function toCheckpoint(text: string): string {
   const payload = JSON.parse(text) as Fields;

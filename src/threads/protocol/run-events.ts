@@ -9,6 +9,7 @@ import {
   questionsOf,
   toCheckpoint,
   toCustom,
+  toTask,
   toTool,
   toUpdates,
   toValues,
@@ -30,6 +31,8 @@ export class RunEvents {
   readonly #namespaces = new Namespaces();
   readonly #messages = new Messages();
   readonly #requested = new Set<string>();
+  /** What each graph's state was told to be last. */
+  readonly #latest = new Map<string, string>();
   #isAgain = false;
 
   constructor(
@@ -131,6 +134,7 @@ export class RunEvents {
 
   #values({ namespace, data: text }: Part, events: RowEvents) {
     this.#request(namespace, this.#wants.has("input") ? askedIn(text) : [], events);
+    if (this.#wants.has("tasks")) this.#latest.set(namespace.join("|"), text);
     if (!this.#wants.has("values")) return;
     const data = toValues(text);
     if (data !== null) events.tell("main", { method: "values", namespace, data });
@@ -149,7 +153,9 @@ export class RunEvents {
     const task = this.#wantsTasks(data) ? (JSON.parse(data) as TaskNews) : null;
     if (task && "result" in task) this.#endTask(namespace, task, events);
     else if (task) this.#namespaces.beginTask(task);
-    if (this.#wants.has("tasks")) events.tell("main", { method: "tasks", namespace, data });
+    if (!this.#wants.has("tasks")) return;
+    const told = toTask(data, this.#latest.get(namespace.join("|")));
+    events.tell("main", { method: "tasks", namespace, data: told });
   }
 
   // Where a task begins only tool calls are looked for.
