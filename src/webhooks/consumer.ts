@@ -28,14 +28,15 @@ export async function consumeWebhook(env: Env, { run_webhook_id }: WebhookMessag
   const { status, error } = outcome;
   const duration_ms = Date.now() - started.getTime();
   const entry = { at: started.toISOString(), status, error, duration_ms };
-  const pause = error === null ? null : pauseAfter(row.attempt, outcome, Math.random());
+  const pause =
+    error === null ? null : pauseAfter(row.attempt - row.attempts_before, outcome, Math.random());
   const due_at = new Date(Date.now() + (pause ?? 0) * 1000);
   const ended = error === null ? ("delivered" as const) : ("failed" as const);
   const end = { status: pause === null ? ended : ("pending" as const), due_at };
   const isOurs = await settleAttempt(env, row, entry, end);
   if (!isOurs) return;
-  if (pause === null) return env.ARTIFACTS.delete(payloadKey(row));
-  await sendLater(env, run_webhook_id, pause);
+  if (error === null) await env.ARTIFACTS.delete(payloadKey(row));
+  if (pause !== null) await sendLater(env, run_webhook_id, pause);
 }
 
 async function attempt(env: Env, row: WebhookRow, now: Date): Promise<Outcome> {

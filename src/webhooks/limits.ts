@@ -12,3 +12,5 @@ export const MAX_PAUSE_SECONDS = 24 * 3_600;
 export const KEEP_MS = 30 * 24 * 3_600_000;
 /** A secret that was replaced signs beside the new one for so long. */
 export const OVERLAP_MS = 24 * 3_600_000;
+/** Of one delivery, however often it is asked for anew: its log is one row. */
+export const MAX_ATTEMPTS = 500;

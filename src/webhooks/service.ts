@@ -1,4 +1,4 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, ne, sql } from "drizzle-orm";
 import type { z } from "zod";
 import type { HttpSettings } from "../access/service.ts";
 import { activeRevision } from "../deployments/service.ts";
@@ -8,6 +8,7 @@ import { assertReachable } from "../shared/egress.ts";
 import { AppError, invalid } from "../shared/errors.ts";
 import { sendOrLeave } from "../shared/queue.ts";
 import { HttpUrl } from "../shared/schema.ts";
+import { MAX_ATTEMPTS } from "./limits.ts";
 import { payloadKey } from "./payloads.ts";
 import { Delivery } from "./schema.ts";
 import { run_webhooks } from "./table.ts";
@@ -52,12 +53,59 @@ export async function enqueueWebhook(
   await sendOrLeave(env.WEBHOOKS, { run_webhook_id: run_id });
 }
 
+type RunPlace = Omit<Place, "workspace_id"> & { run_id: string };
+
 /** What became of a run's webhook. It can be read when the run is over, also where that left no thread. */
-export async function getDelivery(
-  ctx: Context,
-  { deployment_id, thread_id, run_id }: Omit<Place, "workspace_id"> & { run_id: string },
-): Promise<z.infer<typeof Delivery>> {
+export async function getDelivery(ctx: Context, id: RunPlace): Promise<z.infer<typeof Delivery>> {
   assertMay(ctx, "read");
+  return toDelivery(await findDelivery(ctx, id));
+}
+
+/** Begins anew with one that was given up, and does not wait with one that waits. */
+export async function redeliver(ctx: Context, id: RunPlace): Promise<z.infer<typeof Delivery>> {
+  assertMay(ctx, "write");
+  const found = await findDelivery(ctx, id);
+  if (found.status === "delivered") throw isDelivered(found);
+  if (!(await ctx.env.ARTIFACTS.head(payloadKey(found)))) {
+    throw new AppError(
+      "conflict",
+      "What was to be told is not kept any more: read the run instead.",
+    );
+  }
+  if (found.attempts.length >= MAX_ATTEMPTS) {
+    throw new AppError("conflict", `It was tried ${MAX_ATTEMPTS} times: read the run instead.`);
+  }
+  const now = new Date().toISOString();
+  const { attempt, attempts_before, status } = run_webhooks;
+  const [row] = await ctx.db
+    .update(run_webhooks)
+    .set({
+      status: "pending",
+      // What is given up has no pause left: they begin again.
+      attempts_before: sql`iif(${status} = 'failed', ${attempt}, ${attempts_before})`,
+      due_at: now,
+      sent_at: now,
+      finished_at: null,
+    })
+    .where(
+      and(
+        eq(run_webhooks.run_id, found.run_id),
+        eq(run_webhooks.workspace_id, ctx.caller.workspace_id),
+        ne(status, "delivered"),
+      ),
+    )
+    .returning();
+  if (!row) throw isDelivered(await findDelivery(ctx, id));
+  await sendOrLeave(ctx.env.WEBHOOKS, { run_webhook_id: row.run_id });
+  return toDelivery(row);
+}
+
+type Row = typeof run_webhooks.$inferSelect;
+
+async function findDelivery(
+  ctx: Context,
+  { deployment_id, thread_id, run_id }: RunPlace,
+): Promise<Row> {
   const agent = await activeRevision(ctx, deployment_id, null);
   const [row] = await ctx.db
     .select()
@@ -70,8 +118,14 @@ export async function getDelivery(
         eq(run_webhooks.thread_id, thread_id),
       ),
     );
-  if (!row) {
-    throw new AppError("not_found", `Run ${run_id} is not over, or it was given no webhook`);
-  }
+  if (row) return row;
+  throw new AppError("not_found", `Run ${run_id} is not over, or it was given no webhook`);
+}
+
+function toDelivery(row: Row): z.infer<typeof Delivery> {
   return Delivery.parse({ ...row, next_attempt_at: row.status === "pending" ? row.due_at : null });
+}
+
+function isDelivered({ finished_at }: Row): AppError {
+  return new AppError("conflict", `It was delivered, at ${finished_at}.`);
 }

@@ -1,8 +1,9 @@
-import { eq, sql } from "drizzle-orm";
+import { and, eq, inArray, lte, sql } from "drizzle-orm";
 import { database } from "../shared/context.ts";
 import { sendAllOrLeave } from "../shared/queue.ts";
 import { resealRows } from "../shared/rotation.ts";
-import { payloadPrefix } from "./payloads.ts";
+import { among } from "../shared/sql.ts";
+import { payloadKey, payloadPrefix } from "./payloads.ts";
 import { ownerOf } from "./secret-service.ts";
 import { run_webhooks, webhook_secrets } from "./table.ts";
 
@@ -30,14 +31,24 @@ export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
   await sendAllOrLeave(env.WEBHOOKS, rows);
 }
 
-/** Logs of deliveries that ended long ago. */
+/** Logs of deliveries that ended long ago, and what was kept to tell once more of those that failed. */
 export async function sweepDeliveryLogs(env: Env, now: Date): Promise<void> {
-  await database(env).run(sql`
-    delete from run_webhooks where run_id in (
-      select run_id from run_webhooks
-      where status in ('delivered', 'failed') and due_at <= ${now.toISOString()} limit ${BATCH}
-    )
-  `);
+  const db = database(env);
+  const isOld = and(
+    inArray(run_webhooks.status, ["delivered", "failed"]),
+    lte(run_webhooks.due_at, now.toISOString()),
+  );
+  const { run_id, deployment_id, status } = run_webhooks;
+  const rows = await db
+    .select({ run_id, deployment_id, status })
+    .from(run_webhooks)
+    .where(isOld)
+    .limit(BATCH);
+  const failed = rows.filter((row) => row.status === "failed");
+  // First, so that what a crash leaves is found again by its row.
+  if (failed.length > 0) await env.ARTIFACTS.delete(failed.map(payloadKey));
+  const ids = rows.map((row) => row.run_id);
+  await db.delete(run_webhooks).where(and(isOld, among(run_webhooks.run_id, ids)));
 }
 
 /** What a deployment that is deleted leaves; true once there is nothing. Its threads go before. */

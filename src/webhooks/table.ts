@@ -1,7 +1,7 @@
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Attempt, DeliveryStatus } from "./schema.ts";
 
-/** What a run's webhook is to be told, and what became of it. The payload lies in R2 until then. */
+/** What a run's webhook is to be told, and what became of it. The payload lies in R2 until it is delivered. */
 export const run_webhooks = sqliteTable(
   "run_webhooks",
   {
@@ -13,6 +13,8 @@ export const run_webhooks = sqliteTable(
     status: text().$type<DeliveryStatus>().notNull(),
     /** Grows with each attempt: only the newest may write anything down. */
     attempt: integer().notNull(),
+    /** Those before it was last asked for anew: the pauses begin again behind them. */
+    attempts_before: integer().notNull().default(0),
     attempts: text({ mode: "json" }).$type<Attempt[]>().notNull(),
     /** Of one that is pending the next attempt; of one that ended, when it is forgotten. */
     due_at: text().notNull(),

@@ -84,6 +84,11 @@ function until(accepted: Run, status: string, attempts = 1): Promise<Delivery> {
   );
 }
 
+function redeliver({ thread_id, run_id }: Run, key = ours.editor) {
+  const path = `${agent}/threads/${thread_id}/runs/${run_id}/webhook`;
+  return api(path, { key, method: "POST" });
+}
+
 /** Makes the next attempt due, and makes it, as its message would later. */
 async function attemptNow({ run_id }: Run) {
   await env.DB.prepare(
@@ -232,6 +237,70 @@ describe("a receiver", () => {
   test("that is gone for good is not asked again", async () => {
     expect(await until(await run({ webhook: hook("gone").url }), "failed")).toMatchObject({
       attempts: [{ status: 410 }],
+    });
+  });
+
+  describe("that was given up", () => {
+    const giveUp = ({ run_id }: Run) =>
+      env.DB.prepare("UPDATE run_webhooks SET status = 'failed', attempt = 11 WHERE run_id = ?")
+        .bind(run_id)
+        .run();
+
+    test("is told once more by request, of the same and under the same id", async () => {
+      const { url, received } = hook("fails-once");
+      const accepted = await run({ webhook: url });
+      await until(accepted, "pending");
+      await giveUp(accepted);
+      const answer = await redeliver(accepted);
+      expect([answer.status, (await answer.json<Delivery>()).status]).toEqual([202, "pending"]);
+      await attemptNow(accepted);
+      await until(accepted, "delivered", 2);
+      const [first, second] = (await received()).map(({ headers, body }) => {
+        const { webhook_sent_at: _, ...told } = JSON.parse(body);
+        return { id: headers["webhook-id"], told };
+      });
+      expect(second).toEqual(first);
+      const again = await redeliver(accepted);
+      expect([again.status, await again.text()]).toEqual([
+        409,
+        expect.stringMatching(/It was delivered, at 20/),
+      ]);
+    });
+
+    test("has all of its attempts again, and does not wait for the next where it is asked for", async () => {
+      const accepted = await run({ webhook: hook("fails").url });
+      await until(accepted, "pending");
+      await giveUp(accepted);
+      for (const attempts of [2, 3]) {
+        expect((await redeliver(accepted)).status).toBe(202);
+        await consumeWebhook(env, { run_webhook_id: accepted.run_id });
+        const { next_attempt_at } = await until(accepted, "pending", attempts);
+        expect(Date.parse(next_attempt_at ?? "")).toBeGreaterThan(Date.now());
+      }
+    });
+
+    test("is forgotten after a month, with what it was to be told", async () => {
+      const accepted = await run({ webhook: hook("gone").url });
+      await until(accepted, "failed");
+      const key = `webhooks/${deployment_id}/${accepted.run_id}.json`;
+      expect(await env.ARTIFACTS.head(key)).not.toBeNull();
+      await sweepDeliveryLogs(env, new Date(Date.now() + 29 * DAY_MS));
+      expect(await logOf(accepted)).not.toBeNull();
+      await sweepDeliveryLogs(env, new Date(Date.now() + 31 * DAY_MS));
+      expect(await logOf(accepted)).toBeNull();
+      expect(await env.ARTIFACTS.head(key)).toBeNull();
+    });
+
+    test("is for who may write, in its own workspace", async () => {
+      const accepted = await run({ webhook: hook("gone").url });
+      await until(accepted, "failed");
+      const stranger = await workspace();
+      expect((await redeliver(accepted, ours.viewer)).status).toBe(403);
+      expect((await redeliver(accepted, stranger.admin)).status).toBe(404);
+      expect((await redeliver({ ...accepted, run_id: newId() })).status).toBe(404);
+      await env.ARTIFACTS.delete(`webhooks/${deployment_id}/${accepted.run_id}.json`);
+      expect((await redeliver(accepted)).status).toBe(409);
+      expect((await logOf(accepted))?.status).toBe("failed");
     });
   });
 

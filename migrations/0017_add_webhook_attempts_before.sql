@@ -1,0 +1,1 @@
+ALTER TABLE `run_webhooks` ADD `attempts_before` integer DEFAULT 0 NOT NULL;
