@@ -26,7 +26,11 @@ let browser: Browser;
 beforeAll(async () => {
   [agent, pages, browser] = await Promise.all([
     deployPageAgent(),
-    servePages({ "1.13": { entry }, "2.0.0": { entry, alias } }),
+    servePages({
+      "1.13": { entry },
+      "2.0.0": { entry, alias },
+      controller: { entry: "test/fixtures/pages/stream-controller.tsx" },
+    }),
     startBrowser(),
   ]);
 });
@@ -81,37 +85,53 @@ async function watch(page: Page): Promise<string[]> {
   return shown;
 }
 
+/** A page that talks to an assistant; its thread will be in its URL. */
+async function openPage(
+  name: string,
+  assistant: string,
+  more: Record<string, string> = {},
+): Promise<Page> {
+  const page = await context.newPage();
+  const api = agent.agent_url;
+  await page.goto(
+    `${pages.url}/${name}?${new URLSearchParams({ api, key: stack.api_key, assistant, ...more })}`,
+  );
+  return page;
+}
+
+const type = (page: Page, text: string) => page.getByLabel("Message").fill(text);
+const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
+const answer = (page: Page) => page.locator('[data-type="ai"]');
+const settled = (page: Page) => page.locator('[data-loading="false"]').waitFor();
+const threadOf = (page: Page) => new URL(page.url()).searchParams.get("thread") ?? "";
+
+async function say(page: Page, text: string) {
+  await type(page, text);
+  await press(page, "Send");
+}
+
+/** Until the page, while it is loading, shows all that comes before the bar. */
+const atBar = (page: Page) =>
+  page
+    .locator('[data-loading="true"] [data-type="ai"]')
+    .getByText(BEFORE_BAR, { exact: true })
+    .waitFor();
+
+/** The run that was stopped is over, whoever heard of it. */
+const stopped = (thread_id: string) =>
+  until(
+    "The end of the run",
+    async () => (await client(agent.id).runs.list(thread_id)).map(({ status }) => status),
+    ([status]) => status === "interrupted",
+    30_000,
+  );
+
+const passBar = (page: Page) =>
+  client(agent.id).store.putItem(["gates"], threadOf(page), { open: true });
+
 describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", (line) => {
-  async function open(assistant: string, more: Record<string, string> = {}): Promise<Page> {
-    const page = await context.newPage();
-    const api = agent.agent_url;
-    await page.goto(
-      `${pages.url}/${line}?${new URLSearchParams({ api, key: stack.api_key, assistant, ...more })}`,
-    );
-    return page;
-  }
-
-  const type = (page: Page, text: string) => page.getByLabel("Message").fill(text);
-  const press = (page: Page, name: string) =>
-    page.getByRole("button", { name, exact: true }).click();
-  const answer = (page: Page) => page.locator('[data-type="ai"]');
-  const settled = (page: Page) => page.locator('[data-loading="false"]').waitFor();
-  const threadOf = (page: Page) => new URL(page.url()).searchParams.get("thread") ?? "";
-
-  async function say(page: Page, text: string) {
-    await type(page, text);
-    await press(page, "Send");
-  }
-
-  /** Until the page, while it is loading, shows all that comes before the bar. */
-  const atBar = (page: Page) =>
-    page
-      .locator('[data-loading="true"] [data-type="ai"]')
-      .getByText(BEFORE_BAR, { exact: true })
-      .waitFor();
-
-  const passBar = (page: Page) =>
-    client(agent.id).store.putItem(["gates"], threadOf(page), { open: true });
+  const open = (assistant: string, more: Record<string, string> = {}) =>
+    openPage(line, assistant, more);
 
   test("shows an answer as it is spelled, and goes on after a reload with nothing lost or doubled", async () => {
     const page = await open("spells");
@@ -133,20 +153,15 @@ describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", 
     expect(await page.locator("li").allInnerTexts()).toEqual([ALPHABET, ALPHABET]);
   });
 
-  test.each(["yes", "no"])("stops a run; reconnectOnMount: %s", async (reconnect) => {
-    const page = await open("spells", { reconnect });
+  test("stops a run", async () => {
+    const page = await open("spells");
     await say(page, ENDLESS);
     await answer(page).getByText(BEFORE_BAR).waitFor();
     await press(page, "Stop");
     await settled(page);
-    const { threads, runs } = client(agent.id);
+    const { threads } = client(agent.id);
     const thread_id = threadOf(page);
-    const [run] = await until(
-      "The end of the run",
-      () => runs.list(thread_id),
-      ([run]) => run?.status !== "running",
-    );
-    expect(run).toMatchObject({ status: "interrupted" });
+    await stopped(thread_id);
     expect((await threads.get(thread_id)).status).not.toBe("busy");
     await say(page, "once more");
     await answer(page).getByText("once more").waitFor();
@@ -171,6 +186,42 @@ describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", 
     expect(await client(agent.id).threads.get(threadOf(page))).toMatchObject({ status: "idle" });
   });
 
+  test("draws a component of the agent, which is alive", async () => {
+    const page = await open("paints");
+    await say(page, "Oslo");
+    const card = page.getByRole("region", { name: "Weather" });
+    await card.getByText("21 degrees, warm").waitFor();
+    await card.getByRole("heading", { name: "Oslo" }).waitFor();
+    await card.getByText("2 messages").waitFor();
+    await card.getByRole("button").click();
+    await card.getByText("Liked 1 times").waitFor();
+    // Its style sheet hides it.
+    await card.getByText("without styles").waitFor({ state: "hidden" });
+    expect(await card.getByText("without styles").count()).toBe(1);
+    await page.reload();
+    await card.getByText("21 degrees, warm").waitFor();
+  });
+});
+
+describe("useStream in a browser's page", () => {
+  const open = (assistant: string, more: Record<string, string> = {}) =>
+    openPage("1.13", assistant, more);
+
+  test("that goes away stops its run, unless it said that it would come again", async () => {
+    const page = await open("spells", { reconnect: "no" });
+    await say(page, ENDLESS);
+    await answer(page).getByText(BEFORE_BAR).waitFor();
+    await press(page, "Stop");
+    await settled(page);
+    const { threads } = client(agent.id);
+    const thread_id = threadOf(page);
+    await stopped(thread_id);
+    expect((await threads.get(thread_id)).status).not.toBe("busy");
+    await say(page, "once more");
+    await answer(page).getByText("once more").waitFor();
+    await settled(page);
+  });
+
   test("a second tab joins the run of the first and shows the same", async () => {
     const page = await open("spells");
     await say(page, ALPHABET);
@@ -187,22 +238,6 @@ describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", 
     }
   });
 
-  test("draws a component of the agent, which is alive", async () => {
-    const page = await open("paints");
-    await say(page, "Oslo");
-    const card = page.getByRole("region", { name: "Weather" });
-    await card.getByText("21 degrees, warm").waitFor();
-    await card.getByRole("heading", { name: "Oslo" }).waitFor();
-    await card.getByText("2 messages").waitFor();
-    await card.getByRole("button").click();
-    await card.getByText("Liked 1 times").waitFor();
-    // Its style sheet hides it.
-    await card.getByText("without styles").waitFor({ state: "hidden" });
-    expect(await card.getByText("without styles").count()).toBe(1);
-    await page.reload();
-    await card.getByText("21 degrees, warm").waitFor();
-  });
-
   test("says what the server refuses", async () => {
     const page = await open("nobody");
     await say(page, "hello");
@@ -212,5 +247,58 @@ describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", 
       .waitFor();
     // The browser and the hook each write this down.
     expect(complaints.splice(0)).not.toEqual([]);
+  });
+});
+
+describe.each(["sse", "websocket"])("the SDK's StreamController over %s", (transport) => {
+  const open = (assistant: string, more: Record<string, string> = {}) =>
+    openPage("controller", assistant, { transport, ...more });
+
+  test("shows an answer as it is spelled, in a second tab too, and after a reload of both", async () => {
+    const page = await open("spells");
+    await say(page, ALPHABET);
+    await atBar(page);
+    const other = await open("spells", { thread: threadOf(page) });
+    await atBar(other);
+    await page.reload();
+    await atBar(page);
+    await passBar(page);
+    for (const tab of [page, other]) {
+      await answer(tab).getByText(ALPHABET, { exact: true }).waitFor();
+      await settled(tab);
+      expect(await tab.locator("li").allInnerTexts()).toEqual([ALPHABET, ALPHABET]);
+    }
+    expect(await client(agent.id).runs.list(threadOf(page))).toMatchObject([{ status: "success" }]);
+    await other.reload();
+    await other.locator("li").nth(1).waitFor();
+    expect(await other.locator("li").allInnerTexts()).toEqual([ALPHABET, ALPHABET]);
+  });
+
+  test("stops a run", async () => {
+    const page = await open("spells");
+    await say(page, ENDLESS);
+    await answer(page).getByText(BEFORE_BAR).waitFor();
+    await press(page, "Stop");
+    await settled(page);
+    await stopped(threadOf(page));
+    await say(page, "once more");
+    await answer(page).getByText("once more").waitFor();
+    await settled(page);
+  });
+
+  test("shows an interrupt, also after a reload, and takes the answer to it", async () => {
+    const page = await open("consults");
+    const question = page.getByLabel("Question").getByText("shall I?");
+    await say(page, "hello");
+    await question.waitFor();
+    await page.reload();
+    await question.waitFor();
+    await type(page, "yes");
+    await press(page, "Answer");
+    await answer(page).getByText("you said yes").waitFor();
+    await settled(page);
+    const said = ["hello", "one moment", "you said yes"];
+    expect(await page.locator("li").allInnerTexts()).toEqual(said);
+    await question.waitFor({ state: "detached" });
   });
 });
