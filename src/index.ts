@@ -1,5 +1,4 @@
 import { deleteTasksOf, sweepTasks } from "./a2a/task-rows.ts";
-import { createApp } from "./app.ts";
 import { consumeBuild } from "./builds/consumer.ts";
 import { deleteCronsOf } from "./crons/service.ts";
 import { type Cleaner, consumeDeletion } from "./deployments/deletion.ts";
@@ -15,6 +14,7 @@ import { isExportMessage, isFileMessage } from "./exports/queue.ts";
 import { spawnWindows } from "./exports/schedule.ts";
 import { resealDestinations, sweepExports, sweepFiles } from "./exports/sweep.ts";
 import { resealGrants, sweepAuthorizations } from "./oauth/sweep.ts";
+import { served } from "./served.ts";
 import { type Job, runJobs } from "./shared/jobs.ts";
 import { log } from "./shared/log.ts";
 import { deleteStoreOf } from "./store/service.ts";
@@ -33,6 +33,7 @@ import {
   sweepWebhooks,
 } from "./webhooks/sweep.ts";
 
+export { AgentServer } from "./agent-server.ts";
 export { CronObject } from "./crons/object.ts";
 export { ThreadCrons } from "./crons/thread-crons.ts";
 export { AgentLog } from "./deployments/agent-log.ts";
@@ -44,8 +45,6 @@ export { StoreObject } from "./store/object.ts";
 export { ThreadObject } from "./threads/object.ts";
 export { ThreadSession } from "./threads/protocol/thread-session.ts";
 export { TracePartition } from "./traces/object.ts";
-
-const app = createApp();
 
 /** What goes with a deployment and is not the control plane's own. */
 const CLEANERS: Cleaner[] = [
@@ -81,7 +80,7 @@ const JOBS: Record<string, Job[]> = {
 const RETRY_SECONDS = 2;
 
 export default {
-  fetch: app.fetch,
+  fetch: served.fetch,
 
   async queue(batch, env) {
     for (const message of batch.messages) await settle(message, env);

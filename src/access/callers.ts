@@ -32,6 +32,15 @@ export async function callerOf(
   return { ...owner, workspace_id, role: "editor", actor };
 }
 
+/** The agent's own code at its own server, where no user's limits are known. */
+export async function agentCaller(
+  env: Env,
+  { workspace_id }: { workspace_id: string },
+): Promise<Caller> {
+  const owner = await ownerOf(env, workspace_id);
+  return { ...owner, workspace_id, role: "editor", actor: { type: "system", job: "agent" } };
+}
+
 async function ownerOf(env: Env, workspace_id: string): Promise<Known["owner"]> {
   const known = owners.get(workspace_id);
   if (known && known.until > Date.now()) return known.owner;

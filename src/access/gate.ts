@@ -1,19 +1,21 @@
 import type { Context as HonoContext } from "hono";
 import { createMiddleware } from "hono/factory";
 import { type ActiveRevision, servedRevision } from "../deployments/service.ts";
-import {
-  type Access,
-  type AgentUser,
-  type AppEnv,
-  type Caller,
-  contextFor,
-} from "../shared/context.ts";
-import { AppError } from "../shared/errors.ts";
+import { type Access, type AgentUser, type AppEnv, contextFor } from "../shared/context.ts";
+import { AppError, notFound } from "../shared/errors.ts";
 import { resolveCaller } from "../workspaces/auth.ts";
 import { askAuth } from "./agent-auth.ts";
-import { callerOf, NOBODY, STUDIO_USER } from "./callers.ts";
-import { httpSettings, isDisabled } from "./http-settings.ts";
-import { type AgentPlace, placeOf, toWireRequest } from "./request.ts";
+import { callApp, callServer } from "./app.ts";
+import { agentCaller, callerOf, NOBODY, STUDIO_USER } from "./callers.ts";
+import {
+  type HttpSettings,
+  httpSettings,
+  isAppFirst,
+  isDisabled,
+  withoutPrefix,
+} from "./http-settings.ts";
+import { type Admitted, type Inner, innerOf } from "./inner.ts";
+import { type AgentPlace, baseUrlOf, placeOf, toWireRequest } from "./request.ts";
 import { toAccess } from "./service.ts";
 import { type AuthSettings, authSettings } from "./settings.ts";
 
@@ -32,21 +34,80 @@ const UNASKED = [...OPEN, /^\/ok$/];
 
 /**
  * Every request to an agent comes through here. Where langgraph.json names no `auth`, whoever has a key of
- * the workspace may come in; where it does, whom the agent's own code lets in, and nobody else.
+ * the workspace may come in; where it does, whom the agent's own code lets in, and nobody else. The agent's
+ * HTTP app, if it has one, is next; the routes of the server are behind it.
  */
 export const admit = createMiddleware<AppEnv>(async (c, next) => {
+  const inner = innerOf(c.env);
+  if (inner?.kind === "closed") throw notHere();
   const door = await openDoor(c);
-  const http = httpSettings(door?.served.config ?? null);
-  if (door && isDisabled(http, door.path)) throw new AppError("not_found", "404 Not Found");
-  const { caller, access } = await letIn(c.env, door, c.req.raw);
+  const elsewhere = door && answerElsewhere(c, door, inner);
+  if (elsewhere) return elsewhere;
+  const admitted = inner?.kind === "builtin" ? inner.admitted : null;
+  const { caller, access } = admitted ?? (await letIn(c, door, inner));
   const ctx = contextFor(c.env, caller);
   c.set("ctx", access ? { ...ctx, access } : ctx);
   await next();
-  if (access?.user && c.res.ok && !access.wasAsked && !matches(UNASKED, door?.path)) {
-    await c.res.body?.cancel();
-    throw new AppError("internal", `${c.req.method} ${c.req.path} asked nobody whether it may`);
-  }
+  await assertAsked(c, access);
+  return;
 });
+
+/** What the routes of the server do not answer, or not yet. */
+function answerElsewhere(
+  c: HonoContext<AppEnv>,
+  door: Door,
+  inner: Inner | null,
+): Promise<Response> | null {
+  const http = httpSettings(door.served.config);
+  const unmounted = withoutPrefix(http, door.path);
+  if (unmounted) return callServer(c.req.raw, baseUrlOf(c.req.raw, c.req.path), unmounted, inner);
+  if (isForApp(http, inner, c.req.raw)) return serveApp(c, { ...door, http }, inner);
+  if (isDisabled(http, door.path)) throw notHere();
+  return null;
+}
+
+function notHere(): AppError {
+  return new AppError("not_found", "404 Not Found");
+}
+
+/** What a route answers a user without asking the agent's handlers never leaves. */
+async function assertAsked(c: HonoContext<AppEnv>, access: Access | undefined): Promise<void> {
+  if (!access?.user || access.wasAsked || !c.res.ok) return;
+  if (matches(UNASKED, placeOf(c.req.path).path)) return;
+  await c.res.body?.cancel();
+  throw new AppError("internal", `${c.req.method} ${c.req.path} asked nobody whether it may`);
+}
+
+/** A socket is no response that a middleware could wrap. */
+function isForApp({ app }: HttpSettings, inner: Inner | null, { headers }: Request): boolean {
+  return Boolean(app) && inner?.kind !== "builtin" && !headers.has("upgrade");
+}
+
+async function serveApp(
+  c: HonoContext<AppEnv>,
+  door: Door & { http: HttpSettings },
+  inner: Inner | null,
+): Promise<Response> {
+  const { served } = door;
+  const depth = (inner?.depth ?? 0) + 1;
+  const place = { served, ...baseUrlOf(c.req.raw, c.req.path), issuer: issuerAt(c.env, door) };
+  if (inner?.kind === "webhook") {
+    const { user } = inner;
+    return callApp(c.env, c.req.raw, { ...place, inner: { kind: "closed", depth }, user });
+  }
+  const admitted = isAppFirst(door.http) ? null : await letIn(c, door, inner);
+  if (admitted && admitted.caller.workspace_id !== served.workspace_id) {
+    throw notFound("Deployment", door.ref);
+  }
+  const { user = null } = admitted?.access ?? {};
+  const behind = { kind: "builtin", admitted, depth } as const;
+  return callApp(c.env, c.req.raw, { ...place, inner: behind, user });
+}
+
+/** Where users are the agent's own, so are their tokens, whoever issues them. */
+function issuerAt(env: Env, { auth, isPreview }: Door): string | null {
+  return auth && !isPreview ? null : env.OIDC_ISSUER || null;
+}
 
 async function openDoor(c: HonoContext<AppEnv>): Promise<Door | null> {
   const place = placeOf(c.req.path);
@@ -60,17 +121,35 @@ async function openDoor(c: HonoContext<AppEnv>): Promise<Door | null> {
   return { ...place, request, served, auth: authSettings(served.config), isPreview };
 }
 
-async function letIn(
+function letIn(
+  { env, req }: HonoContext<AppEnv>,
+  door: Door | null,
+  inner: Inner | null,
+): Promise<Admitted> {
+  const { headers } = req.raw;
+  if (door?.auth) return letInUser(env, { ...door, auth: door.auth }, headers);
+  return letInWorkspace(env, door, inner?.kind === "client" ? null : headers);
+}
+
+/** Without headers it is the agent itself. */
+async function letInWorkspace(
   env: Env,
   door: Door | null,
-  request: Request,
-): Promise<{ caller: Caller; access?: Access }> {
-  if (!door?.auth) {
-    const caller = await resolveCaller(env, request.headers);
-    return door ? { caller, access: toAccess(door.served, null) } : { caller };
-  }
-  const isStudio = door.auth.allows_studio && request.headers.get("x-auth-scheme") === "langsmith";
-  const caller = isStudio || door.isPreview ? await resolveCaller(env, request.headers) : null;
+  headers: Headers | null,
+): Promise<Admitted> {
+  if (!door) return { caller: await resolveCaller(env, headers ?? new Headers()) };
+  const access = toAccess(door.served, null);
+  if (!headers) return { caller: await agentCaller(env, door.served), access };
+  return { caller: await resolveCaller(env, headers), access };
+}
+
+async function letInUser(
+  env: Env,
+  door: Door & { auth: AuthSettings },
+  headers: Headers,
+): Promise<Admitted> {
+  const isStudio = door.auth.allows_studio && headers.get("x-auth-scheme") === "langsmith";
+  const caller = isStudio || door.isPreview ? await resolveCaller(env, headers) : null;
   // Of another workspace: nothing here is theirs, and the routes say so.
   if (caller && caller.workspace_id !== door.served.workspace_id) return { caller };
   const user = isStudio ? STUDIO_USER : await authenticateUser(env, door);
@@ -80,10 +159,10 @@ async function letIn(
 
 async function authenticateUser(env: Env, door: Door): Promise<AgentUser> {
   if (matches(OPEN, door.path) && door.request.method === "GET") return NOBODY;
-  const wire = toWireRequest(door.request, door.path);
+  const wire = toWireRequest(door.request, door.path, issuerAt(env, door));
   return askAuth(env, door.served, (auth) => auth.authenticateRequest(wire));
 }
 
-function matches(patterns: RegExp[], path: string | undefined): boolean {
-  return path !== undefined && patterns.some((pattern) => pattern.test(path));
+function matches(patterns: RegExp[], path: string): boolean {
+  return patterns.some((pattern) => pattern.test(path));
 }

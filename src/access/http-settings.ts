@@ -57,6 +57,12 @@ export function isDisabled(settings: HttpSettings, path: string): boolean {
   );
 }
 
+/** The path below `http.mount_prefix`; null: it is not below it. */
+export function withoutPrefix({ mount_prefix }: HttpSettings, path: string): string | null {
+  if (!mount_prefix || !`${path}/`.startsWith(`${mount_prefix}/`)) return null;
+  return path.slice(mount_prefix.length) || "/";
+}
+
 /** Whether the app's middleware, or its own routes, come before anybody was asked who they are. */
 export function isAppFirst({ enable_custom_route_auth, middleware_order }: HttpSettings): boolean {
   if (enable_custom_route_auth === false) return true;

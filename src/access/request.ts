@@ -1,4 +1,5 @@
 import type { WireRequest } from "../isolate/auth-contract.ts";
+import { toRoutePath } from "../shared/paths.ts";
 
 /** What a path of an agent says: `/agents/{ref}/rest`, as routes match it. */
 export type AgentPlace = { ref: string; path: string };
@@ -7,22 +8,52 @@ export type AgentPlace = { ref: string; path: string };
 const WORKSPACE_KEY = /^(Bearer +)?lsv2_/i;
 const CREDENTIALS = ["x-api-key", "authorization"];
 
+/** Where the server of a request begins: `https://host/agents/{id}`, or the root of a host of its own. */
+export function baseUrlOf(request: Request, route_path: string) {
+  const { origin, pathname } = new URL(request.url);
+  const isOwnHost = toRoutePath(request) !== route_path;
+  const found = isOwnHost ? null : /^\/agents\/[^/]+(\/revisions\/[^/]+)?/.exec(pathname);
+  const [base = ""] = found ?? [];
+  return { base_url: origin + base, path: pathname.slice(base.length) || "/" };
+}
+
 export function placeOf(route_path: string): AgentPlace {
   const [, ref = "", rest = ""] = /^\/agents\/([^/]*)(.*)$/.exec(route_path) ?? [];
   return { ref: decode(ref).toLowerCase(), path: rest === "" ? "/" : rest };
 }
 
 /** A request as the agent's own code sees it: at the root of a server, and without a workspace's keys. */
-export function toWireRequest({ url, method, headers }: Request, path: string): WireRequest {
+export function toWireRequest(
+  { url, method, headers }: Request,
+  path: string,
+  issuer: string | null,
+): WireRequest {
   const own = new URL(url);
   own.pathname = path;
-  return { url: own.href, method, headers: ownHeaders(headers) };
+  return { url: own.href, method, headers: ownHeaders(headers, issuer) };
 }
 
-function ownHeaders(headers: Headers): [string, string][] {
-  return [...headers].filter(
-    ([name, value]) => !(CREDENTIALS.includes(name) && WORKSPACE_KEY.test(value.trim())),
-  );
+/**
+ * What the agent may see of them: what opens the workspace is for the Worker. `issuer` is whose tokens do that
+ * here, where the agent does not know its users by itself.
+ */
+export function ownHeaders(headers: Headers, issuer: string | null): [string, string][] {
+  return [...headers].filter(([name, value]) => {
+    if (!CREDENTIALS.includes(name)) return true;
+    if (WORKSPACE_KEY.test(value.trim())) return false;
+    return name === "x-api-key" || headers.has("x-api-key") || issuerOf(value) !== issuer;
+  });
+}
+
+/** Unchecked: of a token that says so the agent shall not even see a forged one. */
+function issuerOf(authorization: string): string | undefined {
+  const [, payload] = /^Bearer +[^.\s]+\.([^.\s]+)\./i.exec(authorization) ?? [];
+  try {
+    const claims = JSON.parse(atob((payload ?? "").replaceAll("-", "+").replaceAll("_", "/")));
+    return claims.iss;
+  } catch {
+    return undefined;
+  }
 }
 
 function decode(text: string): string {

@@ -19,8 +19,17 @@ type IsolateRef = RevisionRef & { secrets_version: number };
 const givenUp = new Map<string, number>();
 const loaded = new Set<string>();
 
+/** What a call brings along, beside what every call does. */
+type Given = { server?: Fetcher; builtin?: Fetcher; user?: unknown };
+
+/** What the SDK's client in the agent's code calls when it is given no URL. */
+function serverOf({ deployment_id }: IsolateRef): Fetcher {
+  const base_url = `https://agent.internal/agents/${deployment_id}`;
+  return exports.AgentServer({ props: { base_url, inner: { kind: "client", depth: 0 } } });
+}
+
 /** The entrypoint that the isolate of a revision exports; it is loaded by the first call. */
-export function agentIsolate(env: Env, ref: IsolateRef): Fetcher {
+export function agentIsolate(env: Env, ref: IsolateRef, given: Given = {}): Fetcher {
   const name = nameOf(ref);
   const worker = env.LOADER.get(name, async () => {
     const code = await readRevisionCode(env, ref);
@@ -36,7 +45,10 @@ export function agentIsolate(env: Env, ref: IsolateRef): Fetcher {
     };
   });
   const lines = exports.AgentTail({ props: toTailProps(ref) });
-  return worker.getEntrypoint("Agent", { props: { line_mark: LINE_MARK, lines } });
+  const server = given.server ?? serverOf(ref);
+  return worker.getEntrypoint("Agent", {
+    props: { line_mark: LINE_MARK, lines, ...given, server },
+  });
 }
 
 /** After a call that was lost: an isolate that never came up is loaded anew by the next call. */

@@ -20,9 +20,11 @@ import type {
   UpdateCall,
 } from "./contract.ts";
 import { answer, toFailure } from "./failure.ts";
+import { assertApp } from "./http-app.ts";
 import { readAlong } from "./lines.ts";
 import { Outbox } from "./outbox.ts";
 import { RunTracer } from "./run-tracer.ts";
+import { besideServer } from "./server.ts";
 import { asRun } from "./tokens.ts";
 import { isTracingOff } from "./tracing-switch.ts";
 import { toWire } from "./wire.ts";
@@ -59,6 +61,7 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
     async describe(): Promise<Answer<GraphDescription[]>> {
       return answer(() => {
         assertAuth();
+        assertApp();
         return Promise.all(graphIds().map(async (id) => (await openEngine(id, null)).describe()));
       });
     }
@@ -86,7 +89,9 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
     }
 
     async run(call: RunCall, host: Host): Promise<RunOutcome> {
-      return readAlong(this.ctx.props, () => runGraph(openEngine, call, host));
+      const { props } = this.ctx;
+      const work = () => runGraph(openEngine, call, host);
+      return readAlong(props, () => besideServer(props?.server, work));
     }
 
     async getState(call: StateCall, host: Host): Promise<Answer<string>> {

@@ -1,4 +1,5 @@
-import type { AuthEntrypoint } from "./auth-contract.ts";
+import type { AgentUser, AuthEntrypoint } from "./auth-contract.ts";
+import type { Server } from "./server.ts";
 import type { EmbedCall, Embedded, StoreAnswer, StoreOp } from "./store-contract.ts";
 
 /** What a ThreadObject and the isolate of a revision say to each other over RPC. Plain data only. */
@@ -89,6 +90,11 @@ export type AgentProps = {
   /** Before the key, it is the first thing printed in a line. */
   line_mark: string;
   lines: { early(lines: EarlyLine[]): Promise<void> };
+  /** The server that the agent is of, as its own code calls it. */
+  server?: Server;
+  /** Of a request to the agent's HTTP app: where its routes end, and who asks. */
+  builtin?: Server;
+  user?: AgentUser | null;
 };
 
 /** LangGraph's RunnableConfig as it arrives on the wire. */

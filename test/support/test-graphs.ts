@@ -26,6 +26,7 @@ export const TEST_GRAPHS = [
   "asks_two",
   "says",
   "branches",
+  "calls",
 ];
 
 /** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */

@@ -1,0 +1,63 @@
+import { exports } from "cloudflare:workers";
+import { agentIsolate } from "../deployments/isolate.ts";
+import type { ActiveRevision } from "../deployments/service.ts";
+import type { AgentUser } from "../shared/context.ts";
+import { AppError } from "../shared/errors.ts";
+import type { Inner } from "./inner.ts";
+import { ownHeaders } from "./request.ts";
+
+/** Of an app that calls its own server from what is called so. */
+const MAX_DEPTH = 8;
+
+type Forwarded = {
+  served: ActiveRevision;
+  /** Of the server, without a slash at its end, and the path of the request below it. */
+  base_url: string;
+  path: string;
+  /** Where the routes of the app end. */
+  inner: Inner;
+  user: AgentUser | null;
+  /** Whose tokens open the workspace here; see `ownHeaders`. */
+  issuer: string | null;
+};
+
+/** Hands a request to the agent's HTTP app, at the root of a server. Nothing of it is held back. */
+export async function callApp(env: Env, request: Request, to: Forwarded): Promise<Response> {
+  const { served, base_url, path, inner, user, issuer } = to;
+  if (inner.depth > MAX_DEPTH) {
+    const text = `The agent's app called its own server ${MAX_DEPTH} times from within such a call.`;
+    throw AppError.answer(text, { status: 508, headers: [] });
+  }
+  const url = new URL(request.url);
+  url.pathname = path;
+  const headers = new Headers(ownHeaders(request.headers, issuer));
+  const held = [...request.headers].filter(([name]) => !headers.has(name));
+  const server = exports.AgentServer({ props: { base_url, inner: toClient(inner) } });
+  const builtin = exports.AgentServer({ props: { base_url, inner, held } });
+  const app = agentIsolate(env, served, { server, builtin, user });
+  const { method } = request;
+  return app.fetch(url, { method, headers, body: await wholeBody(request), redirect: "manual" });
+}
+
+/** Bounded for every route; a stream would be read on after an answer that did not wait for it. */
+async function wholeBody(request: Request): Promise<ArrayBuffer | null> {
+  return request.body === null ? null : request.arrayBuffer();
+}
+
+/** The same request at another path of its server. */
+export async function callServer(
+  request: Request,
+  { base_url }: { base_url: string },
+  path: string,
+  inner: Inner | null,
+): Promise<Response> {
+  const url = new URL(request.url);
+  url.pathname = path;
+  const server = exports.AgentServer({ props: { base_url, inner } });
+  const { method, headers } = request;
+  return server.fetch(url, { method, headers, body: await wholeBody(request), redirect: "manual" });
+}
+
+function toClient({ depth }: Inner): Inner {
+  return { kind: "client", depth };
+}

@@ -1,0 +1,4 @@
+import { createApp } from "./app.ts";
+
+/** One for requests from outside and from agents. */
+export const served = createApp();
