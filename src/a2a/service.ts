@@ -107,7 +107,7 @@ async function resubscribe(
   const agent = await openAgent(ctx, deployment_id, "read");
   const row = await openTask(ctx, agent.deployment_id, task_id);
   const begin = await readStanding(ctx, row);
-  const all = { after: 0, modes: null, namespaces: null, cancel_on_disconnect: false };
+  const all = { after: -1, modes: null, namespaces: null, cancel_on_disconnect: false };
   const events = await followRun(ctx, row, all);
   return { events: toTaskEvents(id, begin, events, () => readStanding(ctx, row)) };
 }

@@ -34,7 +34,10 @@ export class Followers {
     return this.#change(ANY, ms);
   }
 
-  /** Server-sent events of a run: those after `after`, then what comes, until the run is over. */
+  /**
+   * Server-sent events of a run: those after `after`, then what comes, until the run is over. Their ids count
+   * from 0 in each run.
+   */
   async *events(run_id: string, after: number, keeps: (event: string) => boolean) {
     for (;;) {
       const isOver = this.#isOver(run_id);
@@ -52,7 +55,10 @@ export class Followers {
   }
 
   #page(run_id: string, after: number): EventRow[] {
-    return this.#store.exists ? this.#store.events.page(run_id, after) : [];
+    const { exists, runs, events } = this.#store;
+    const first = exists ? runs.firstEvent(run_id) : null;
+    if (first === null) return [];
+    return events.page(run_id, first + after).map((row) => ({ ...row, id: row.id - first }));
   }
 
   /** JSON of a run's result, behind newlines that keep the connection alive meanwhile. */

@@ -31,7 +31,8 @@ import {
   type UpdatePart,
 } from "./states.ts";
 import type { CopiedPage, CopiedTable } from "./storage/copy.ts";
-import { EMPTY_QUEUE, type QueueState, type RunQuery, toRecord } from "./storage/runs.ts";
+import { toRecord } from "./storage/run-rows.ts";
+import { EMPTY_QUEUE, type QueueState, type RunQuery } from "./storage/runs.ts";
 import { ThreadStore } from "./storage/store.ts";
 import { threadAs } from "./stub.ts";
 import type { ThreadStreamChoice } from "./thread-stream.ts";

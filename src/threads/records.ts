@@ -128,6 +128,7 @@ export type Accepted<T> = ({ ok: true; run: RunRecord } & T) | { ok: false; refu
 
 /** What a reader of a run's stream asks for: events after an id, of some modes and graphs, and whether leaving cancels. */
 export type StreamChoice = {
+  /** The id that was seen last; -1 for all. */
   after: number;
   modes: string[] | null;
   /** Of which graphs: "" is the root, `a:1|b:2` a graph below it; null: of all. */

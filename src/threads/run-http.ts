@@ -66,7 +66,7 @@ export function toFollow(
 ): StreamChoice {
   const modes = toList(query.stream_mode);
   return {
-    after: Math.max(Number(headers["last-event-id"] ?? 0), 0),
+    after: Math.max(Number(headers["last-event-id"] || "-1"), -1),
     modes: modes.length > 0 ? modes : null,
     namespaces: toNamespaces(query.namespace),
     cancel_on_disconnect: query.cancel_on_disconnect,

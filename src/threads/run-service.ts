@@ -37,7 +37,7 @@ export async function streamRun(
 ) {
   const { order, object, thread_id } = await prepare(ctx, target, input);
   const cancel_on_disconnect = input.on_disconnect === "cancel";
-  const choice = { after: 0, modes: null, namespaces, cancel_on_disconnect };
+  const choice = { after: -1, modes: null, namespaces, cancel_on_disconnect };
   return accepted(await object.streamRun(order, choice), thread_id);
 }
 

@@ -8,7 +8,7 @@ import { testDeployment } from "./agent-deployment.ts";
 import { systemContext } from "./deployment.ts";
 
 export const EVERYTHING = {
-  after: 0,
+  after: -1,
   modes: null,
   namespaces: null,
   cancel_on_disconnect: false,
@@ -75,7 +75,7 @@ export async function testThread() {
     if (!answer) throw new Error("Run not found");
     return JSON.parse(await readText(answer));
   };
-  const follow = async (run_id: string, after = 0) => {
+  const follow = async (run_id: string, after = -1) => {
     const answer = await object.followRun(run_id, { ...EVERYTHING, after });
     if (!answer) throw new Error("Run not found");
     return readEvents(answer);

@@ -8,7 +8,7 @@ test("a run streams its events and leaves its state on the thread", async () => 
   const { object, stream } = await testThread();
   const events = await stream("echo", { input: hi, stream_mode: ["values", "updates"] });
   expect(namesOf(events)).toEqual(["metadata", "values", "updates", "values"]);
-  expect(events.map(({ id }) => id)).toEqual([1, 2, 3, 4]);
+  expect(events.map(({ id }) => id)).toEqual([0, 1, 2, 3]);
   const thread = await object.getThread();
   expect(thread).toMatchObject({
     status: "idle",

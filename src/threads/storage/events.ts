@@ -33,8 +33,8 @@ export class Events {
     this.#segments = new Segments(sql, "event_segments", "events");
   }
 
-  append(run_id: string, events: NewEvent[]) {
-    if (events.length === 0) return;
+  /** Says where they begin. */
+  append(run_id: string, events: NewEvent[]): number {
     const first = this.lastId() + 1;
     const rows = events.map(({ event, data }, index) => {
       const id = first + index;
@@ -44,6 +44,7 @@ export class Events {
     insertRows(this.#sql, "INSERT INTO events (id, run_id, event, data, segments, at)", rows);
     this.#last = first + rows.length - 1;
     this.#areKept = true;
+    return first;
   }
 
   /** The columns `data` and `segments`. */

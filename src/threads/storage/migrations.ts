@@ -129,4 +129,6 @@ export const MIGRATIONS = [
    );`,
   `ALTER TABLE events ADD COLUMN at INTEGER;
    ALTER TABLE runs ADD COLUMN interrupts TEXT;`,
+  `ALTER TABLE runs ADD COLUMN first_event INTEGER;
+   UPDATE runs SET first_event = (SELECT min(id) FROM events WHERE events.run_id = runs.run_id);`,
 ];

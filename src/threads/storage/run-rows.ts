@@ -33,6 +33,8 @@ export type Row = {
   webhook: string | null;
   /** JSON of what it asks; null where it did not stop for an answer. */
   interrupts: string | null;
+  /** The id of the first event it said. */
+  first_event: number | null;
 };
 
 export function insertRun(sql: SqlStorage, row: Row) {
@@ -43,10 +45,12 @@ export function updateRun(sql: SqlStorage, row: Row) {
   const { status, updated_at, ended_at, attempt, event_characters, error, cancel_reason } = row;
   sql.exec(
     `UPDATE runs SET status = ?, updated_at = ?, ended_at = ?, attempt = ?, event_characters = ?,
-       error = ?, cancel_reason = ?, trace = ?, started_at = ?, thread_before = ?, interrupts = ?
+       error = ?, cancel_reason = ?, trace = ?, started_at = ?, thread_before = ?, interrupts = ?,
+       first_event = ?
      WHERE run_id = ?`,
     ...[status, updated_at, ended_at, attempt, event_characters, error, cancel_reason],
-    ...[row.trace, row.started_at, row.thread_before, row.interrupts, row.run_id],
+    ...[row.trace, row.started_at, row.thread_before, row.interrupts, row.first_event],
+    row.run_id,
   );
 }
 
@@ -56,7 +60,8 @@ export function kwargsName(run_id: string): string {
 
 /** `kwargs`: their text, which may stand outside of the row. */
 export function toStoredRun(row: Row, thread_id: string, kwargs: string): StoredRun {
-  const { seq: _s, thread_before: _b, webhook: _w, event_characters: _c, trace: _t, ...kept } = row;
+  const { seq: _s, thread_before: _b, webhook: _w, event_characters: _c, ...rest } = row;
+  const { trace: _t, first_event: _f, ...kept } = rest;
   return {
     ...kept,
     thread_id,
@@ -67,4 +72,11 @@ export function toStoredRun(row: Row, thread_id: string, kwargs: string): Stored
     error: row.error === null ? null : JSON.parse(row.error),
     interrupts: row.interrupts === null ? null : JSON.parse(row.interrupts),
   };
+}
+
+/** The public part. */
+export function toRecord(run: StoredRun): RunRecord {
+  const { interrupts: _i, revision: _r, asker: _s, due_at: _d, attempt: _a, ...shown } = run;
+  const { started_at: _b, ended_at: _e, ...record } = shown;
+  return record;
 }

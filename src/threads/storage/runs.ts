@@ -84,6 +84,7 @@ export class Runs {
       thread_before: before && JSON.stringify(before),
       webhook: kwargs.webhook,
       interrupts: null,
+      first_event: null,
     };
     open.set(run.run_id, { row, isNew: true, isChanged: false });
   }
@@ -109,10 +110,8 @@ export class Runs {
   }
 
   get(run_id: string): StoredRun | null {
-    const open = this.#opened().get(run_id);
-    if (open) return this.#toRun(open.row);
-    const [row] = this.#sql.exec<Row>("SELECT * FROM runs WHERE run_id = ?", run_id).toArray();
-    return row ? this.#toRun(row) : null;
+    const row = this.#rowOf(run_id);
+    return row && this.#toRun(row);
   }
 
   /** Newest first. */
@@ -219,19 +218,22 @@ export class Runs {
   }
 
   /** Adds to what a run has said so far and returns the sum, in characters. */
-  addCharacters(run_id: string, characters: number): number {
+  addEvents(run_id: string, first: number, characters: number): number {
     const open = this.#opened().get(run_id);
     if (!open) return 0;
+    open.row.first_event ??= first;
     open.row.event_characters += characters;
     open.isChanged = true;
     return open.row.event_characters;
   }
 
+  /** Where the events of a run begin; null: it has said nothing yet. */
+  firstEvent(run_id: string): number | null {
+    return this.#rowOf(run_id)?.first_event ?? null;
+  }
+
   trace(run_id: string): string | null {
-    const open = this.#opened().get(run_id);
-    if (open) return open.row.trace;
-    const found = this.#sql.exec<Row>("SELECT trace FROM runs WHERE run_id = ?", run_id).toArray();
-    return found[0]?.trace ?? null;
+    return this.#rowOf(run_id)?.trace ?? null;
   }
 
   /** Also of a run that is over: its isolate tells the rest of its trace behind its end. */
@@ -270,6 +272,13 @@ export class Runs {
     this.#sql.exec("UPDATE runs SET event_characters = 0 WHERE run_id = ?", run_id);
   }
 
+  #rowOf(run_id: string): Row | null {
+    const open = this.#opened().get(run_id);
+    if (open) return open.row;
+    const [row] = this.#sql.exec<Row>("SELECT * FROM runs WHERE run_id = ?", run_id).toArray();
+    return row ?? null;
+  }
+
   #change(run_id: string, patch: Partial<Row>) {
     const open = this.#opened().get(run_id);
     if (!open) return;
@@ -301,11 +310,4 @@ export class Runs {
     const kwargs = this.#parts.text(kwargsName(row.run_id), row.kwargs);
     return toStoredRun(row, this.#thread.id, kwargs);
   }
-}
-
-/** The public part. */
-export function toRecord(run: StoredRun): RunRecord {
-  const { interrupts: _i, revision: _r, asker: _s, due_at: _d, attempt: _a, ...shown } = run;
-  const { started_at: _b, ended_at: _e, ...record } = shown;
-  return record;
 }

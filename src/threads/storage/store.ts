@@ -110,9 +110,9 @@ export class ThreadStore {
     }
     const events = ops.filter((op) => op.op === "event");
     if (run_id === null || events.length === 0) return 0;
-    this.events.append(run_id, events);
+    const first = this.events.append(run_id, events);
     const characters = events.reduce((sum, { data }) => sum + data.length, 0);
-    return this.runs.addCharacters(run_id, characters);
+    return this.runs.addEvents(run_id, first, characters);
   }
 
   /** All of the past goes but the latest state. */

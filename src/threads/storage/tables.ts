@@ -44,7 +44,8 @@ export const TABLES = `
     started_at INTEGER,
     thread_before TEXT,
     webhook TEXT,
-    interrupts TEXT
+    interrupts TEXT,
+    first_event INTEGER
   );
   CREATE TABLE events (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
