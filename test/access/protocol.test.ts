@@ -1,12 +1,15 @@
+import { exports } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { agentWithUsers } from "../support/agent-users.ts";
+import { systemContext } from "../support/deployment.ts";
 import { ALL, endOfRun, openSocket, protocolOf, takeUntil } from "../support/protocol.ts";
 
 const hi = { messages: [{ role: "user", content: "hi" }] };
 
 let base: string;
+let workspace_id: string;
 beforeAll(async () => {
-  ({ base } = await agentWithUsers());
+  ({ base, workspace_id } = await agentWithUsers());
 });
 
 const as = (token: string, thread_id?: string) =>
@@ -64,6 +67,24 @@ describe("the v2 protocol at an agent with users", () => {
     expect(await waiting).toEqual([]);
     expect(await socket.closed).toMatchObject({ code: 4404 });
     expect(socket.events()).toEqual([]);
+  });
+
+  test("who was let in long ago is to say again who they are", async () => {
+    const { thread_id, start } = as("anna");
+    await start("echo", { input: hi });
+    const asked = (expires_at: number) =>
+      exports
+        .ThreadSession({
+          props: {
+            caller: systemContext(workspace_id).caller,
+            user: { identity: "anna", permissions: [] },
+            deployment_id: base.replace("/agents/", ""),
+            ...{ thread_id, headers: {}, origin: "https://heddle.test", expires_at },
+          },
+        })
+        .mayRead();
+    expect(await asked(Date.now() + 60_000)).toBeNull();
+    expect(await asked(Date.now() - 1)).toMatchObject({ status: 408 });
   });
 
   test("whom the code lets in for nothing is refused", async () => {

@@ -136,6 +136,24 @@ describe("a message in chunks", () => {
     ]);
   });
 
+  test("a node that calls its model again begins another, and ends the first", () => {
+    const told = messagesOf([
+      chunk({ id: "one", content: "1" }),
+      chunk({ id: "one", response_metadata: { finish_reason: "stop" } }),
+      chunk({ id: "two", content: "2" }),
+      end,
+    ]);
+    const short = told.map(({ event, id, reason }) => [event, id ?? reason].filter(Boolean));
+    expect(short).toEqual([
+      ["message-start", "one"],
+      ...[["content-block-start"], ["content-block-delta"], ["content-block-finish"]],
+      ["message-finish", "stop"],
+      ["message-start", "two"],
+      ...[["content-block-start"], ["content-block-delta"], ["content-block-finish"]],
+      ["message-finish"],
+    ]);
+  });
+
   test("another attempt of the run gives up what the one before was saying", () => {
     const told = messagesOf([
       ["metadata", { attempt: 1 }],

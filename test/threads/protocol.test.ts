@@ -165,6 +165,24 @@ describe("events", () => {
     expect(finished?.tool_call_id).toBe(started?.tool_call_id);
   });
 
+  test("a plain function has the events that a graph of one node would have", async () => {
+    const { start, events } = protocol();
+    await start("plain", { input: { text: "hi" } });
+    const told = await events(endOfRun());
+    expect(told.map(inShort).filter((short) => !short.startsWith("messages"))).toEqual([
+      "lifecycle running",
+      "values",
+      "custom",
+      "updates plain",
+      "values",
+      "updates plain",
+      "values",
+      "lifecycle completed",
+    ]);
+    const said = dataOf(told, "messages").map(({ event }) => event);
+    expect([said[0], said.at(-1)]).toEqual(["message-start", "message-finish"]);
+  });
+
   test("a failure ends the root with its error", async () => {
     const { start, events } = protocol();
     await start("fails");

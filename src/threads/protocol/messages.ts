@@ -102,6 +102,7 @@ export class Messages {
     { namespace, node, metadata }: Pick<Open, "namespace" | "node"> & { metadata: Metadata },
     events: RowEvents,
   ): Open {
+    this.#closeEnded(namespace, node, events);
     const open: Open = { id, namespace, node, blocks: [], at: null, ending: {} };
     this.#open.set(id, open);
     const shown = Object.entries(SHOWN).flatMap(([key, as]) =>
@@ -117,6 +118,14 @@ export class Messages {
     };
     this.#tell(open, start, "main", events);
     return open;
+  }
+
+  // A node that calls its model again: what said why it stopped has been said to its end.
+  #closeEnded(namespace: string[], node: string | undefined, events: RowEvents) {
+    for (const open of this.#open.values()) {
+      const isHere = open.node === node && open.namespace.join("|") === namespace.join("|");
+      if (isHere && open.ending.reason !== undefined) this.#finish(open, "closed", events);
+    }
   }
 
   #add(open: Open, { key, block: piece }: Piece, events: RowEvents) {
