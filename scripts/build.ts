@@ -5,6 +5,7 @@ import { buildBundler } from "./build/bundler.ts";
 import { buildIsolate } from "./build/isolate.ts";
 import { buildRuntime } from "./build/runtime.ts";
 import { runStep } from "./build/stamp.ts";
+import { buildStyles } from "./build/styles.ts";
 import { buildViewer } from "./build/viewer.ts";
 
 await runStep({
@@ -36,13 +37,20 @@ await runStep({
 });
 
 await runStep({
+  name: "styles",
+  inputs: ["scripts/build/styles.ts", "package-lock.json"],
+  outputs: ["dist/styles/tailwind.txt"],
+  run: () => buildStyles("dist/styles"),
+});
+
+await runStep({
   name: "builder",
   inputs: [
     "scripts/build.ts",
     "src/builder.ts",
     "src/builds/**/*.ts",
     "src/shared/**/*.ts",
-    "dist/{runtime,isolate,bundler}/*",
+    "dist/{runtime,isolate,bundler,styles}/*",
     "wrangler.builder.toml",
     "package-lock.json",
   ],

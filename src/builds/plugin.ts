@@ -24,6 +24,8 @@ export type PluginOptions = {
   loaders: Record<string, Loader>;
   /** What is left to whoever runs the bundle. */
   isShared?: (specifier: string) => boolean;
+  /** What a style sheet is before the bundler reads it. */
+  styles?: (css: string, directory: string) => Promise<string>;
   /** Filled while bundling: prebuilt files in use, and packages to fetch for a second try. */
   used: Set<string>;
   missing: Set<string>;
@@ -181,9 +183,25 @@ function extensionOf(path: string): string {
   return /\.([^./]+)$/.exec(path)?.[1] ?? "";
 }
 
-function loadFile({ disk, loaders }: PluginOptions, path: string): OnLoadResult {
+function loadFile(options: PluginOptions, path: string): OnLoadResult | Promise<OnLoadResult> {
+  const { disk, loaders, styles } = options;
   const loader = loaders[extensionOf(path)] ?? "js";
   const isSource = splitPackagePath(path) === null;
   const contents = disk.read(path) ?? "";
+  if (loader === "css" && styles) return loadStyles(path, contents, styles);
   return { contents, loader: isSource && loader === "js" ? "jsx" : loader };
+}
+
+async function loadStyles(
+  path: string,
+  bytes: Uint8Array | string,
+  styles: NonNullable<PluginOptions["styles"]>,
+): Promise<OnLoadResult> {
+  const css = typeof bytes === "string" ? bytes : new TextDecoder().decode(bytes);
+  try {
+    return { contents: await styles(css, directoryOf(path)), loader: "css" };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { errors: [{ text: `${path.slice(1)}: ${why}` }] };
+  }
 }

@@ -2,14 +2,16 @@ import type { BuildLog } from "./build-log.ts";
 import { bundleUi } from "./bundle.ts";
 import type { CompileInput } from "./compile.ts";
 import type { UiBundles, UiFiles } from "./contract.ts";
-import { disk } from "./disk.ts";
+import { type Disk, disk } from "./disk.ts";
 import { BuildFailure } from "./failure.ts";
 import { UI_BYTES } from "./limits.ts";
 import { heddlePlugin, type PluginOptions, UI_LOADERS } from "./plugin.ts";
 import { textOf } from "./project.ts";
-import { createResolver } from "./resolver.ts";
+import { createResolver, type Resolver } from "./resolver.ts";
 import { inRounds } from "./rounds.ts";
+import { compileStyles, type StyleReader } from "./tailwind.ts";
 import { bytesText, countText, durationText } from "./text.ts";
+import type { Tree } from "./tree.ts";
 import { readTsConfig, type TsConfig } from "./tsconfig.ts";
 import { UI_ENTRY, uiGlobal, uiModule } from "./ui-module.ts";
 
@@ -65,22 +67,43 @@ function pluginOptions(input: CompileInput, tsconfig: TsConfig, path: string): P
   const { tree, config, dependencies, installer, runtime } = input;
   const files = disk(tree, dependencies.install, installer.installed);
   const shared = [...HOST_PACKAGES, ...config.ui.shared];
+  // Prebuilt modules are for the agent's isolate; a browser gets the packages themselves.
+  const resolve = createResolver({
+    disk: files,
+    tsconfig,
+    provided: new Set(),
+    isBuiltin: () => false,
+    platform: "browser",
+  });
   return {
     disk: files,
-    // Prebuilt modules are for the agent's isolate; a browser gets the packages themselves.
-    resolve: createResolver({
-      disk: files,
-      tsconfig,
-      provided: new Set(),
-      isBuiltin: () => false,
-      platform: "browser",
-    }),
+    resolve,
     runtime,
     virtual: { [UI_ENTRY]: { text: uiModule(path), directory: dependencies.directory } },
     loaders: UI_LOADERS,
+    styles: (css, directory) =>
+      compileStyles(css, directory, () => sourcesOf(tree), readStyle(files, resolve)),
     isShared: (specifier) =>
       shared.some((name) => specifier === name || specifier.startsWith(`${name}/`)),
     used: new Set(),
     missing: new Set(),
+  };
+}
+
+/** Where the names of classes stand. */
+function* sourcesOf(tree: Tree): Generator<string> {
+  for (const path of tree.files.keys()) {
+    if (/\.([cm]?[jt]sx?|html|mdx?)$/.test(path)) yield textOf(tree, path) ?? "";
+  }
+}
+
+function readStyle(files: Disk, resolve: Resolver): StyleReader {
+  return (specifier, directory) => {
+    const resolved = resolve(specifier, directory, "style");
+    const bytes = resolved.type === "file" ? files.read(resolved.path) : null;
+    if (resolved.type !== "file" || bytes === null) {
+      throw new Error(resolved.type === "error" ? resolved.text : `"${specifier}" is not there`);
+    }
+    return { path: resolved.path, text: new TextDecoder().decode(bytes) };
   };
 }

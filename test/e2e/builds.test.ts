@@ -308,6 +308,27 @@ describe("components", () => {
     expect(textOf(built)).toMatch(/Bundled the components of 1 agent/);
   });
 
+  test("have the styles that Tailwind makes of their classes", async () => {
+    const built = await withUi({
+      "ui.tsx": `import "./styles/ui.css";
+        export default { card: () => <b className="p-4 hover:underline w-[3px] brand">x</b> };`,
+      "styles/ui.css": `@import "tailwindcss";
+        @import "./theme.css";
+        .brand { @apply font-bold text-brand; }`,
+      "styles/theme.css": "@theme { --color-brand: rgb(1, 2, 3); }",
+    });
+    const { artifact_key } = deployed(built);
+    const bundles = JSON.parse(await builder.read(artifact_key.replace(".json", ".ui.json")));
+    const styles: string = bundles["my agent"]["entrypoint.css"];
+    expect(styles).toMatch(/\.p-4 \{\s*padding: calc\(var\(--spacing\) \* 4\)/);
+    expect(styles).toMatch(/\.w-\\\[3px\\\] \{\s*width: 3px/);
+    expect(styles).toContain("--color-brand:");
+    expect(styles).toMatch(/\.brand \{[^}]*font-weight/);
+    expect(styles).not.toContain("@apply");
+    // Nobody asked for it.
+    expect(styles).not.toContain(".p-8");
+  });
+
   test.each([
     [
       "ui.tsx",
@@ -319,6 +340,11 @@ describe("components", () => {
       'import logo from "./logo.png";\nexport default { logo };',
       /ui\.tsx:1:\d+: logo\.png is larger than 524 kB/,
     ],
+    [
+      "ui.css",
+      '@import "tailwindcss";\n@plugin "./plugin.js";',
+      /ui\.css: "\.\/plugin\.js" is code, which no build runs/,
+    ],
     ["ui.tsx", "export default {", /ui\.tsx:1:\d+: /],
     [
       "ui.tsx",
@@ -326,7 +352,8 @@ describe("components", () => {
       /the package "gone" is not installed/,
     ],
   ])("that cannot be bundled are refused with file and line", async (name, text, says) => {
-    const files = { [name]: text, "logo.png": "x".repeat(600_000) };
+    const sheet = 'import "./ui.css";\nexport default {};';
+    const files = { "ui.tsx": sheet, [name]: text, "logo.png": "x".repeat(600_000) };
     const { reason, message } = failed(await withUi(files));
     expect(reason).toBe("bundle_failed");
     expect(message).toMatch(says);
