@@ -61,7 +61,7 @@ function answerElsewhere(
   const http = httpSettings(door.served.config);
   const unmounted = withoutPrefix(http, door.path);
   if (unmounted) return callServer(c.req.raw, baseUrlOf(c.req.raw, c.req.path), unmounted, inner);
-  if (isForApp(http, inner, c.req.raw)) return serveApp(c, { ...door, http }, inner);
+  if (isForApp(http, inner)) return serveApp(c, { ...door, http }, inner);
   if (isDisabled(http, door.path)) throw notHere();
   return null;
 }
@@ -78,9 +78,9 @@ async function assertAsked(c: HonoContext<AppEnv>, access: Access | undefined): 
   throw new AppError("internal", `${c.req.method} ${c.req.path} asked nobody whether it may`);
 }
 
-/** A socket is no response that a middleware could wrap. */
-function isForApp({ app }: HttpSettings, inner: Inner | null, { headers }: Request): boolean {
-  return Boolean(app) && inner?.kind !== "builtin" && !headers.has("upgrade");
+/** Sockets too: a middleware that lets some in and others not must be asked, whatever a request's headers say. */
+function isForApp({ app }: HttpSettings, inner: Inner | null): boolean {
+  return Boolean(app) && inner?.kind !== "builtin";
 }
 
 async function serveApp(

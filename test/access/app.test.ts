@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { testDeployment } from "../support/agent-deployment.ts";
 import { agentWithUsers, answerOf, type UserCall } from "../support/agent-users.ts";
+import { endOfRun, openSocket, protocolOf } from "../support/protocol.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 
 const APP = { app: "./src/app.ts:app" };
@@ -38,6 +39,22 @@ describe("the agent's own HTTP app", () => {
     const who = await call("/custom/who?a=b");
     expect(who.json).toMatchObject({ path: "/custom/who", user: null });
     expect((who.json as { url: string }).url).toMatch(/^https:\/\/[^/]+\/custom\/who\?a=b$/);
+  });
+
+  test("has its middleware around events and sockets of the v2 protocol", async () => {
+    const { start, events, socket, path } = protocolOf(base, ours.admin);
+    await start("echo", { input });
+    expect((await events(endOfRun())).length).toBeGreaterThan(5);
+    const { command, ends, answered } = await socket();
+    expect(answered.get("x-js-middleware")).toBe("true");
+    await command("subscription.subscribe", { channels: ["lifecycle"] });
+    await command("run.start", { assistant_id: "echo", input });
+    await ends(2);
+    const wrong = await openSocket(path, { "X-Api-Key": "wrong" });
+    expect(await wrong.closed).toMatchObject({ code: 4401 });
+    const headers = { Upgrade: "websocket" };
+    const stopped = await call("/info?interrupt", { headers });
+    expect(stopped.json).toEqual({ status: "interrupted" });
   });
 
   test("answers what it throws on purpose, and says nothing of what it does not", async () => {
