@@ -56,7 +56,7 @@ export type StoredItem = {
 export type StoreResult = StoredItem | StoredItem[] | string[][] | null;
 
 export type StoreRefusal = {
-  code: "bad_request" | "invalid_request" | "too_large" | "unavailable";
+  code: "bad_request" | "invalid_request" | "forbidden" | "too_large" | "unavailable";
   message: string;
 };
 

@@ -1,19 +1,21 @@
 import { DurableObject } from "cloudflare:workers";
 import type { StoreAnswer, StoreOp, StoreRefusal } from "../isolate/store-contract.ts";
+import type { Filters } from "../shared/filters.ts";
 import { MAX_ANSWER_BYTES, SWEEP_ITEMS, SWEEP_MS } from "./limits.ts";
 import { problemOf } from "./rules.ts";
-import { AnswerTooLarge, ItemStore } from "./storage/store.ts";
+import { AnswerTooLarge, ItemStore, NotAllowed } from "./storage/store.ts";
 
 /** The store of one deployment, which its threads share. Named by the deployment's id. */
 export class StoreObject extends DurableObject<Env> {
   readonly #store = new ItemStore(this.ctx.storage);
   #alarm_at: number | null = null;
 
-  async apply(ops: StoreOp[]): Promise<StoreAnswer> {
+  /** `filters`: which items there are for whoever asks; null: all. */
+  async apply(ops: StoreOp[], filters: Filters | null): Promise<StoreAnswer> {
     const refusal = problemOf(ops);
     if (refusal) return { ok: false, refusal };
     try {
-      const results = this.#store.apply(ops, Date.now());
+      const results = this.#store.apply(ops, Date.now(), filters);
       this.#armFor(ops);
       return { ok: true, results };
     } catch (error) {
@@ -52,6 +54,10 @@ function refusalOf(error: unknown): StoreRefusal {
   if (error instanceof AnswerTooLarge) {
     const message = `limit: the answer would have more than ${MAX_ANSWER_BYTES} characters; ask for fewer items.`;
     return { code: "too_large", message };
+  }
+  if (error instanceof NotAllowed) {
+    const message = "The agent's auth lets you put no such item, or not in the place of this one.";
+    return { code: "forbidden", message };
   }
   if (error instanceof Error && /SQLITE_FULL|database or disk is full/.test(error.message)) {
     const message = "The store of this deployment is full; delete items, or give them a ttl.";

@@ -4,12 +4,19 @@ import type { StoreAnswer, StoredItem, StoreOp, StoreResult } from "../isolate/s
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
+import type { Filters } from "../shared/filters.ts";
 import { embed } from "./embedding.ts";
 import type { DeleteItem, GetItemQuery, ListNamespaces, PutItem, SearchItems } from "./schema.ts";
 import { type StoreSettings, toSettings, toTtl } from "./settings.ts";
 import { storeObject } from "./stub.ts";
 
-type Opened = { ctx: Context; agent: ActiveRevision; settings: StoreSettings };
+type Opened = {
+  ctx: Context;
+  agent: ActiveRevision;
+  settings: StoreSettings;
+  /** Of the agent's own auth. */
+  filters: Filters | null;
+};
 
 export async function putItem(ctx: Context, deployment_id: string, input: PutItem): Promise<void> {
   const { index = null } = input;
@@ -92,7 +99,7 @@ export function applyToStore(
   deployment_id: string,
   ops: StoreOp[],
 ): Promise<StoreAnswer> {
-  return storeObject(env, deployment_id).apply(ops);
+  return storeObject(env, deployment_id).apply(ops, null);
 }
 
 /** Goes with the deployment. */
@@ -114,16 +121,15 @@ async function open<V extends object>(
   const agent = await activeRevision(ctx, deployment_id);
   assertAccess(ctx, agent);
   const { value, filters } = await authorize(ctx, { resource: "store", action, value: asked });
-  if (filters !== null) throw new AppError("forbidden", NO_FILTERS);
-  return { ctx, agent, settings: toSettings(agent.config?.store), value };
+  return { ctx, agent, settings: toSettings(agent.config?.store), value, filters };
 }
 
-const NO_FILTERS =
-  "The agent's auth handler returned a filter, and items of the store have no metadata that one could apply to: look at the namespace, and return true or false.";
-
 /** The result of one operation, whose kind the operation says. */
-async function apply<T extends StoreResult>({ ctx, agent }: Opened, op: StoreOp): Promise<T> {
-  const answer = await storeObject(ctx.env, agent.deployment_id).apply([op]);
+async function apply<T extends StoreResult>(
+  { ctx, agent, filters }: Opened,
+  op: StoreOp,
+): Promise<T> {
+  const answer = await storeObject(ctx.env, agent.deployment_id).apply([op], filters);
   if (answer.ok) return answer.results[0] as T;
   throw new AppError(answer.refusal.code, answer.refusal.message);
 }

@@ -269,12 +269,32 @@ describe("filters", () => {
     expect((await eve("/threads/count", { json: {} })).text).toBe("5");
   });
 
-  test("a filter on the store is a no: nothing there has metadata", async () => {
-    const filters = agent.as("filters");
-    const json = { namespace: ["filters"], key: "k", value: {} };
-    const put = await filters("/store/items", { method: "PUT", json });
-    expect([put.status, put.text]).toEqual([403, expect.stringContaining("returned a filter")]);
-    expect((await filters("/store/items/search", { json: {} })).status).toBe(403);
+  test("on the store see an item's value, namespace and key", async () => {
+    const [filters, keeper] = [agent.as("filters"), agent.as("keeper")];
+    const put = (by: typeof filters, namespace: string[], key: string, open?: string) =>
+      by("/store/items", { method: "PUT", json: { namespace, key, value: { by: "x", open } } });
+    const mine = ["of", "filters"];
+    expect((await put(filters, mine, "mine", "yes")).status).toBe(204);
+    expect((await put(keeper, mine, "closed", "no")).status).toBe(204);
+    expect((await put(keeper, ["of", "keeper"], "theirs", "yes")).status).toBe(204);
+
+    const refused = await put(filters, mine, "hidden");
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining("auth")]);
+    expect((await put(filters, mine, "closed", "yes")).status).toBe(403);
+    expect((await put(filters, ["of", "keeper"], "new", "yes")).status).toBe(403);
+
+    const found = await filters("/store/items/search", {
+      json: { namespace_prefix: [], limit: 2 },
+    });
+    expect(found.json).toMatchObject({ items: [{ key: "mine" }] });
+    expect((await filters("/store/items?namespace=of.filters&key=mine")).json).toMatchObject({
+      value: { open: "yes" },
+    });
+    expect((await filters("/store/items?namespace=of.filters&key=closed")).json).toBeNull();
+    const json = { namespace: mine, key: "closed" };
+    expect((await filters("/store/items", { method: "DELETE", json })).status).toBe(204);
+    const kept = await keeper("/store/items/search", { json: { namespace_prefix: mine } });
+    expect(kept.json).toMatchObject({ items: [{ key: "closed" }, { key: "mine" }] });
   });
 
   test("the store lets through what is the user's own", async () => {
