@@ -23,6 +23,7 @@ import { answer, toFailure } from "./failure.ts";
 import { assertApp } from "./http-app.ts";
 import { readAlong } from "./lines.ts";
 import { Outbox } from "./outbox.ts";
+import { limitOf, RunTimeoutError, withinLimit } from "./run-limit.ts";
 import { RunTracer } from "./run-tracer.ts";
 import { besideServer } from "./server.ts";
 import { asRun } from "./tokens.ts";
@@ -130,18 +131,20 @@ async function runGraph(openEngine: OpenEngine, call: RunCall, host: Host): Prom
   const onSummary = (read: () => Promise<ThreadSummary>) => {
     summarize = read;
   };
-  const failure = await attempt(() =>
-    asRun(host, async () => {
+  const limit = { start: call.trace.start_time, seconds: limitOf(process.env) };
+  const { failure, is_timeout } = await attempt(() => {
+    const work = asRun(host, async () => {
       const engine = await openEngine(call.graph_id, call);
       await engine.run(call, { host, outbox, signal: abort.signal, tracer, onSummary });
-    }),
-  );
+    });
+    return withinLimit(work, limit, () => abort.abort("timeout"));
+  });
   const summary = (await summarize?.().catch(() => null)) ?? null;
   tracer?.finish(failure);
   const ops = await outbox.drain();
   const traces = tracer && !tracer.isBrief ? async () => tracer.take() : null;
   if (tracer && traces === null) ops.push(...tracer.take().ops);
-  return { ops, failure, summary, traces };
+  return { ops, failure, is_timeout, summary, traces };
 }
 
 function abortedBy(host: Host): AbortController {
@@ -156,8 +159,8 @@ function abortedBy(host: Host): AbortController {
 async function attempt(work: () => Promise<void>) {
   try {
     await work();
-    return null;
+    return { failure: null, is_timeout: false };
   } catch (error) {
-    return toFailure(error);
+    return { failure: toFailure(error), is_timeout: error instanceof RunTimeoutError };
   }
 }

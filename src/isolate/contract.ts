@@ -153,6 +153,8 @@ export type RunOutcome = {
   /** The last batch: it travels in the answer and saves a round trip. */
   ops: Op[];
   failure: AgentFailure | null;
+  /** The failure is that it took too long. */
+  is_timeout: boolean;
   summary: ThreadSummary | null;
   /** Asked until it gives the last, after the end was told; null when `ops` have all there is to tell. */
   traces: (() => Promise<TraceBatch>) | null;

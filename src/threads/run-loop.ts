@@ -8,7 +8,7 @@ import { askAgent } from "./agent.ts";
 import { authenticateRun } from "./agent-tokens.ts";
 import { Attempt, ThreadHost, toGraphCall, toRunCall } from "./attempt.ts";
 import { isKeepable, mergeRun, outlineWithout } from "./merge.ts";
-import { askedBy, failed, messageOf } from "./outcomes.ts";
+import { askedBy, failed, messageOf, statusOf } from "./outcomes.ts";
 import type { NewRun, RunRefusal } from "./records.ts";
 import { type CancelAction, decideMultitask, MAX_ATTEMPTS, threadStatusAfter } from "./runs.ts";
 import type { StoredRun } from "./storage/runs.ts";
@@ -234,18 +234,19 @@ export class RunLoop {
   }
 
   /** `isTold`: with the outcome the trace is told to its end. */
-  #end(run: StoredRun, { ops, failure, summary }: RunOutcome, { isTold } = { isTold: false }) {
+  #end(run: StoredRun, outcome: RunOutcome, { isTold } = { isTold: false }) {
+    const { ops, failure, summary } = outcome;
     this.#live = null;
     this.#touched.add(run.run_id);
     const { runs, thread } = this.#store;
     this.#store.transaction(() => {
       this.#store.apply(run.run_id, ops);
       if (failure) this.#say(run, "error", { error: failure.error, message: failure.message });
-      runs.end(run.run_id, failure ? "error" : "success", failure, askedBy({ failure, summary }));
+      runs.end(run.run_id, statusOf(outcome), failure, askedBy(outcome));
       if (isTold) this.#store.traces.keep(run.run_id, null);
       const hasWaiting = runs.inFlight().length > 0;
-      const outcome = { failed: failure !== null, next: summary?.next ?? [] };
-      thread.settle(threadStatusAfter(outcome, hasWaiting), summary, failure);
+      const stands = { failed: failure !== null, next: summary?.next ?? [] };
+      thread.settle(threadStatusAfter(stands, hasWaiting), summary, failure);
       this.#store.tellEnd(run.run_id, { hasResult: true });
       if (run.kwargs.temporary && !hasWaiting) thread.markEnded();
       this.#startNext();
