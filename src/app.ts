@@ -4,6 +4,7 @@ import { createMiddleware } from "hono/factory";
 import { a2aRoutes } from "./a2a/routes.ts";
 import { crossOrigin } from "./access/cors.ts";
 import { admit } from "./access/gate.ts";
+import { addAgentDocs } from "./agent-docs.ts";
 import { cronRoutes } from "./crons/routes.ts";
 import { integrationRoutes } from "./deployments/integration-routes.ts";
 import { listenerRoutes } from "./deployments/listener-routes.ts";
@@ -21,7 +22,7 @@ import { callbackRoutes } from "./oauth/callback-routes.ts";
 import { connectionRoutes } from "./oauth/connection-routes.ts";
 import { providerRoutes } from "./oauth/provider-routes.ts";
 import { tokenRoutes } from "./oauth/token-routes.ts";
-import { addDocument, addSystemRoutes } from "./openapi.ts";
+import { addDocument, addSystemRoutes, documentOf } from "./openapi.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { AppError } from "./shared/errors.ts";
 import { onError, onNotFound, router } from "./shared/http.ts";
@@ -141,6 +142,8 @@ export function createApp(): OpenAPIHono<AppEnv> {
   addSystemRoutes(app);
   app.route("/", callbackRoutes);
   app.route("/", uiFileRoutes);
+  const document = documentOf(app);
+  addAgentDocs(app, document, "before the gate");
   app.use("/agents/*", readCredential);
   for (const path of GUARDED) app.use(path, authenticate);
   app.use("/agents/*", admit);
@@ -148,7 +151,8 @@ export function createApp(): OpenAPIHono<AppEnv> {
   const audited = audit(operationFinder(app));
   for (const path of AUDITED) app.use(path, audited);
   for (const routes of ROUTERS) app.route("/", routes);
-  addDocument(app);
+  addAgentDocs(app, document, "behind it");
+  addDocument(app, document);
   addDocs(app);
   return app;
 }

@@ -1,4 +1,5 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { Context } from "hono";
 import { html, raw } from "hono/html";
 import viewerCss from "../dist/docs/viewer.css.bin";
 import viewerJs from "../dist/docs/viewer.js.bin";
@@ -9,9 +10,12 @@ const VIEWER = {
   "/docs/viewer.css": { bytes: viewerCss, type: "text/css; charset=utf-8" },
 } as const;
 
+type ViewerFile = keyof typeof VIEWER;
+export const VIEWER_FILES: ViewerFile[] = ["/docs/viewer.js", "/docs/viewer.css"];
+
 /** No validator: it would send the document to another host. */
-const START = `SwaggerUIBundle({
-  url: "/openapi.json",
+const start = (root: string) => `SwaggerUIBundle({
+  url: "${root}openapi.json",
   dom_id: "#viewer",
   deepLinking: true,
   docExpansion: "list",
@@ -21,21 +25,25 @@ const START = `SwaggerUIBundle({
 
 /** The viewer comes from this Worker, so the page works where the internet does not reach. */
 export function addDocs(app: OpenAPIHono<AppEnv>): void {
-  app.get("/docs", (c) => {
-    const nonce = crypto.randomUUID();
-    c.header("Content-Security-Policy", policy(nonce));
-    return c.html(page(nonce));
-  });
-  for (const [path, { bytes, type }] of Object.entries(VIEWER)) {
-    app.get(path, () => {
-      const headers = {
-        "Content-Type": type,
-        "Content-Encoding": "gzip",
-        "Cache-Control": "public, max-age=3600",
-      };
-      return new Response(bytes, { headers, encodeBody: "manual" });
-    });
-  }
+  app.get("/docs", (c) => docsPage(c, "/"));
+  for (const file of VIEWER_FILES) app.get(file, () => viewerFile(file));
+}
+
+/** `root` is where the document and the viewer are: of the host, or beside the page. */
+export function docsPage(c: Context<AppEnv>, root: "/" | "") {
+  const nonce = crypto.randomUUID();
+  c.header("Content-Security-Policy", policy(nonce));
+  return c.html(page(nonce, root));
+}
+
+export function viewerFile(file: ViewerFile): Response {
+  const { bytes, type } = VIEWER[file];
+  const headers = {
+    "Content-Type": type,
+    "Content-Encoding": "gzip",
+    "Cache-Control": "public, max-age=3600",
+  };
+  return new Response(bytes, { headers, encodeBody: "manual" });
 }
 
 function policy(nonce: string): string {
@@ -50,7 +58,7 @@ function policy(nonce: string): string {
   ].join("; ");
 }
 
-function page(nonce: string) {
+function page(nonce: string, root: string) {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -58,12 +66,12 @@ function page(nonce: string) {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Heddle API</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="/docs/viewer.css">
+<link rel="stylesheet" href="${root}docs/viewer.css">
 </head>
 <body>
 <div id="viewer"></div>
-<script src="/docs/viewer.js"></script>
-<script nonce="${nonce}">${raw(START)}</script>
+<script src="${root}docs/viewer.js"></script>
+<script nonce="${nonce}">${raw(start(root))}</script>
 </body>
 </html>`;
 }

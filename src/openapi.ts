@@ -58,7 +58,7 @@ const SECURITY = [
 
 const METHODS = ["get", "put", "post", "patch", "delete"] as const;
 
-type Document = ReturnType<OpenAPIHono<AppEnv>["getOpenAPI31Document"]>;
+export type Document = ReturnType<OpenAPIHono<AppEnv>["getOpenAPI31Document"]>;
 
 export function addSystemRoutes(app: OpenAPIHono<AppEnv>): void {
   app.openapi(
@@ -87,18 +87,24 @@ export function addSystemRoutes(app: OpenAPIHono<AppEnv>): void {
   );
 }
 
-/** Last of all routers: the document holds what is registered when it is first asked for. */
-export function addDocument(app: OpenAPIHono<AppEnv>): void {
-  for (const [name, scheme] of Object.entries(SCHEMES)) {
-    app.openAPIRegistry.registerComponent("securitySchemes", name, scheme);
-  }
+/** It holds what is registered when it is first asked for. */
+export function documentOf(app: OpenAPIHono<AppEnv>): () => Document {
   let document: Document | undefined;
-  app.get("/openapi.json", (c) => {
+  return () => {
     document ??= completed(
       app.getOpenAPI31Document({ openapi: "3.1.0", info: INFO, tags: TAGS, security: SECURITY }),
     );
+    return document;
+  };
+}
+
+export function addDocument(app: OpenAPIHono<AppEnv>, document: () => Document): void {
+  for (const [name, scheme] of Object.entries(SCHEMES)) {
+    app.openAPIRegistry.registerComponent("securitySchemes", name, scheme);
+  }
+  app.get("/openapi.json", (c) => {
     const url = c.env.BASE_URL || new URL(c.req.url).origin;
-    return c.json({ ...document, servers: [{ url }] });
+    return c.json({ ...document(), servers: [{ url }] });
   });
 }
 

@@ -1,7 +1,8 @@
 import { exports } from "cloudflare:workers";
 import { gte } from "semver";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { version } from "../package.json";
+import { testDeployment } from "./support/agent-deployment.ts";
 import { api, workspace } from "./support/workspace.ts";
 
 type Operation = {
@@ -184,5 +185,48 @@ describe("the API's document", () => {
     const response = await api(path);
     expect(response.headers.get("Content-Type")).toContain(type);
     expect(await response.text()).toContain(text);
+  });
+});
+
+describe("an agent's document", () => {
+  let agent: string;
+  beforeAll(async () => {
+    const { workspace_id } = await workspace();
+    agent = `/agents/${(await testDeployment(workspace_id)).deployment_id}`;
+  });
+
+  test("is of a server of its own: its paths, without the deployment", async () => {
+    const response = await api(`${agent}/openapi.json`);
+    expect(response.status).toBe(200);
+    const document = await response.json<Document & { paths: Record<string, unknown> }>();
+    expect(document.openapi).toBe("3.1.0");
+    expect(document.servers).toEqual([{ url: `https://heddle.test${agent}` }]);
+    const all = await (await api("/openapi.json")).json<Document>();
+    const prefix = "/agents/{deployment_id}";
+    const own = Object.keys(all.paths).filter((path) => path.startsWith(`${prefix}/`));
+    expect(Object.keys(document.paths)).toEqual(own.map((path) => path.slice(prefix.length)));
+    expect(JSON.stringify(document.paths)).not.toContain('"name":"deployment_id"');
+    expect(document.paths["/threads/{thread_id}/runs"]?.post?.operationId).toBe("createRun");
+  });
+
+  test("is shown beside it, by a viewer that is there too", async () => {
+    const page = await (await api(`${agent}/docs`)).text();
+    expect(page).toContain('src="docs/viewer.js"');
+    expect(page).toContain('url: "openapi.json"');
+    const viewer = await api(`${agent}/docs/viewer.js`);
+    expect(await viewer.text()).toContain("SwaggerUIBundle");
+  });
+
+  test("is nobody's where there is no such agent, or its configuration switches it off", async () => {
+    const missing = await api(`/agents/${crypto.randomUUID()}/docs`);
+    expect(missing.status).toBe(401);
+    const owner = await workspace();
+    const { workspace_id, viewer: key } = owner;
+    const off = await testDeployment(workspace_id, { http: { disable_meta: true } });
+    for (const path of ["/docs", "/openapi.json", "/docs/viewer.css"]) {
+      const response = await api(`/agents/${off.deployment_id}${path}`, { key });
+      expect([response.status, await response.text()]).toEqual([404, "404 Not Found"]);
+    }
+    expect((await missing.text()).length).toBeGreaterThan(0);
   });
 });

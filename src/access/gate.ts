@@ -30,7 +30,7 @@ type Door = AgentPlace & {
 /** What says who it is to nobody: clients ask before they have a token. */
 const OPEN = [/^\/info$/, /^\/ui(\/|$)/];
 /** What has nothing of a user's in its answer. */
-const UNASKED = [...OPEN, /^\/ok$/];
+const UNASKED = [...OPEN, /^\/ok$/, /^\/(docs(\/|$)|openapi\.json$)/];
 
 /**
  * Every request to an agent comes through here. Where langgraph.json names no `auth`, whoever has a key of

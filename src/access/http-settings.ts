@@ -33,7 +33,7 @@ const FAMILIES: Record<string, RegExp> = {
   disable_crons: /\/runs\/crons(\/|$)/,
   disable_runs: /^(\/threads\/[^/]+)?\/runs(\/|$)/,
   disable_store: /^\/store(\/|$)/,
-  disable_meta: /^\/(ok|info|metrics)$/,
+  disable_meta: /^\/(ok|info|metrics|openapi\.json|docs(\/.*)?)$/,
   disable_mcp: /^\/mcp(\/|$)/,
   disable_a2a: /^\/(a2a|\.well-known\/agent-card\.json)(\/|$)/,
   disable_ui: /^\/ui(\/|$)/,

@@ -1,0 +1,59 @@
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { Context as HonoContext, Next } from "hono";
+import { httpSettings, isDisabled } from "./access/http-settings.ts";
+import { placeOf } from "./access/request.ts";
+import { servedRevision } from "./deployments/service.ts";
+import { docsPage, VIEWER_FILES, viewerFile } from "./docs.ts";
+import type { Document } from "./openapi.ts";
+import type { AppEnv } from "./shared/context.ts";
+
+const AGENT = "/agents/{deployment_id}";
+const ROUTE = "/agents/:deployment_id";
+
+/** What a client of one agent sees of the API's document: a server of its own. */
+export function toAgentDocument(document: Document, url: string): Document {
+  const own = Object.entries(document.paths ?? {}).filter(([path]) => path.startsWith(`${AGENT}/`));
+  const paths = own.map(([path, item]) => [path.slice(AGENT.length), withoutDeployment(item)]);
+  return { ...document, servers: [{ url }], paths: Object.fromEntries(paths) };
+}
+
+type PathItem = NonNullable<Document["paths"]>[string];
+type Contract = { parameters?: { name?: string }[] };
+
+function withoutDeployment(item: PathItem): PathItem {
+  const operations = Object.entries(item).map(([method, contract]: [string, Contract]) => {
+    const parameters = contract.parameters?.filter(({ name }) => name !== "deployment_id");
+    return [method, { ...contract, ...(parameters && { parameters }) }];
+  });
+  return Object.fromEntries(operations);
+}
+
+/**
+ * The documents of an agent are open to all, as those of the service are. An agent's own app may have
+ * such paths itself: it is asked first, behind the gate, and so are these.
+ */
+export function addAgentDocs(
+  app: OpenAPIHono<AppEnv>,
+  documentOf: () => Document,
+  place: "before the gate" | "behind it",
+): void {
+  const isLeft = async (c: HonoContext<AppEnv>) => place === "before the gate" && isForGate(c);
+  const add = (path: string, answer: (c: HonoContext<AppEnv>) => Response | Promise<Response>) =>
+    app.get(`${ROUTE}${path}`, async (c, next: Next) => ((await isLeft(c)) ? next() : answer(c)));
+  add("/openapi.json", (c) => c.json(toAgentDocument(documentOf(), baseUrl(c.req.url))));
+  add("/docs", (c) => docsPage(c, ""));
+  for (const file of VIEWER_FILES) add(file, () => viewerFile(file));
+}
+
+async function isForGate(c: HonoContext<AppEnv>): Promise<boolean> {
+  const { ref, path } = placeOf(c.req.path);
+  const served = await servedRevision(c.env, ref);
+  if (!served) return true;
+  const http = httpSettings(served.config);
+  return Boolean(http.app) || isDisabled(http, path);
+}
+
+function baseUrl(document_url: string): string {
+  const { origin, pathname } = new URL(document_url);
+  return origin + pathname.slice(0, -"/openapi.json".length);
+}
