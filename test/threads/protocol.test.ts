@@ -1,6 +1,6 @@
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { database } from "../../src/shared/context.ts";
 import { createApiKey, revokeApiKey } from "../../src/workspaces/service.ts";
 import { testDeployment } from "../support/agent-deployment.ts";
@@ -616,6 +616,31 @@ describe("a socket", () => {
     expect(await command("run.start", { assistant_id: "echo", input: hi })).toMatchObject({
       error: "permission_denied",
     });
+  });
+
+  test("a key that is revoked is told nothing more after a minute, by no stream and no socket", async () => {
+    const { organization_id, workspace_id } = ours;
+    const db = database(env);
+    const made = { kind: "service", organization_id, workspace_id, role: "viewer" } as const;
+    const { id: api_key_id, api_key } = await createApiKey(db, made);
+    const { thread_id, start, events } = protocol();
+    await start("echo", { input: hi });
+    const first = await events(endOfRun());
+    const revoked = protocol(thread_id, api_key);
+    const stream = takeUntil(await revoked.open(), endOfRun(2));
+    const socket = await revoked.socket();
+    await socket.command("subscription.subscribe", ALL);
+    await socket.ends(1);
+    await revokeApiKey(db, { organization_id, api_key_id });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61_000 });
+    try {
+      await start("echo", { input: hi });
+      expect(await stream).toEqual(first);
+      expect(await socket.closed).toMatchObject({ code: 4401 });
+      expect(socket.events()).toEqual(first);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("a key that is revoked commands nothing more", async () => {

@@ -2,6 +2,7 @@ import type { Followers } from "../followers.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { type ProtocolEvent, toEventText } from "./event.ts";
 import { channelsOf, type EventFilter, isWanted } from "./filter.ts";
+import { RECHECK_MS } from "./limits.ts";
 import { LogReader } from "./log-reader.ts";
 import type { Refused } from "./session.ts";
 
@@ -20,8 +21,8 @@ type Options = {
 };
 
 /**
- * Server-sent events of a thread: those that are there, then what comes, for as long as the thread is. A reader
- * may be there before its thread, and is asked again who it is when that comes.
+ * Server-sent events of a thread: those that are there, then what comes, for as long as the thread is and its
+ * reader may read it. A reader may be there before its thread, and is asked again who it is when that comes.
  */
 export async function* eventStream(options: Options): AsyncGenerator<string, void> {
   const { followers, isThere, mayRead } = options;
@@ -31,8 +32,10 @@ export async function* eventStream(options: Options): AsyncGenerator<string, voi
   yield* framesOf(options);
 }
 
-async function* framesOf({ store, followers, isOver, isThere, filter, since }: Options) {
+async function* framesOf(options: Options): AsyncGenerator<string, void> {
+  const { store, followers, isOver, isThere, filter, since } = options;
   const reader = new LogReader(store, isOver, channelsOf([filter]), since);
+  const isLetIn = recheck(options.mayRead);
   while (isThere()) {
     const events = reader.next();
     if (events === null) {
@@ -41,8 +44,19 @@ async function* framesOf({ store, followers, isOver, isThere, filter, since }: O
     }
     // What is told must survive the next crash: write first.
     await store.durable();
+    if (!(await isLetIn())) return;
     yield events.map((event) => (isWanted(event, filter) ? toFrame(event) : "")).join("");
   }
+}
+
+/** Who opened the stream was asked then; clients whose stream ends come again, and are asked by their request. */
+function recheck(mayRead: Options["mayRead"]): () => Promise<boolean> {
+  let checked_at = Date.now();
+  return async () => {
+    if (checked_at + RECHECK_MS > Date.now()) return true;
+    checked_at = Date.now();
+    return (await mayRead()) === null;
+  };
 }
 
 function toFrame(event: ProtocolEvent): string {

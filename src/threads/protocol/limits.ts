@@ -8,7 +8,7 @@ export const MAX_COMMAND_CHARACTERS = 10 * 1024 * 1024;
 export const MAX_CHANNELS = 64;
 export const MAX_NAMESPACES = 64;
 export const MAX_NAMESPACE_DEPTH = 32;
-/** Whether a socket's caller may still read is asked again this often, before something is sent. */
+/** Whether who follows a thread may still read it is asked again this often, before something is sent. */
 export const RECHECK_MS = 60_000;
 /** Of a replay that fits, the answer to its subscription says how many events it has. */
 export const COUNTED_CHARACTERS = 4 * 1024 * 1024;
