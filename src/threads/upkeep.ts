@@ -195,14 +195,14 @@ export class Upkeep {
 
   #expireEvents() {
     const { runs, events } = this.#store;
-    const expired = runs.endedBefore(Date.now() - EVENTS_KEPT_MS);
-    for (const run_id of expired) {
+    let areUnused = false;
+    for (const run_id of runs.endedBefore(Date.now() - EVENTS_KEPT_MS)) {
       this.#store.transaction(() => {
-        events.deleteOf(run_id);
+        areUnused = events.deleteOf(run_id) || areUnused;
         runs.forgetEvents(run_id);
       });
     }
-    if (expired.length > 0) events.dropUnused();
+    if (areUnused) events.dropUnused();
   }
 
   /** Tells the directory, and resolves when it has heard all or could not be reached; then the alarm tries again. */

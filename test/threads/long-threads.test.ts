@@ -1,4 +1,4 @@
-import { runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { newId } from "../../src/shared/ids.ts";
@@ -20,10 +20,12 @@ const talk = (count: number, from = 0) =>
 
 type Place = { deployment_id: string; thread_id: string };
 
-function inObject<T>({ deployment_id, thread_id }: Place, work: (sql: SqlStorage) => T) {
-  const name = `${deployment_id}/${thread_id}`;
-  const stub = env.THREADS.getByName(name) as DurableObjectStub<ThreadObject>;
-  return runInDurableObject(stub, (_thread, { storage }) => work(storage.sql));
+function stubOf({ deployment_id, thread_id }: Place) {
+  return env.THREADS.getByName(`${deployment_id}/${thread_id}`) as DurableObjectStub<ThreadObject>;
+}
+
+function inObject<T>(place: Place, work: (sql: SqlStorage) => T) {
+  return runInDurableObject(stubOf(place), (_thread, { storage }) => work(storage.sql));
 }
 
 function rowsOf(place: Place, query: string) {
@@ -121,6 +123,28 @@ test("what a run stored for itself goes when it is undone, and the rest stays", 
   expect(await ids()).toEqual(kept);
   const { messages } = await wait("echo", { input: { messages: talk(1) } });
   expect(messages.slice(0, -2)).toEqual(before.messages);
+});
+
+test("the long values of events go with them after a day, and those of later runs stay", async () => {
+  const { place, create, join, follow } = await threadOf(60);
+  const say = async (n: number) => {
+    const { run_id } = await create("echo", { input: { messages: talk(1, n) } });
+    await join(run_id);
+    return run_id;
+  };
+  const [old, young] = [await say(0), await say(1)];
+  const before = await follow(young);
+  await inObject(place, (sql) =>
+    sql.exec("UPDATE runs SET ended_at = 0 WHERE run_id <> ?", young).toArray(),
+  );
+  await runDurableObjectAlarm(stubOf(place));
+  expect(await follow(old)).toEqual([]);
+  expect(await follow(young)).toEqual(before);
+  const [used] = await rowsOf(
+    place,
+    "SELECT count(DISTINCT w.value) AS n FROM events, json_each(segments) AS w",
+  );
+  expect(await rowsOf(place, "SELECT count(*) AS n FROM event_segments")).toEqual([used]);
 });
 
 test("of a thread that is pruned nothing is left but what its latest state is made of", async () => {

@@ -151,13 +151,20 @@ export class Events {
     this.#segments.dropUnused();
   }
 
-  deleteOf(run_id: string) {
+  /** True: there may be segments by now that nothing uses; `dropUnused` looks through all that is kept. */
+  deleteOf(run_id: string): boolean {
     this.#sql.exec(
       "DELETE FROM parts WHERE name IN (SELECT 'event ' || id FROM events WHERE run_id = ? AND data IS NULL)",
       run_id,
     );
-    this.#sql.exec("DELETE FROM events WHERE run_id = ?", run_id);
+    const deleted = this.#sql
+      .exec<{ has_segments: number }>(
+        "DELETE FROM events WHERE run_id = ? RETURNING segments IS NOT NULL AS has_segments",
+        run_id,
+      )
+      .toArray();
     this.#areKept = null;
+    return deleted.some(({ has_segments }) => has_segments === 1);
   }
 }
 

@@ -61,7 +61,8 @@ export class Segments {
   dropUnused() {
     this.#sql.exec(
       `DELETE FROM ${this.#table} WHERE id NOT IN (
-         SELECT used.value FROM ${this.#owner}, json_each(${this.#owner}.segments) AS used)`,
+         SELECT used.value FROM ${this.#owner}, json_each(${this.#owner}.segments) AS used
+         WHERE ${this.#owner}.segments IS NOT NULL)`,
     );
   }
 

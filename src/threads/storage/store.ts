@@ -147,8 +147,7 @@ export class ThreadStore {
     const before = this.runs.threadBefore(run_id);
     if (before) this.#giveBack(run_id, before);
     this.checkpoints.deleteOf(run_id);
-    this.events.deleteOf(run_id);
-    this.events.dropUnused();
+    if (this.events.deleteOf(run_id)) this.events.dropUnused();
     this.runs.delete(run_id);
   }
 
