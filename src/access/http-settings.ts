@@ -31,7 +31,9 @@ const FAMILIES: Record<string, RegExp> = {
   disable_assistants: /^\/assistants(\/|$)/,
   disable_threads: /^\/threads(\/(?![^/]+\/runs(\/|$))|$)/,
   disable_crons: /\/runs\/crons(\/|$)/,
-  disable_runs: /^(\/threads\/[^/]+)?\/runs(\/|$)/,
+  // The v2 protocol is of runs: its commands start them, its sockets take commands.
+  disable_runs:
+    /^(\/threads\/[^/]+)?\/runs(\/|$)|^\/threads\/[^/]+\/(commands|stream\/events)(\/|$)/,
   disable_store: /^\/store(\/|$)/,
   disable_meta: /^\/(ok|info|metrics|openapi\.json|docs(\/.*)?)$/,
   disable_mcp: /^\/mcp(\/|$)/,

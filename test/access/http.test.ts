@@ -90,13 +90,21 @@ describe("pages of other origins", () => {
 
 describe("what http.disable_* switches off is not there", () => {
   const id = crypto.randomUUID();
+  const protocol = ["POST", "GET"].map((method) => `${method} /threads/${id}/stream/events`);
+  protocol.push(`POST /threads/${id}/commands`);
   const paths = {
     disable_assistants: ["POST /assistants/search"],
-    disable_threads: ["POST /threads/search", `GET /threads/${id}`, `GET /threads/${id}/state`],
+    disable_threads: [
+      "POST /threads/search",
+      `GET /threads/${id}`,
+      `GET /threads/${id}/state`,
+      ...protocol,
+    ],
     disable_runs: [
       "POST /runs/wait",
       `POST /threads/${id}/runs`,
       `GET /threads/${id}/runs/${id}/join`,
+      ...protocol,
     ],
     disable_crons: ["POST /runs/crons/search", `POST /threads/${id}/runs/crons`],
     disable_store: ["POST /store/namespaces"],
