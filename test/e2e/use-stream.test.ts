@@ -14,6 +14,9 @@ const BEFORE_BAR = ALPHABET.slice(0, 26);
 /** Takes minutes: who waits for its end waits in vain. */
 const ENDLESS = ALPHABET.replace("|", "").repeat(500);
 
+/** For what never happens: a busy machine may take long for what does. */
+const PATIENCE_MS = 90_000;
+
 const entry = "test/fixtures/pages/use-stream.tsx";
 const alias = {
   "@langchain/langgraph-sdk/react": "langgraph-sdk-2/react",
@@ -44,6 +47,7 @@ let context: BrowserContext;
 let complaints: string[];
 beforeEach(async () => {
   context = await browser.newContext();
+  context.setDefaultTimeout(PATIENCE_MS);
   complaints = [];
   context.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) complaints.push(message.text());
@@ -123,7 +127,7 @@ const stopped = (thread_id: string) =>
     "The end of the run",
     async () => (await client(agent.id).runs.list(thread_id)).map(({ status }) => status),
     ([status]) => status === "interrupted",
-    30_000,
+    PATIENCE_MS,
   );
 
 const passBar = (page: Page) =>
