@@ -4,7 +4,13 @@ import { type Frame, type Reading, toFrame } from "./reader.ts";
 import { pause, type Server } from "./server.ts";
 
 type Run = { run_id: string; status: string; metadata: { tag?: string }; error?: unknown };
-type Seen = { thread: { status: string }; runs: Run[]; log: string[]; events: Frame[] };
+type Seen = {
+  thread: { status: string };
+  runs: Run[];
+  log: string[];
+  /** By run. */
+  events: Map<string, Frame[]>;
+};
 
 export type Counts = Record<
   "success" | "interrupted" | "undone" | "second_attempts" | "reconnects" | "repeated_updates",
@@ -34,7 +40,7 @@ export async function checkCase(
     ...checkRuns(place, seen, counts),
     ...checkLog(place, seen),
     ...place.runs.flatMap((asked) => checkEvents(asked, seen, counts)),
-    ...(place.reading ? checkReading(place.reading, seen.events, isUndone(place, seen)) : []),
+    ...(place.reading ? checkThreadReading(place.reading, place, seen) : []),
   ];
   return found.map((what) => `thread ${place.number} (${place.thread_id}): ${what}`);
 }
@@ -47,10 +53,10 @@ async function look(server: Server, { thread_id }: ThreadCase): Promise<Seen> {
     server.json<Run[]>("GET", `${path}/runs?limit=1000`),
     server.json<{ values: { log?: string[] } }>("GET", `${path}/state`),
   ]);
-  const events: Frame[] = [];
-  for (const { run_id } of runs)
-    events.push(...(await replay(server, `${path}/runs/${run_id}/stream`)));
-  events.sort((a, b) => a.id - b.id);
+  const events = new Map<string, Frame[]>();
+  for (const { run_id } of runs) {
+    events.set(run_id, await replay(server, `${path}/runs/${run_id}/stream`));
+  }
   return { thread, runs, log: state.values.log ?? [], events };
 }
 
@@ -123,8 +129,7 @@ function checkEvents(
   counts: Counts,
 ): string[] {
   const run = seen.runs.find((one) => one.run_id === run_id);
-  const first = seen.events.findIndex((frame) => isBegin(frame, run_id));
-  const events = first < 0 ? [] : eventsOf(seen.events.slice(first), run_id);
+  const events = seen.events.get(run_id) ?? [];
   return [
     ...readings.flatMap((reading) => {
       counts.reconnects += Math.max(reading.connections - 1, 0);
@@ -135,14 +140,11 @@ function checkEvents(
   ];
 }
 
-function isBegin({ event, data }: Frame, run_id: string): boolean {
-  return event === "metadata" && data.includes(run_id);
-}
-
-/** Runs of a thread speak one after the other: a run's events go on until another begins. */
-function eventsOf(events: Frame[], run_id: string): Frame[] {
-  const next = events.findIndex((frame) => frame.event === "metadata" && !isBegin(frame, run_id));
-  return next < 0 ? events : events.slice(0, next);
+/** Runs of a thread speak one after the other. Their own ids begin anew with each, those of the thread do not. */
+function checkThreadReading(reading: Reading, place: ThreadCase, seen: Seen): string[] {
+  const all = place.runs.flatMap(({ run_id }) => seen.events.get(run_id) ?? []);
+  const events = all.map((frame, n) => ({ ...frame, id: reading.frames[n]?.id ?? 0 }));
+  return checkReading(reading, events, isUndone(place, seen));
 }
 
 function checkReading(
