@@ -36,7 +36,23 @@ export async function callApp(env: Env, request: Request, to: Forwarded): Promis
   const builtin = exports.AgentServer({ props: { base_url, inner, held } });
   const app = agentIsolate(env, served, { server, builtin, user });
   const { method } = request;
-  return app.fetch(url, { method, headers, body: await wholeBody(request), redirect: "manual" });
+  const body = await wholeBody(request);
+  return inPieces(await app.fetch(url, { method, headers, body, redirect: "manual" }));
+}
+
+/** Who compresses on the way collects what comes in pieces, and tells all of it at the end. */
+function inPieces(response: Response): Response {
+  const { body, headers } = response;
+  const isKnown = headers.has("Content-Length") || headers.has("Content-Encoding");
+  if (body === null || isKnown || isEventStream(headers)) return response;
+  const passed = new Response(body, response);
+  passed.headers.set("Content-Encoding", "identity");
+  return passed;
+}
+
+/** Nobody compresses these. */
+function isEventStream(headers: Headers): boolean {
+  return headers.get("Content-Type")?.startsWith("text/event-stream") === true;
 }
 
 /** Bounded for every route; a stream would be read on after an answer that did not wait for it. */

@@ -1,9 +1,11 @@
+import { Pulse } from "./pulse.ts";
 import type { EventRow } from "./storage/events.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
 // Proxies drop connections that are silent for long; clients count comments as signs of life.
 const HEARTBEAT_MS = 5_000;
 const KEEP_ALIVE_MS = 3_000;
+export const HEARTBEAT = ": heartbeat\n\n";
 /** Stands for all runs of the thread. */
 const ANY = "";
 
@@ -39,18 +41,21 @@ export class Followers {
    * from 0 in each run.
    */
   async *events(run_id: string, after: number, keeps: (event: string) => boolean) {
+    const pulse = new Pulse(HEARTBEAT_MS);
     for (;;) {
       const isOver = this.#isOver(run_id);
       const page = this.#page(run_id, after);
       if (page.length === 0) {
         if (isOver) return;
-        if (!(await this.#change(run_id, HEARTBEAT_MS))) yield ": heartbeat\n\n";
+        await this.#change(run_id, pulse.left_ms);
+        yield pulse.say("", HEARTBEAT);
         continue;
       }
       // What is told must survive the next crash: write first.
       await this.#store.durable();
       after = page.at(-1)?.id ?? after;
-      yield page.map((row) => (keeps(row.event) ? toFrame(row) : "")).join("");
+      const frames = page.map((row) => (keeps(row.event) ? toFrame(row) : "")).join("");
+      yield pulse.say(frames, HEARTBEAT);
     }
   }
 
@@ -63,8 +68,10 @@ export class Followers {
 
   /** JSON of a run's result, behind newlines that keep the connection alive meanwhile. */
   async *result(run_id: string, read: () => string) {
+    const pulse = new Pulse(KEEP_ALIVE_MS);
     while (!this.#isOver(run_id)) {
-      if (!(await this.#change(run_id, KEEP_ALIVE_MS))) yield "\n";
+      await this.#change(run_id, pulse.left_ms);
+      yield pulse.say("", "\n");
     }
     const text = read();
     await this.#store.durable();

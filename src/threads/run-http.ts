@@ -45,7 +45,8 @@ export function sseResponse(stream: ReadableStream, headers: Record<string, stri
 /** The stream holds JSON text; its type is what the route's contract says. */
 export function valuesResponse(stream: ReadableStream, headers: Record<string, string> = {}) {
   const response = new Response(stream, {
-    headers: { "Content-Type": "application/json", ...headers },
+    // Compressed on the way, the newlines that keep the connection alive would come with the end.
+    headers: { "Content-Type": "application/json", "Content-Encoding": "identity", ...headers },
   });
   return response as Response & TypedResponse<never, 200, "json">;
 }

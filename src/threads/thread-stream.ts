@@ -1,4 +1,5 @@
-import { type Followers, toFrame } from "./followers.ts";
+import { type Followers, HEARTBEAT, toFrame } from "./followers.ts";
+import { Pulse } from "./pulse.ts";
 import type { RunStatus } from "./runs.ts";
 import type { EventRow } from "./storage/events.ts";
 import type { ThreadStore } from "./storage/store.ts";
@@ -49,16 +50,14 @@ export class ThreadStream {
   }
 
   async *frames() {
+    const pulse = new Pulse(HEARTBEAT_MS);
     while (this.#store.exists && this.#store.thread.endedAt() === null) {
       const page = this.#store.events.pageOfAll(this.#place.after);
       const { frames, ...next } = page.length > 0 ? this.#tell(page) : this.#end();
       this.#place = next;
-      if (frames !== "") {
-        await this.#store.durable();
-        yield frames;
-      } else if (page.length === 0 && !(await this.#followers.changeOfAny(HEARTBEAT_MS))) {
-        yield ": heartbeat\n\n";
-      }
+      if (frames !== "") await this.#store.durable();
+      else if (page.length === 0) await this.#followers.changeOfAny(pulse.left_ms);
+      yield pulse.say(frames, HEARTBEAT);
     }
   }
 

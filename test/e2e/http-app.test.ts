@@ -101,6 +101,18 @@ test("routes and middleware of the app", async () => {
   expect(await run.json()).toMatchObject({ seen: { from_middleware: "here" } });
 });
 
+test("text that the app streams comes piece by piece, also to who would take it compressed", async () => {
+  const name = crypto.randomUUID();
+  const response = await get(`/custom/until-released/${name}`);
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader?.read())?.value).toBe("waits\n");
+  await fetch(`${agent_url}/custom/release/${name}`, {
+    method: "POST",
+    headers: { "X-Api-Key": stack.api_key },
+  });
+  expect((await reader?.read())?.value).toBe("goes on\n");
+});
+
 test("what the app throws is in the agent's log, and nowhere else", async () => {
   const crashed = await get("/custom/crash");
   expect([crashed.status, await crashed.text()]).toEqual([500, "Internal Server Error"]);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import type { Received } from "../support/node/receiver.ts";
 import { client, client2 } from "./support/clients.ts";
-import { until } from "./support/stack.ts";
+import { stack, until } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
 
 type Log = { log: string[] };
@@ -30,6 +30,17 @@ const lines = [
   ["1.13", client],
   ["2.0.0", (id: string) => client2(id) as unknown as ReturnType<typeof client>],
 ] as const;
+
+test("newlines keep the connection of a waiting client alive, also of one that takes compressed answers", async () => {
+  const response = await fetch(`${stack.base_url}/agents/${deployment_id}/runs/wait`, {
+    method: "POST",
+    headers: { "X-Api-Key": stack.api_key, "Content-Type": "application/json" },
+    body: JSON.stringify({ assistant_id: "steps", input: { delay_ms: 1_500 } }),
+  });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader?.read())?.value).toBe("\n");
+  await reader?.cancel();
+});
 
 describe.each(lines)("the SDK %s", (_line, sdk) => {
   test("streams every mode at once, and each under its name", async () => {

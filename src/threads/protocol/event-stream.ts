@@ -1,4 +1,5 @@
-import type { Followers } from "../followers.ts";
+import { type Followers, HEARTBEAT } from "../followers.ts";
+import { Pulse } from "../pulse.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { type ProtocolEvent, toEventText } from "./event.ts";
 import { channelsOf, type EventFilter, isWanted } from "./filter.ts";
@@ -8,7 +9,6 @@ import type { Refused } from "./session.ts";
 
 // Proxies drop connections that are silent for long; clients count comments as signs of life.
 const HEARTBEAT_MS = 5_000;
-const HEARTBEAT = ": heartbeat\n\n";
 
 type Options = {
   store: ThreadStore;
@@ -27,7 +27,11 @@ type Options = {
 export async function* eventStream(options: Options): AsyncGenerator<string, void> {
   const { followers, isThere, mayRead } = options;
   const isEarly = !isThere();
-  while (!isThere()) if (!(await followers.changeOfAny(HEARTBEAT_MS))) yield HEARTBEAT;
+  const pulse = new Pulse(HEARTBEAT_MS);
+  while (!isThere()) {
+    await followers.changeOfAny(pulse.left_ms);
+    yield pulse.say("", HEARTBEAT);
+  }
   if (isEarly && (await mayRead())) return;
   yield* framesOf(options);
 }
@@ -36,16 +40,19 @@ async function* framesOf(options: Options): AsyncGenerator<string, void> {
   const { store, followers, isOver, isThere, filter, since } = options;
   const reader = new LogReader(store, isOver, channelsOf([filter]), since);
   const isLetIn = recheck(options.mayRead);
+  const pulse = new Pulse(HEARTBEAT_MS);
   while (isThere()) {
     const events = reader.next();
     if (events === null) {
-      if (!(await followers.changeOfAny(HEARTBEAT_MS))) yield HEARTBEAT;
+      await followers.changeOfAny(pulse.left_ms);
+      yield pulse.say("", HEARTBEAT);
       continue;
     }
     // What is told must survive the next crash: write first.
     await store.durable();
     if (!(await isLetIn())) return;
-    yield events.map((event) => (isWanted(event, filter) ? toFrame(event) : "")).join("");
+    const frames = events.map((event) => (isWanted(event, filter) ? toFrame(event) : "")).join("");
+    yield pulse.say(frames, HEARTBEAT);
   }
 }
 
