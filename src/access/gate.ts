@@ -41,6 +41,7 @@ export const admit = createMiddleware<AppEnv>(async (c, next) => {
   const inner = innerOf(c.env);
   if (inner?.kind === "closed") throw notHere();
   const door = await openDoor(c);
+  if (!door && inner) throw new AppError("unavailable", "The agent does not serve for the moment.");
   const elsewhere = door && answerElsewhere(c, door, inner);
   if (elsewhere) return elsewhere;
   const admitted = inner?.kind === "builtin" ? inner.admitted : null;
@@ -62,7 +63,7 @@ function answerElsewhere(
   const unmounted = withoutPrefix(http, door.path);
   if (unmounted) return callServer(c.req.raw, baseUrlOf(c.req.raw, c.req.path), unmounted, inner);
   if (isForApp(http, inner)) return serveApp(c, { ...door, http }, inner);
-  if (isDisabled(http, door.path)) throw notHere();
+  if (inner?.kind === "webhook" || isDisabled(http, door.path)) throw notHere();
   return null;
 }
 

@@ -1,3 +1,4 @@
+import { exports } from "cloudflare:workers";
 import { egressPolicy, safeFetch } from "../shared/egress.ts";
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
@@ -50,13 +51,29 @@ async function attempt(env: Env, row: WebhookRow, now: Date): Promise<Outcome> {
     ...(await signedHeaders(row.run_id, now, body, secrets)),
   };
   try {
-    const { status, headers: answered } = await post(env, row.url, { headers, body });
+    const { status, headers: answered } = await tell(env, row, { headers, body });
     return outcomeOf(status, answered, new Date());
   } catch (error) {
     const { code, message } = AppError.from(error);
     if (code === "internal") throw error;
     return failure(message, code === "invalid_request");
   }
+}
+
+/** A path is of the agent's own app, which is told as the user whose run it was. */
+function tell(env: Env, row: WebhookRow, init: RequestInit): Promise<Response> {
+  return row.url.startsWith("/") ? tellApp(row, init) : post(env, row.url, init);
+}
+
+async function tellApp({ deployment_id, url, user }: WebhookRow, init: RequestInit) {
+  const base_url = `https://agent.internal/agents/${deployment_id}`;
+  const inner = { kind: "webhook", user: user ?? null, depth: 0 } as const;
+  const app = exports.AgentServer({ props: { base_url, inner } });
+  const signal = AbortSignal.timeout(ATTEMPT_MS);
+  const sent = { ...init, method: "POST", redirect: "manual", signal } as const;
+  const response = await app.fetch(new URL(url, "https://agent.internal"), sent);
+  await response.body?.cancel();
+  return response;
 }
 
 async function post(env: Env, url: string, init: RequestInit): Promise<Response> {

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { HttpSettings } from "../access/service.ts";
 import { activeRevision } from "../deployments/service.ts";
 import { assertMay } from "../shared/auth.ts";
-import { type Context, database } from "../shared/context.ts";
+import { type AgentUser, type Context, database } from "../shared/context.ts";
 import { assertReachable } from "../shared/egress.ts";
 import { AppError, invalid } from "../shared/errors.ts";
 import { sendOrLeave } from "../shared/queue.ts";
@@ -26,24 +26,41 @@ export function assertWebhook(
   if (http.disable_webhooks === true) {
     throw invalid(loc, "is switched off by http.disable_webhooks of this agent");
   }
-  if (url.startsWith("/")) {
-    const text = "is a path of the agent's own HTTP app, which is not served; name a whole URL";
-    throw invalid(loc, text);
-  }
+  if (url.startsWith("/")) assertOwnPath(url, http);
+  else assertWholeUrl(env, url);
+}
+
+function assertWholeUrl(env: Env, url: string): void {
   const { error } = HttpUrl.safeParse(url);
-  if (error) throw invalid(loc, error.issues[0]?.message ?? "must be a URL");
+  if (error) throw invalid(["body", "webhook"], error.issues[0]?.message ?? "must be a URL");
   assertReachable(env, { webhook: url });
 }
+
+type Told = { run_id: string; url: string; payload: string; user: AgentUser | null };
+
+function assertOwnPath(path: string, { app }: Pick<HttpSettings, "app">): void {
+  const loc = ["body", "webhook"];
+  if (!app) {
+    const text =
+      "is a path of the agent's own HTTP app, and it has none (http.app); name a whole URL";
+    throw invalid(loc, text);
+  }
+  if (OWN_PATH.test(path)) return;
+  throw invalid(loc, `must be a path of at most ${MAX_PATH} characters, like /webhooks/runs`);
+}
+
+const MAX_PATH = 2048;
+const OWN_PATH = new RegExp(`^/(?![/\\\\])[!-~]{0,${MAX_PATH - 1}}$`);
 
 /** Twice does no harm: the run is the key of the payload and of the row. */
 export async function enqueueWebhook(
   env: Env,
   { workspace_id, deployment_id, thread_id }: Place,
-  { run_id, url, payload }: { run_id: string; url: string; payload: string },
+  { run_id, url, payload, user }: Told,
 ): Promise<void> {
   const now = new Date().toISOString();
   await env.ARTIFACTS.put(payloadKey({ deployment_id, run_id }), payload);
-  const row = { run_id, workspace_id, deployment_id, thread_id, url };
+  const row = { run_id, workspace_id, deployment_id, thread_id, url, user };
   const waiting = { status: "pending" as const, attempt: 0, attempts: [] };
   const times = { due_at: now, sent_at: now, created_at: now };
   await database(env)

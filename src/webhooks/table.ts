@@ -1,4 +1,5 @@
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { AgentUser } from "../shared/context.ts";
 import type { Attempt, DeliveryStatus } from "./schema.ts";
 
 /** What a run's webhook is to be told, and what became of it. The payload lies in R2 until it is delivered. */
@@ -10,6 +11,8 @@ export const run_webhooks = sqliteTable(
     deployment_id: text().notNull(),
     thread_id: text().notNull(),
     url: text().notNull(),
+    /** As whom of the agent's users its own app is told. */
+    user: text({ mode: "json" }).$type<AgentUser>(),
     status: text().$type<DeliveryStatus>().notNull(),
     /** Grows with each attempt: only the newest may write anything down. */
     attempt: integer().notNull(),

@@ -240,6 +240,71 @@ describe("an app beside users", () => {
   );
 });
 
+describe("a webhook that is a path", () => {
+  type Told = { body: Record<string, unknown>; headers: Record<string, string>; user: unknown };
+
+  const told = async (call: UserCall, run_id: string) => {
+    const all = (await call("/custom/told")).json as Told[];
+    return all.filter(({ body }) => body.run_id === run_id);
+  };
+
+  async function runWith(call: UserCall, webhook: string) {
+    const { thread_id } = (await call("/threads", { json: {} })).json as { thread_id: string };
+    const json = { assistant_id: "echo", input, webhook };
+    const { run_id } = (await call(`/threads/${thread_id}/runs`, { json })).json as {
+      run_id: string;
+    };
+    const delivery = await vi.waitFor(
+      async () => {
+        const { json } = await call(`/threads/${thread_id}/runs/${run_id}/webhook`);
+        expect(json).toMatchObject({ attempts: [{ duration_ms: expect.any(Number) }] });
+        return json;
+      },
+      { timeout: 20_000, interval: 50 },
+    );
+    return { run_id, delivery };
+  }
+
+  test("tells the agent's own app of the run", async () => {
+    const { call } = await agent();
+    const { run_id, delivery } = await runWith(call, "/custom/webhook");
+    expect(delivery).toMatchObject({ status: "delivered", url: "/custom/webhook" });
+    const [one, ...more] = await told(call, run_id);
+    expect(more).toEqual([]);
+    expect(one).toMatchObject({
+      body: { status: "success", values: { messages: [{}, { content: "echo: hello" }] } },
+      headers: { "webhook-id": run_id },
+      user: null,
+    });
+  }, 30_000);
+
+  test("tells it as the user whose run it was", async () => {
+    const { as } = await agentWithUsers({ http: APP });
+    const { run_id } = await runWith(as("anna:me"), "/custom/webhook");
+    const [one] = await told(as("anna"), run_id);
+    expect(one).toMatchObject({ user: { identity: "anna", permissions: ["me"] } });
+  }, 30_000);
+
+  test("gets no further than the app", async () => {
+    const { as } = await agentWithUsers({ http: APP });
+    const eve = as("eve");
+    for (const path of ["/threads", "/runs/cancel", "/custom/none"]) {
+      const { delivery } = await runWith(eve, path);
+      expect(delivery, path).toMatchObject({ attempts: [{ status: 404 }] });
+    }
+    expect((await as("admin")("/threads/count", { json: {} })).text).toBe("3");
+  }, 60_000);
+
+  test.each(["//receiver.example/", "/\\receiver.example", "/a b"])(
+    "%s is none",
+    async (webhook) => {
+      const { call } = await agent();
+      const { status, text } = await call("/runs", { json: { assistant_id: "echo", webhook } });
+      expect([status, text]).toEqual([422, expect.stringContaining("webhook: must be a path")]);
+    },
+  );
+});
+
 describe("settings beside an app", () => {
   test("mount_prefix: all of it is below the prefix too", async () => {
     const { call } = await agent({ mount_prefix: "/my/agent" });

@@ -484,7 +484,7 @@ test("the log of a delivery is its workspace's own", async () => {
 });
 
 test.each([
-  ["a path of the agent's own app", "/custom/webhook", /HTTP app, which is not served/],
+  ["a path of the agent's own app", "/custom/webhook", /own HTTP app, and it has none/],
   ["no URL", "hooks.example", /must be an http:\/\/ or https:\/\/ URL/],
   ["a URL with a password", "https://user:secret@example.com/", /without a user name/],
   ["too long", `https://example.com/${"x".repeat(2048)}`, /webhook/],

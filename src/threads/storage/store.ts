@@ -139,7 +139,8 @@ export class ThreadStore {
     const run = url === null ? null : this.runs.get(run_id);
     if (url === null || run === null) return;
     const values = hasResult ? this.thread.valuesText() : null;
-    this.webhooks.add({ run_id, url, payload: toWebhookPayload(run, values) });
+    const user = (url.startsWith("/") && run.asker?.user) || null;
+    this.webhooks.add({ run_id, url, payload: toWebhookPayload(run, values), user });
   }
 
   /** Forgets a run as if it had never been: its row, its events, its checkpoints, its mark on the thread. */

@@ -118,5 +118,6 @@ export const TABLES = `
   CREATE TABLE webhook_outbox (
     run_id TEXT PRIMARY KEY,
     url TEXT NOT NULL,
-    payload TEXT
+    payload TEXT,
+    user TEXT
   );`;

@@ -1,6 +1,13 @@
+import type { AgentUser } from "../../shared/context.ts";
 import type { Parts } from "./parts.ts";
 
-export type WaitingWebhook = { run_id: string; url: string; payload: string };
+export type WaitingWebhook = {
+  run_id: string;
+  url: string;
+  payload: string;
+  /** As whom of the agent's users its app is told. */
+  user: AgentUser | null;
+};
 
 /** What the webhooks of runs that are over are to be told, until the queue has it. */
 export class Webhooks {
@@ -13,10 +20,11 @@ export class Webhooks {
     this.#parts = parts;
   }
 
-  add({ run_id, url, payload }: WaitingWebhook) {
+  add({ run_id, url, payload, user }: WaitingWebhook) {
+    const kept = this.#parts.put(partName(run_id), payload);
     this.#sql.exec(
-      "INSERT OR REPLACE INTO webhook_outbox (run_id, url, payload) VALUES (?, ?, ?)",
-      ...[run_id, url, this.#parts.put(partName(run_id), payload)],
+      "INSERT OR REPLACE INTO webhook_outbox (run_id, url, payload, user) VALUES (?, ?, ?, ?)",
+      ...[run_id, url, kept, user && JSON.stringify(user)],
     );
     this.#areWaiting = true;
   }
@@ -32,12 +40,13 @@ export class Webhooks {
   /** The next of them; null: none waits. */
   next(): WaitingWebhook | null {
     const [row] = this.#sql
-      .exec<{ run_id: string; url: string; payload: string | null }>(
-        "SELECT run_id, url, payload FROM webhook_outbox ORDER BY rowid LIMIT 1",
+      .exec<{ run_id: string; url: string; payload: string | null; user: string | null }>(
+        "SELECT run_id, url, payload, user FROM webhook_outbox ORDER BY rowid LIMIT 1",
       )
       .toArray();
     if (!row) return null;
-    return { ...row, payload: this.#parts.text(partName(row.run_id), row.payload) };
+    const payload = this.#parts.text(partName(row.run_id), row.payload);
+    return { ...row, payload, user: row.user && JSON.parse(row.user) };
   }
 
   remove(run_id: string) {
