@@ -17,14 +17,21 @@ export async function askAuth<T>(
   throw AppError.answer(message, rest);
 }
 
-export async function askIsolate<T>(
+export function askIsolate<T>(
   env: Env,
   revision: RevisionRef,
   ask: (agent: AuthEntrypoint) => Promise<T>,
 ): Promise<T> {
+  // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
+  return reachIsolate(revision, () =>
+    ask(agentIsolate(env, revision) as unknown as AuthEntrypoint),
+  );
+}
+
+/** What is lost with an isolate that never came up, or whose revision knows nothing of such calls. */
+export async function reachIsolate<T>(revision: RevisionRef, call: () => Promise<T>): Promise<T> {
   try {
-    // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
-    return await ask(agentIsolate(env, revision) as unknown as AuthEntrypoint);
+    return await call();
   } catch (error) {
     giveUpUnloaded(revision);
     throw isOlder(error) ? notServed(error) : error;
@@ -38,5 +45,5 @@ function notServed(cause: unknown): AppError {
 
 /** An artifact without these calls would be open to all if they were passed over. */
 function isOlder(error: unknown): boolean {
-  return error instanceof Error && /does not implement/.test(error.message);
+  return error instanceof Error && /does not (implement|export a fetch)/.test(error.message);
 }

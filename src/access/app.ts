@@ -3,6 +3,7 @@ import { agentIsolate } from "../deployments/isolate.ts";
 import type { ActiveRevision } from "../deployments/service.ts";
 import type { AgentUser } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
+import { reachIsolate } from "./agent-auth.ts";
 import type { Inner } from "./inner.ts";
 import { ownHeaders } from "./request.ts";
 
@@ -37,7 +38,8 @@ export async function callApp(env: Env, request: Request, to: Forwarded): Promis
   const app = agentIsolate(env, served, { server, builtin, user });
   const { method } = request;
   const body = await wholeBody(request);
-  return inPieces(await app.fetch(url, { method, headers, body, redirect: "manual" }));
+  const init = { method, headers, body, redirect: "manual" } as const;
+  return inPieces(await reachIsolate(served, () => app.fetch(url, init)));
 }
 
 /** Who compresses on the way collects what comes in pieces, and tells all of it at the end. */

@@ -1,6 +1,8 @@
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { testDeployment } from "../support/agent-deployment.ts";
 import { agentWithUsers, answerOf, type UserCall } from "../support/agent-users.ts";
+import { putArtifact } from "../support/deployment.ts";
 import { endOfRun, openSocket, protocolOf } from "../support/protocol.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 
@@ -304,6 +306,19 @@ describe("a webhook that is a path", () => {
     },
   );
 });
+
+test.each([{ http: APP }, { auth: { path: "./src/auth.ts:auth" } }])(
+  "a revision that was built before Heddle served %j says so, and lets nobody in",
+  async (config) => {
+    const { deployment_id, revision_id } = await testDeployment(ours.workspace_id, config);
+    const artifact = await (await env.ARTIFACTS.get(await putArtifact()))?.text();
+    await env.ARTIFACTS.put(`artifacts/${revision_id}.json`, artifact ?? "");
+    const headers = { Authorization: "Bearer anna" };
+    const sent = { key: ours.admin, headers, json: {} };
+    const { status, text } = await answerOf(`/agents/${deployment_id}/threads`, sent);
+    expect([status, text]).toEqual([503, expect.stringContaining("deploy it again")]);
+  },
+);
 
 describe("settings beside an app", () => {
   test("mount_prefix: all of it is below the prefix too", async () => {
