@@ -2,6 +2,7 @@ import type { BuildLog } from "./build-log.ts";
 import { isBuiltin } from "./builtins.ts";
 import { bundle } from "./bundle.ts";
 import { HARNESS } from "./carried.ts";
+import { contextType } from "./context-type.ts";
 import type { AgentConfig, Artifact } from "./contract.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { disk } from "./disk.ts";
@@ -78,7 +79,7 @@ function pluginOptions(
       "heddle:sdk-logger": { text: HARNESS.sdk_logger, directory: "/" },
       "heddle:globals": { text: GLOBALS, directory: "/" },
       "heddle:graphs": {
-        text: graphsModule(config, stateTypes(typeScriptOf(tree))),
+        text: graphsModule(config, stateTypes(typeScriptOf(tree)), contextTypes(input)),
         directory: "/",
       },
     },
@@ -86,6 +87,15 @@ function pluginOptions(
     used: new Set(),
     missing: new Set(),
   };
+}
+
+/** By the ids of graphs. */
+function contextTypes({ tree, config }: CompileInput) {
+  const found = Object.entries(config.graphs).map(([id, { path }]) => {
+    const text = textOf(tree, path);
+    return [id, text === null ? null : contextType(text)] as const;
+  });
+  return Object.fromEntries(found);
 }
 
 function* typeScriptOf(tree: Tree): Generator<string> {

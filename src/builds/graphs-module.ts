@@ -1,5 +1,6 @@
 import type { AgentConfig, NamedExport } from "./contract.ts";
 import type { StateTypes } from "./state-types.ts";
+import type { Schema } from "./type-reader.ts";
 
 /**
  * Before any module of the agent, which may make a client of its own server when it is loaded: the SDK asks for
@@ -13,13 +14,15 @@ export const GLOBALS = `globalThis[Symbol.for("langgraph_api:fetch")] = (...call
 export function graphsModule(
   { graphs, store, auth, app }: AgentConfig,
   types: StateTypes = {},
+  contexts: Record<string, Schema | null> = {},
 ): string {
   const entries = Object.entries(graphs);
   const imports = entries.map(
     ([, { path }], index) => `import * as g${index} from ${JSON.stringify(`/${path}`)};`,
   );
   const rows = entries.map(([id, { export_name, description }], index) => {
-    const rest = JSON.stringify({ export_name, description }).slice(1, -1);
+    const context = contexts[id] ?? null;
+    const rest = JSON.stringify({ export_name, description, context }).slice(1, -1);
     return `  ${JSON.stringify(id)}: { module: g${index}, ${rest} },`;
   });
   const typesText = `export const types = JSON.parse(${JSON.stringify(JSON.stringify(types))});`;

@@ -9,23 +9,27 @@ const MAX_CHARACTERS = 1024 * 1024;
 
 /**
  * What `name: Annotation<T>` says of fields in TypeScript sources: their types are gone once they are
- * bundled. A name with two different types has none; neither has a type that is written in other files'
- * generics, conditions or functions.
+ * bundled. Of a name with two different types it says what they have in common, and nothing of a type that
+ * is written in other files' generics, conditions or functions.
  */
 export function stateTypes(sources: Iterable<string>): StateTypes {
   const files = [...upTo(sources)].map(tokensOf);
   const declarations = declarationsOf(files);
-  const found = new Map<string, Schema | null>();
+  const found = new Map<string, Schema>();
   for (const tokens of files) {
     for (const [name, at] of fieldsOf(tokens)) {
       const schema = readType(tokens, at, declarations);
       const known = found.get(name);
-      const isSame = known === undefined || JSON.stringify(known) === JSON.stringify(schema);
-      found.set(name, isSame ? schema : null);
+      found.set(name, known ? inCommon(known, schema) : schema);
     }
   }
-  const told = [...found].filter(([, schema]) => schema && Object.keys(schema).length > 0);
-  return Object.fromEntries(told) as StateTypes;
+  return Object.fromEntries([...found].filter(([, schema]) => Object.keys(schema).length > 0));
+}
+
+/** What holds whichever of two types a name has. */
+function inCommon(one: Schema, other: Schema): Schema {
+  if (JSON.stringify(one) === JSON.stringify(other)) return one;
+  return one.type !== undefined && one.type === other.type ? { type: one.type } : {};
 }
 
 function* upTo(sources: Iterable<string>) {
@@ -38,7 +42,7 @@ function* upTo(sources: Iterable<string>) {
 }
 
 /** Where the type of each field begins. */
-function* fieldsOf(tokens: Token[]): Generator<[name: string, at: number]> {
+export function* fieldsOf(tokens: Token[]): Generator<[name: string, at: number]> {
   for (let at = 0; at + 4 < tokens.length; at++) {
     const [name, colon, annotation, open] = tokens.slice(at, at + 4);
     if (colon?.text !== ":" || annotation?.text !== "Annotation" || open?.text !== "<") continue;
@@ -48,7 +52,7 @@ function* fieldsOf(tokens: Token[]): Generator<[name: string, at: number]> {
 }
 
 /** Interfaces and aliases without parameters; a name that is declared twice is not known. */
-function declarationsOf(files: Token[][]): Declarations {
+export function declarationsOf(files: Token[][]): Declarations {
   const found: Declarations = new Map();
   for (const tokens of files) {
     for (const [index, { text }] of tokens.entries()) {

@@ -167,7 +167,9 @@ function toUnion(options: Schema[]): Schema {
   if (rest.length === 0) return first;
   if (options.some((option) => Object.keys(option).length === 0)) return ANYTHING;
   if (options.every((option) => "const" in option)) {
-    return { enum: options.map((option) => option.const) };
+    const values = options.map((option) => option.const);
+    const types = new Set(values.map((value) => typeof value));
+    return { ...(types.size === 1 && { type: [...types][0] }), enum: values };
   }
   return { anyOf: options };
 }

@@ -5,10 +5,16 @@ export type ExportedGraph = {
   module: Record<string, unknown>;
   export_name: string;
   description: string | null;
+  /** JSON Schema of its context as the source says it, where LangGraph keeps nothing of it. */
+  context?: Record<string, unknown> | null;
 };
 
 /** What the source says of fields of a state whose types are gone at run time, by name. */
 export const fieldTypes = types;
+
+export function contextOf(graph_id: string): unknown {
+  return exported[graph_id]?.context ?? null;
+}
 
 export function graphIds(): string[] {
   return Object.keys(exported);

@@ -13,6 +13,7 @@ import type {
   ThreadSummary,
   UpdateCall,
 } from "./contract.ts";
+import { contextOf } from "./graphs.ts";
 import { langChainTracer } from "./langchain-tracer.ts";
 import { type Graph, withSaver } from "./langgraph.ts";
 import { toCommand, toOptions, toStateConfig, toStateUpdate } from "./langgraph-config.ts";
@@ -46,7 +47,7 @@ export class LangGraphEngine implements Engine {
       kind: "graph",
       description: this.#description,
       nodes: Object.keys(drawable.nodes),
-      schemas: describeSchemas(this.#graph),
+      schemas: describeSchemas(this.#graph, contextOf(this.#graph_id)),
     };
   }
 

@@ -22,9 +22,9 @@ type Builder = {
  * JSON Schemas of a graph: whole where its state is zod or a StateSchema. Of an Annotation, whose types
  * are gone at run time: its fields, with the type that the source, a reducer or a default tells.
  */
-export function describeSchemas(graph: Graph): GraphSchemas {
+export function describeSchemas(graph: Graph, context: unknown = null): GraphSchemas {
   const { _schemaDefinition, _inputDefinition, _outputDefinition } = builderOf(graph);
-  const config = read(getConfigTypeSchema, graph);
+  const config = read(getConfigTypeSchema, graph) ?? context;
   return {
     input: read(getInputTypeSchema, graph) ?? fieldsOf(_inputDefinition),
     output: read(getOutputTypeSchema, graph) ?? fieldsOf(_outputDefinition),

@@ -134,6 +134,14 @@ export const GraphSchemas = z
   })
   .openapi("GraphSchemas");
 
+/** The same by two names: clients' types have the longer ones, LangGraph's own server gives the shorter. */
+export const SubgraphSchemas = GraphSchemas.extend({
+  input: JsonSchema,
+  output: JsonSchema,
+  state: JsonSchema,
+  config: JsonSchema,
+}).openapi("SubgraphSchemas");
+
 export const PAGE_HEADERS = z.object({
   "x-pagination-next": z.string().optional().openapi({
     description: "The offset of the next page; absent on the last",

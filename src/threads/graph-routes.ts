@@ -6,6 +6,7 @@ import {
   AssistantPath,
   GraphQuery,
   GraphSchemas,
+  SubgraphSchemas,
   SubgraphsPath,
   SubgraphsQuery,
 } from "./assistant-schema.ts";
@@ -15,7 +16,7 @@ import { jsonText } from "./run-http.ts";
 
 const ASSISTANT = "/agents/{deployment_id}/assistants/{assistant_id}";
 const tags = ["Assistants"];
-const subgraphs = json(z.record(z.string(), GraphSchemas), "The schemas by namespace");
+const subgraphs = json(z.record(z.string(), SubgraphSchemas), "The schemas by namespace");
 
 export const graphRoutes = router();
 

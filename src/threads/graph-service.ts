@@ -29,8 +29,22 @@ export async function getSubgraphs(
 ) {
   const { ask, graph } = await openGraph(ctx, ref);
   const found = unwrap(await ask((agent) => agent.describeSubgraphs({ ...graph, ...query })));
-  const schemas = Object.entries(found).map(([ns, one]) => [ns, toSchemas(graph.graph_id, one)]);
-  return Object.fromEntries(schemas) as Record<string, ReturnType<typeof toSchemas>>;
+  return Object.fromEntries(
+    Object.entries(found).map(([ns, one]) => [ns, toSubgraph(graph.graph_id, one)]),
+  );
+}
+
+/** By the names that clients' types have, and by those that LangGraph's own server gives. */
+function toSubgraph(graph_id: string, found: WireSchemas) {
+  const schemas = toSchemas(graph_id, found);
+  const { input_schema, output_schema, state_schema, config_schema } = schemas;
+  return {
+    ...schemas,
+    input: input_schema,
+    output: output_schema,
+    state: state_schema,
+    config: config_schema,
+  };
 }
 
 /** The graph as the assistant configures it: a factory may make another one of another configuration. */

@@ -90,7 +90,7 @@ test("names of graphs and files cannot break out of the generated module", () =>
     'import * as g0 from "/x\\"; evil(); \\"";',
     'export const types = JSON.parse("{}");',
     "export const graphs = {",
-    '  "a\\"b": { module: g0, "export_name":"g","description":"line\\nbreak" },',
+    '  "a\\"b": { module: g0, "export_name":"g","description":"line\\nbreak","context":null },',
     "};",
     'import * as embedding from "/\\"; evil(); \\"";',
     'export const store = { index: { module: embedding, "export_name":"\\"e","dims":2,"fields":["\\"f"] }, ' +

@@ -9,6 +9,7 @@ test.each([
   ["number | null", { anyOf: [{ type: "number" }, { type: "null" }] }],
   ["boolean | undefined", { type: "boolean" }],
   ['"red" | "blue" | 7', { enum: ["red", "blue", 7] }],
+  ['"red" | "blue"', { type: "string", enum: ["red", "blue"] }],
   ["string[][]", { type: "array", items: { type: "array", items: { type: "string" } } }],
   ["readonly (string | number)[]", expect.objectContaining({ type: "array" })],
   ["Array<Record<string, number>>", expect.objectContaining({ type: "array" })],
@@ -60,7 +61,7 @@ test("names of the same project are looked up, wherever they are declared", () =
      type Mode = "fast" | "slow";`,
     "export interface Plan { steps: Step[]; done: boolean }\nexport interface Step { name: string\n next?: Step }",
   ]);
-  expect(types["a-b"]).toEqual({ enum: ["fast", "slow"] });
+  expect(types["a-b"]).toEqual({ type: "string", enum: ["fast", "slow"] });
   // A type that holds itself has no end to write down.
   expect(types.plan).toBeUndefined();
 });

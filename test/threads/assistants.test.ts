@@ -395,6 +395,8 @@ describe("the graph of an assistant", () => {
     const all = await read(send("GET", "/assistants/nested/subgraphs"));
     expect(all).toMatchObject({ inner: { graph_id: "nested", state_schema: { type: "object" } } });
     expect(await read(send("GET", "/assistants/nested/subgraphs/inner?recurse=true"))).toEqual(all);
+    const { state, state_schema } = (all as Record<string, Record<string, unknown>>).inner ?? {};
+    expect([state, state]).toEqual([state_schema, expect.objectContaining({ type: "object" })]);
     expect(await read(send("GET", "/assistants/nested/subgraphs/after"))).toEqual({});
     expect(await read(send("GET", "/assistants/echo/subgraphs"))).toEqual({});
     expect((await send("GET", `/assistants/${missing}/graph`)).status).toBe(404);
