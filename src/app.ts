@@ -40,6 +40,7 @@ import { runRoutes } from "./threads/run-routes.ts";
 import { runDeliveryRoutes } from "./threads/run-webhook-routes.ts";
 import { stateRoutes } from "./threads/state-routes.ts";
 import { threadlessRoutes } from "./threads/threadless-routes.ts";
+import { truncateRoutes } from "./threads/truncate-routes.ts";
 import { feedbackRoutes } from "./traces/feedback-routes.ts";
 import { filterRoutes } from "./traces/filter-routes.ts";
 import { ingestRoutes } from "./traces/ingest-routes.ts";
@@ -112,6 +113,7 @@ const ROUTERS = [
   metaRoutes,
   stateRoutes,
   runRoutes,
+  truncateRoutes,
   threadlessRoutes,
   storeRoutes,
   runWebhookRoutes,

@@ -10,6 +10,7 @@ export const SETTABLE = [
   "OIDC_ISSUER",
   "OIDC_AUDIENCE",
   "PUBLISHED_READ_LIMITS",
+  "TRUNCATE_ALLOWED",
 ] as const;
 
 export type Variables = Partial<Record<(typeof SETTABLE)[number], string>>;

@@ -13,6 +13,7 @@ export function contextType(source: string): Schema | null {
   const tokens = tokensOf(source);
   const declarations = declarationsOf([tokens]);
   const found = [...contextsOf(tokens)].map((fields) => ({
+    $schema: "http://json-schema.org/draft-07/schema#",
     type: "object",
     properties: Object.fromEntries(
       [...fieldsOf(fields)].map(([name, at]) => [name, readType(fields, at, declarations)]),

@@ -169,6 +169,7 @@ function toUnion(options: Schema[]): Schema {
   if (options.every((option) => "const" in option)) {
     const values = options.map((option) => option.const);
     const types = new Set(values.map((value) => typeof value));
+    if (types.size === 1) values.sort();
     return { ...(types.size === 1 && { type: [...types][0] }), enum: values };
   }
   return { anyOf: options };

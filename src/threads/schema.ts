@@ -265,3 +265,13 @@ export const AgentPath = z.object({ deployment_id: z.string().min(1).toLowerCase
 export const ThreadPath = AgentPath.extend({ thread_id: Uuid });
 export const RunPath = ThreadPath.extend({ run_id: Uuid });
 export const ThreadlessRunPath = AgentPath.extend({ run_id: Uuid });
+
+/** What of a deployment goes. Runs and checkpoints are their threads' and go with them. */
+export const Truncate = z.object({
+  threads: z.boolean().optional(),
+  runs: z.boolean().optional(),
+  checkpointer: z.boolean().optional(),
+  assistants: z.boolean().optional(),
+  store: z.boolean().optional(),
+});
+export type Truncate = z.infer<typeof Truncate>;

@@ -14,10 +14,14 @@ const ensured = new Set<string>();
 /** Rows of what each graph has from the start: made when somebody looks at assistants first. */
 export async function ensureSystemAssistants(ctx: Context, agent: ActiveRevision): Promise<void> {
   if (ensured.has(agent.revision_id)) return;
-  const rows = agent.graphs.map((graph_id) => systemRow(agent, graph_id));
-  await insertSystemAssistants(ctx.db, rows);
+  await makeSystemAssistants(ctx, agent);
   if (ensured.size >= MAX_ENSURED) ensured.clear();
   ensured.add(agent.revision_id);
+}
+
+export async function makeSystemAssistants(ctx: Context, agent: ActiveRevision): Promise<void> {
+  const rows = agent.graphs.map((graph_id) => systemRow(agent, graph_id));
+  await insertSystemAssistants(ctx.db, rows);
 }
 
 export function systemRow(agent: ActiveRevision, graph_id: string): AssistantRow {

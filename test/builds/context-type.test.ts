@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { contextType } from "../../src/builds/context-type.ts";
 
-const model = { type: "object", properties: { model: { type: "string" } } };
+const $schema = "http://json-schema.org/draft-07/schema#";
+const model = { $schema, type: "object", properties: { model: { type: "string" } } };
 const STATE =
   "Annotation.Root({ a: Annotation<Record<string, [number, { b: string }]>>, c: Annotation<number>() })";
 
@@ -40,6 +41,7 @@ test.each([
 
 test("a call that does not end breaks nothing", () => {
   expect(contextType("new StateGraph(A, Annotation.Root({ model")).toEqual({
+    $schema,
     type: "object",
     properties: {},
   });

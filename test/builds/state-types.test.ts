@@ -9,7 +9,7 @@ test.each([
   ["number | null", { anyOf: [{ type: "number" }, { type: "null" }] }],
   ["boolean | undefined", { type: "boolean" }],
   ['"red" | "blue" | 7', { enum: ["red", "blue", 7] }],
-  ['"red" | "blue"', { type: "string", enum: ["red", "blue"] }],
+  ['"red" | "blue"', { type: "string", enum: ["blue", "red"] }],
   ["string[][]", { type: "array", items: { type: "array", items: { type: "string" } } }],
   ["readonly (string | number)[]", expect.objectContaining({ type: "array" })],
   ["Array<Record<string, number>>", expect.objectContaining({ type: "array" })],
