@@ -42,6 +42,7 @@ import { stateRoutes } from "./threads/state-routes.ts";
 import { threadlessRoutes } from "./threads/threadless-routes.ts";
 import { truncateRoutes } from "./threads/truncate-routes.ts";
 import { feedbackRoutes } from "./traces/feedback-routes.ts";
+import { feedbackUrlRoutes } from "./traces/feedback-url-routes.ts";
 import { filterRoutes } from "./traces/filter-routes.ts";
 import { ingestRoutes } from "./traces/ingest-routes.ts";
 import { queryRoutes } from "./traces/query-routes.ts";
@@ -144,6 +145,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   addSystemRoutes(app);
   app.route("/", callbackRoutes);
   app.route("/", uiFileRoutes);
+  app.route("/", feedbackUrlRoutes);
   const document = documentOf(app);
   addAgentDocs(app, document, "before the gate");
   app.use("/agents/*", readCredential);

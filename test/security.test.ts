@@ -14,6 +14,8 @@ const PUBLIC = {
   confirmOAuth: "a browser answers the page of the callback; state and code are the proof",
   oauthSetup: "a browser comes back from a provider; the state is the proof",
   getUiFile: "a page loads scripts without a key, and they are for everybody who sees the page",
+  giveFeedback: "who rates a run has no key; the signed URL names the run and what may be said",
+  giveFeedbackByLink: "the same, as a link",
   receiveUpload: "the URL is signed for one upload",
   receiveWebhook: "the host signs the event with the integration's secret",
 };

@@ -1,12 +1,11 @@
-import type { AuthAnswer, Op, RunOutcome, ThreadSummary, TraceOp } from "../isolate/contract.ts";
-
-import type { StoreAnswer, StoreOp } from "../isolate/store-contract.ts";
+import type { Op, RunOutcome, ThreadSummary, TraceOp } from "../isolate/contract.ts";
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
 import { applyToStore } from "../store/service.ts";
 import { askAgent } from "./agent.ts";
 import { authenticateRun } from "./agent-tokens.ts";
 import { Attempt, ThreadHost, toGraphCall, toRunCall } from "./attempt.ts";
+import { feedbackOps } from "./feedback-event.ts";
 import { isKeepable, mergeRun, outlineWithout } from "./merge.ts";
 import { askedBy, failed, messageOf, statusOf } from "./outcomes.ts";
 import type { NewRun, RunRefusal } from "./records.ts";
@@ -177,11 +176,12 @@ export class RunLoop {
         this.#store,
         (ops) => this.#commit(attempt, ops),
         attempt.cancelled,
-        (body) => this.#authenticate(attempt, body),
-        (ops) => this.#askStore(attempt, ops),
+        async (body) => authenticateRun(this.#liveRun(attempt), body),
+        async (ops) => applyToStore(this.#env, this.#liveRun(attempt).revision.deployment_id, ops),
       );
       const call = toRunCall(run, this.#store);
       const outcome = await askAgent(this.#env, run.revision, (agent) => agent.run(call, host));
+      if (!outcome.failure) outcome.ops.push(...(await feedbackOps(this.#env, run)));
       const isLive = this.#live === attempt;
       if (isLive) this.#end(run, outcome, { isTold: outcome.traces === null });
       attempt.close();
@@ -195,23 +195,13 @@ export class RunLoop {
     }
   }
 
-  async #authenticate(attempt: Attempt, body: string): Promise<AuthAnswer> {
-    this.#assertLive(attempt);
-    return authenticateRun(attempt.run, body);
-  }
-
-  async #askStore(attempt: Attempt, ops: StoreOp[]): Promise<StoreAnswer> {
-    this.#assertLive(attempt);
-    return applyToStore(this.#env, attempt.run.revision.deployment_id, ops);
-  }
-
-  #assertLive(attempt: Attempt) {
-    if (this.#live !== attempt) throw new AppError("conflict", "This attempt of the run is over.");
+  #liveRun(attempt: Attempt): StoredRun {
+    if (this.#live === attempt) return attempt.run;
+    throw new AppError("conflict", "This attempt of the run is over.");
   }
 
   #commit(attempt: Attempt, ops: Op[]) {
-    this.#assertLive(attempt);
-    const { run_id } = attempt.run;
+    const { run_id } = this.#liveRun(attempt);
     this.#touched.add(run_id);
     const said = this.#store.transaction(() => this.#store.apply(run_id, ops));
     if (said > MAX_EVENT_CHARACTERS) {

@@ -36,6 +36,21 @@ export const FeedbackUpdateRequest = FeedbackCreateRequest.pick({
 }).openapi("FeedbackUpdate");
 export type FeedbackUpdateRequest = z.infer<typeof FeedbackUpdateRequest>;
 
+/** Of who was given a URL for one key of one run. */
+export const FeedbackSaid = FeedbackCreateRequest.pick({
+  score: true,
+  value: true,
+  comment: true,
+  correction: true,
+}).openapi("FeedbackSaid");
+export type FeedbackSaid = z.infer<typeof FeedbackSaid>;
+
+export const FeedbackSaidQuery = z.object({
+  score: z.coerce.number("must be a number").optional(),
+  value: z.string().optional(),
+  comment: z.string().optional(),
+});
+
 export const Feedback = z
   .object({
     id: z.string(),
