@@ -16,7 +16,7 @@ type HonoContext = {
   env: Record<symbol, Call>;
   set(key: string, value: unknown): void;
 };
-type Handler = (c: HonoContext, next: () => Promise<void>) => Promise<Response | void>;
+type Handler = (c: HonoContext, next: () => Promise<void>) => Promise<Response | undefined>;
 type Hono = {
   routes: unknown[];
   use(path: string, handler: Handler): void;
