@@ -257,18 +257,13 @@ describe("the SDK's StreamController", () => {
   });
 
   test("a question shows, is answered, and shows no more; a stop ends a run", async () => {
-    const { stream, now, showing } = controller("asks_within");
+    const { stream, now, showing } = controller("ask");
     await stream.submit({});
     await showing(() => now().interrupts.length === 1);
-    expect(now().interrupt?.value).toEqual({ question: "first?" });
-    await stream.respond("one");
-    await showing(() => JSON.stringify(now().interrupt?.value ?? "").includes("second?"));
-    await stream.respond("two");
-    await showing(() => !now().isLoading);
-    expect(now()).toMatchObject({
-      interrupts: [],
-      values: { log: ["before", "one two", "done"] },
-    });
+    expect(now().interrupt?.value).toEqual({ question: "go on?" });
+    await stream.respond("yes");
+    await showing(() => !now().isLoading && JSON.stringify(now().values).includes("done"));
+    expect(now()).toMatchObject({ interrupts: [], values: { log: ["answer: yes", "done"] } });
     await stream.dispose();
     const long = controller("steps");
     const run = long.stream.submit({ delay_ms: 20_000 });
