@@ -1,16 +1,11 @@
-import { type Place, readExport, section, wrong } from "./config-values.ts";
+import { assertAll, type Check, flag, names } from "./config-checks.ts";
+import { type Place, readExport, section } from "./config-values.ts";
 import type { NamedExport } from "./contract.ts";
-
-type Check = { wanted: string; holds: (value: unknown) => boolean };
 
 const APP = '"file:export" of a Hono app, like "./src/app.ts:app"';
 const MAX_PATTERN = 500;
 
-const flag: Check = { wanted: "true or false", holds: (value) => typeof value === "boolean" };
-const names: Check = {
-  wanted: 'a list of texts like ["x-user-id"]',
-  holds: (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
-};
+const headers = names("x-user-id");
 const pattern: Check = {
   wanted: `a regular expression of at most ${MAX_PATTERN} characters`,
   holds: (value) => typeof value === "string" && value.length <= MAX_PATTERN && compiles(value),
@@ -43,14 +38,14 @@ const HTTP: Record<string, Check> = {
   middleware_order: order,
   mount_prefix: prefix,
 };
-const HEADERS: Record<string, Check> = { includes: names, excludes: names };
+const HEADERS: Record<string, Check> = { includes: headers, excludes: headers };
 const CORS: Record<string, Check> = {
-  allow_origins: names,
+  allow_origins: names("https://app.example.com"),
   allow_origin_regex: pattern,
-  allow_methods: names,
-  allow_headers: names,
+  allow_methods: names("GET"),
+  allow_headers: headers,
   allow_credentials: flag,
-  expose_headers: names,
+  expose_headers: headers,
   max_age: seconds,
 };
 
@@ -63,19 +58,6 @@ export function readHttp(place: Place, value: unknown): NamedExport | null {
   }
   const { app } = http;
   return app === undefined || app === null ? null : readExport(place, "http.app", app, APP);
-}
-
-function assertAll(
-  { path }: Place,
-  at: string,
-  found: Record<string, unknown>,
-  checks: Record<string, Check>,
-) {
-  for (const [key, { wanted, holds }] of Object.entries(checks)) {
-    const value = found[key];
-    if (value === undefined || value === null || holds(value)) continue;
-    throw wrong(path, `"${at}.${key}"`, wanted, value);
-  }
 }
 
 function compiles(text: string): boolean {
