@@ -11,6 +11,7 @@ import { readStore } from "./store-config.ts";
 import { bytesText, listText } from "./text.ts";
 import type { Tree } from "./tree.ts";
 import { readUi } from "./ui-config.ts";
+import { assertWebhooks } from "./webhooks-config.ts";
 
 const EXTENSIONS = "(.js, .mjs, .ts, .tsx ...)";
 
@@ -23,6 +24,7 @@ export function readConfig(tree: Tree, config_path: string): AgentConfig {
   if (bytes === undefined) throw configNotFound(tree, path);
   const raw = toObject(path, textOf(path, bytes));
   const folder = directoryOf(path);
+  assertWebhooks({ tree, path, folder }, raw.webhooks);
   return {
     graphs: readGraphs(tree, path, folder, raw.graphs),
     env: readEnv(tree, path, folder, raw.env),

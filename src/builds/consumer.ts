@@ -47,8 +47,9 @@ async function runAttempt(env: Env, build: Build): Promise<void> {
     const { reason: status_reason, message: status_message } = outcome;
     return advanceBuild(env, build, "BUILD_FAILED", { status_reason, status_message });
   }
+  const { raw: config, env: config_env } = outcome.config;
   await keepArtifact(env, build, outcome);
-  await deployArtifact(env, build);
+  await deployArtifact(env, { ...build, config, config_env });
 }
 
 async function callBuilder(env: Env, build: Build): Promise<BuildOutcome> {

@@ -4,14 +4,18 @@ import {
   appendLog,
   type Build,
 } from "../deployments/build-service.ts";
-import { agentIsolate } from "../deployments/isolate.ts";
+import { agentIsolate, readVariables } from "../deployments/isolate.ts";
 import type { AgentEntrypoint, Answer, GraphDescription } from "../isolate/contract.ts";
+import type { BuildFailureReason } from "./contract.ts";
 import { withDeadline } from "./deadline.ts";
+import { unsetVariables } from "./webhooks-config.ts";
 
 const LOAD_TIMEOUT_MS = 30_000;
 
 /** From a stored artifact to DEPLOYED: its graphs are loaded once before anyone can run them. */
 export async function deployArtifact(env: Env, build: Build): Promise<void> {
+  const unset = unsetVariables(build.config, await readVariables(env, build));
+  if (unset.length > 0) return failUnset(env, build, unset);
   const answer = await describe(env, build);
   if (!answer.ok) return failLoad(env, build, answer.error);
   const graphs = answer.value.map(({ graph_id }) => graph_id);
@@ -48,13 +52,28 @@ function notLoaded(message: string): Answer<GraphDescription[]> {
 
 type Failure = { error: string; message: string; stack: string | null };
 
-async function failLoad(env: Env, build: Build, failure: Failure): Promise<void> {
+function failLoad(env: Env, build: Build, failure: Failure): Promise<void> {
+  const line = failure.stack ?? `${failure.error}: ${failure.message}`;
+  return fail(env, build, "graph_load_failed", failure.message, line);
+}
+
+/** Here and not by the builder, which sees no secrets. */
+function failUnset(env: Env, build: Build, unset: string[]): Promise<void> {
+  const names = unset.map((name) => `env.${name}`).join(", ");
+  const remedy = "make it a secret of the deployment, and a new revision";
+  const text = `"webhooks.headers" of langgraph.json names ${names}, which has no value: ${remedy}.`;
+  return fail(env, build, "config_invalid", text);
+}
+
+async function fail(
+  env: Env,
+  build: Build,
+  status_reason: BuildFailureReason,
+  status_message: string,
+  message = status_message,
+): Promise<void> {
   const now = new Date();
-  const message = failure.stack ?? `${failure.error}: ${failure.message}`;
   const line = { level: "ERROR", message, timestamp: now.toISOString() } as const;
   await appendLog(env, build, [line], now);
-  await advanceBuild(env, build, "BUILD_FAILED", {
-    status_reason: "graph_load_failed",
-    status_message: failure.message,
-  });
+  await advanceBuild(env, build, "BUILD_FAILED", { status_reason, status_message });
 }

@@ -1,4 +1,4 @@
-import { authorize, httpSettings } from "../access/service.ts";
+import { authorize } from "../access/service.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError, invalid } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
@@ -19,7 +19,7 @@ type CronId = { deployment_id: string; cron_id: string };
 export async function createCron(ctx: Context, target: Target, input: CronCreate): Promise<Cron> {
   const agent = await openAgent(ctx, target.deployment_id, "write");
   const { deployment_id } = agent;
-  assertWebhook(ctx.env, input.webhook, httpSettings(agent.config));
+  assertWebhook(ctx.env, input.webhook, agent.config);
   const { thread_id = null } = target;
   const { schedule, timezone, end_time, enabled, on_run_completed, ...rest } = input;
   const { assistant_id: ref, metadata: _, ...payload } = rest;
@@ -65,7 +65,7 @@ export async function updateCron(
 ): Promise<Cron> {
   const asked = { cron_id, ...given, payload: given, metadata: given.metadata ?? {} };
   const { object, value, agent } = await open(ctx, deployment_id, "update", asked);
-  assertWebhook(ctx.env, given.webhook, httpSettings(agent.config));
+  assertWebhook(ctx.env, given.webhook, agent.config);
   const patch = given.metadata === undefined ? given : { ...given, metadata: keepable(value) };
   const kept = (await object.updateCron(cron_id, toChange(patch))) ?? cronNotFound(cron_id);
   if (kept.ok) return toCron(kept.cron);

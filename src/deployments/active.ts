@@ -35,7 +35,10 @@ export async function findActive(
   const { workspace_id } = ctx.caller;
   const served = await findServing(ctx, ref);
   const isOurs = served?.active.workspace_id === workspace_id;
-  const { active, split } = isOurs ? served : await readServing(ctx, ref, workspace_id);
+  return chooseFor(isOurs ? served : await readServing(ctx, ref, workspace_id), thread_id);
+}
+
+function chooseFor({ active, split }: Serving, thread_id: string | null): ActiveRevision {
   if (split.length === 0 || thread_id === null) return active;
   const { percent: _, ...chosen } = chooseShare(split, thread_id) ?? { ...active, percent: 0 };
   return chosen;
@@ -45,8 +48,13 @@ export async function findActive(
  * What serves at a deployment's URL, whosever it is: the one question that is asked before it is known who
  * asks, and remembered for those who ask next. Null: nothing does.
  */
-export async function findServed(env: Env, ref: string): Promise<ActiveRevision | null> {
-  return (await findServing({ db: database(env) }, ref))?.active ?? null;
+export async function findServed(
+  env: Env,
+  ref: string,
+  thread_id: string | null,
+): Promise<ActiveRevision | null> {
+  const serving = await findServing({ db: database(env) }, ref);
+  return serving && chooseFor(serving, thread_id);
 }
 
 async function findServing(ctx: Asking, ref: string): Promise<Serving | null> {

@@ -72,7 +72,16 @@ function toTailProps({ deployment_id, revision_id }: RevisionRef): TailProps {
   return { deployment_id, revision_id };
 }
 
-/** Secrets win over the `env` of langgraph.json. */
+type Configured = { deployment_id: string; config_env: Record<string, string> | null };
+
+/** What the agent's code finds in its environment. Secrets win over the `env` of langgraph.json. */
+export async function readVariables(
+  env: Env,
+  { deployment_id, config_env }: Configured,
+): Promise<Record<string, string>> {
+  return { ...config_env, ...(await readSecrets(env, deployment_id)) };
+}
+
 export async function readRevisionCode(env: Env, ref: RevisionRef): Promise<RevisionCode> {
   const [row] = await database(env)
     .select()
@@ -84,12 +93,12 @@ export async function readRevisionCode(env: Env, ref: RevisionRef): Promise<Revi
   if (row.artifact_key === null) {
     throw new Error(`Revision ${ref.revision_id} has no artifact: it is ${row.status}`);
   }
-  const [object, secrets] = await Promise.all([
+  const [object, variables] = await Promise.all([
     env.ARTIFACTS.get(row.artifact_key),
-    readSecrets(env, ref.deployment_id),
+    readVariables(env, row),
   ]);
   if (object === null) {
     throw new Error(`The artifact of revision ${ref.revision_id} is gone: ${row.artifact_key}`);
   }
-  return { artifact: await object.json<Artifact>(), env: { ...row.config_env, ...secrets } };
+  return { artifact: await object.json<Artifact>(), env: variables };
 }

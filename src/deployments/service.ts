@@ -46,8 +46,12 @@ export function activeRevision(
 }
 
 /** What serves there, whosever it is: for who does not know yet who asks. Null: nothing does. */
-export function servedRevision(env: Env, ref: string): Promise<ActiveRevision | null> {
-  return findServed(env, ref);
+export function servedRevision(
+  env: Env,
+  ref: string,
+  thread_id: string | null = null,
+): Promise<ActiveRevision | null> {
+  return findServed(env, ref, thread_id);
 }
 
 /** Where the runs of a deployment are traced. 404 when the workspace has no such deployment. */

@@ -73,7 +73,7 @@ async function prepare(ctx: Context, target: RunTarget, asked: RunCreate) {
   const thread_id = target.thread_id ?? run_id;
   const agent = await openAgent(ctx, target.deployment_id, "write", thread_id);
   const http = httpSettings(agent.config);
-  assertWebhook(ctx.env, asked.webhook, http);
+  assertWebhook(ctx.env, asked.webhook, agent.config);
   const wanted = { thread_id: target.thread_id, run_id, input: asked };
   const { input, filters, thread_metadata } = await allowRun(ctx, agent, wanted);
   const keeps = input.on_completion === "keep" || input.on_completion === "continue";

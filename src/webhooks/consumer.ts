@@ -1,4 +1,6 @@
 import { exports } from "cloudflare:workers";
+import { readVariables } from "../deployments/isolate.ts";
+import { servedRevision } from "../deployments/service.ts";
 import { egressPolicy, safeFetch } from "../shared/egress.ts";
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
@@ -6,10 +8,13 @@ import { carries } from "../shared/queue.ts";
 import { VERSION } from "../shared/version.ts";
 import { claimWebhook, settleAttempt, type WebhookRow } from "./lease.ts";
 import { ATTEMPT_MS } from "./limits.ts";
+import { hasTemplates, ownHeaders } from "./own-headers.ts";
 import { type Outcome, outcomeOf, pauseAfter } from "./pauses.ts";
 import { payloadKey, withSentAt } from "./payloads.ts";
 import { signingSecrets } from "./secret-service.ts";
+import { webhookSettings } from "./settings.ts";
 import { signedHeaders } from "./signature.ts";
+import { brokenRule } from "./url-rules.ts";
 
 export type WebhookMessage = { run_webhook_id: string };
 
@@ -45,12 +50,10 @@ async function attempt(env: Env, row: WebhookRow, now: Date): Promise<Outcome> {
   if (!payload) return failure("Its payload is gone.", true);
   const body = withSentAt(await payload.text(), now);
   const secrets = await signingSecrets(env, row.workspace_id, now);
-  const headers = {
-    "content-type": "application/json",
-    "user-agent": `Heddle/${VERSION}`,
-    ...(await signedHeaders(row.run_id, now, body, secrets)),
-  };
+  const signed = await signedHeaders(row.run_id, now, body, secrets);
   try {
+    const own = await configuredHeaders(env, row);
+    const headers = { ...own, "content-type": "application/json", ...signed };
     const { status, headers: answered } = await tell(env, row, { headers, body });
     return outcomeOf(status, answered, new Date());
   } catch (error) {
@@ -58,6 +61,17 @@ async function attempt(env: Env, row: WebhookRow, now: Date): Promise<Outcome> {
     if (code === "internal") throw error;
     return failure(message, code === "invalid_request");
   }
+}
+
+/** By the revision that serves the thread now: a rule or a secret that was changed holds from then on. */
+async function configuredHeaders(env: Env, row: WebhookRow): Promise<Record<string, string>> {
+  const served = await servedRevision(env, row.deployment_id, row.thread_id);
+  if (!served) throw new AppError("unavailable", "The agent does not serve for the moment.");
+  const settings = webhookSettings(served.config);
+  const broken = brokenRule(row.url, settings.url ?? {});
+  if (broken !== null) throw new AppError("invalid_request", `The webhook ${broken}.`);
+  const variables = hasTemplates(settings) ? await readVariables(env, served) : {};
+  return { "user-agent": `Heddle/${VERSION}`, ...ownHeaders(settings, variables) };
 }
 
 /** A path is of the agent's own app, which is told as the user whose run it was. */

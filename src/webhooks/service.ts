@@ -1,6 +1,6 @@
 import { and, eq, ne, sql } from "drizzle-orm";
 import type { z } from "zod";
-import type { HttpSettings } from "../access/service.ts";
+import { type HttpSettings, httpSettings } from "../access/service.ts";
 import { activeRevision } from "../deployments/service.ts";
 import { assertMay } from "../shared/auth.ts";
 import { type AgentUser, type Context, database } from "../shared/context.ts";
@@ -11,7 +11,9 @@ import { HttpUrl } from "../shared/schema.ts";
 import { MAX_ATTEMPTS } from "./limits.ts";
 import { payloadKey } from "./payloads.ts";
 import { Delivery } from "./schema.ts";
+import { type UrlRules, webhookSettings } from "./settings.ts";
 import { run_webhooks } from "./table.ts";
+import { brokenRule } from "./url-rules.ts";
 
 type Place = { workspace_id: string; deployment_id: string; thread_id: string };
 
@@ -19,34 +21,42 @@ type Place = { workspace_id: string; deployment_id: string; thread_id: string };
 export function assertWebhook(
   env: Env,
   url: string | null | undefined,
-  http: Pick<HttpSettings, "app"> & { disable_webhooks?: unknown },
+  config: Record<string, unknown> | null,
 ): void {
   if (url === null || url === undefined) return;
-  const loc = ["body", "webhook"];
+  const http = httpSettings(config);
   if (http.disable_webhooks === true) {
-    throw invalid(loc, "is switched off by http.disable_webhooks of this agent");
+    throw invalid(LOC, "is switched off by http.disable_webhooks of this agent");
   }
+  const { url: rules } = webhookSettings(config);
   if (url.startsWith("/")) assertOwnPath(url, http);
   else assertWholeUrl(env, url);
+  assertAllowed(url, rules ?? {});
+}
+
+const LOC = ["body", "webhook"];
+
+function assertAllowed(url: string, rules: UrlRules): void {
+  const broken = brokenRule(url, rules);
+  if (broken !== null) throw invalid(LOC, broken);
 }
 
 function assertWholeUrl(env: Env, url: string): void {
   const { error } = HttpUrl.safeParse(url);
-  if (error) throw invalid(["body", "webhook"], error.issues[0]?.message ?? "must be a URL");
+  if (error) throw invalid(LOC, error.issues[0]?.message ?? "must be a URL");
   assertReachable(env, { webhook: url });
 }
 
 type Told = { run_id: string; url: string; payload: string; user: AgentUser | null };
 
 function assertOwnPath(path: string, { app }: Pick<HttpSettings, "app">): void {
-  const loc = ["body", "webhook"];
   if (!app) {
     const text =
       "is a path of the agent's own HTTP app, and it has none (http.app); name a whole URL";
-    throw invalid(loc, text);
+    throw invalid(LOC, text);
   }
   if (OWN_PATH.test(path)) return;
-  throw invalid(loc, `must be a path of at most ${MAX_PATH} characters, like /webhooks/runs`);
+  throw invalid(LOC, `must be a path of at most ${MAX_PATH} characters, like /webhooks/runs`);
 }
 
 const MAX_PATH = 2048;

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parseEnv, readConfig } from "../../src/builds/config.ts";
 import { emptyTree, type Tree } from "../../src/builds/tree.ts";
 
@@ -206,4 +206,63 @@ test.each([
   [{ ui_config: { shared: "react" } }, /"ui_config.shared" must be a list/],
 ])("components that cannot be read are refused: %j", (more, text) => {
   expect(() => read({ graphs: { a: "src/agent.ts" }, ...more })).toThrow(text);
+});
+
+describe("webhooks", () => {
+  const graphs = { a: "src/agent.ts" };
+
+  test("are kept as they are written", () => {
+    const webhooks = {
+      env_prefix: "HOOK_",
+      url: {
+        require_https: true,
+        allowed_domains: ["hooks.example.com", "*.example.org", "müller.example"],
+        allowed_ports: [443, 8443],
+        max_url_length: 200,
+        disable_loopback: false,
+      },
+      headers: { "X-Env": "prod", Authorization: `Bearer \${{ env.HOOK_TOKEN }}-\${{env.HOOK_B}}` },
+    };
+    expect(read({ graphs, webhooks }).raw.webhooks).toEqual(webhooks);
+    expect(read({ graphs, webhooks: { headers: { a: `\${{ env.LG_WEBHOOK_A }}` } } }).raw).toEqual({
+      graphs,
+      webhooks: { headers: { a: `\${{ env.LG_WEBHOOK_A }}` } },
+    });
+  });
+
+  test.each<[unknown, string]>([
+    [true, '"webhooks" must be an object'],
+    [{ env_prefix: "" }, '"webhooks.env_prefix" must be the beginning of names'],
+    [{ url: [] }, '"webhooks.url" must be an object; it is a list.'],
+    [{ url: { require_https: "yes" } }, '"webhooks.url.require_https" must be true or false'],
+    [{ url: { disable_loopback: 1 } }, '"webhooks.url.disable_loopback" must be true or false'],
+    [{ url: { allowed_domains: "a.example" } }, '"webhooks.url.allowed_domains" must be a list'],
+    [{ url: { allowed_domains: ["https://a.example"] } }, "without scheme or port; it is"],
+    [{ url: { allowed_domains: ["a.*.example"] } }, '"webhooks.url.allowed_domains" must be'],
+    [{ url: { allowed_ports: ["443"] } }, '"webhooks.url.allowed_ports" must be a list of ports'],
+    [{ url: { allowed_ports: [70_000] } }, "from 1 to 65535"],
+    [{ url: { max_url_length: 0 } }, '"webhooks.url.max_url_length" must be a whole number'],
+    [{ headers: ["x"] }, '"webhooks.headers" must be an object'],
+    [{ headers: { "x y": "" } }, '"webhooks.headers.x y" is no name of a header.'],
+    [{ headers: { "Webhook-Signature": "v1" } }, "is set by Heddle with each webhook"],
+    [{ headers: { a: 1 } }, '"webhooks.headers.a" must be one line of ASCII text; it is 1.'],
+    [{ headers: { a: "x\ny" } }, "must be one line of ASCII text"],
+    [
+      { headers: { a: `\${{ env.OPENAI_API_KEY }}` } },
+      'env.OPENAI_API_KEY, which does not begin with LG_WEBHOOK_; rename it, or set "webhooks.env_prefix".',
+    ],
+    [
+      { env_prefix: "MY_", headers: { a: `\${{ env.MY_A }}\${{ env.LG_WEBHOOK_A }}` } },
+      "env.LG_WEBHOOK_A, which does not begin with MY_",
+    ],
+    [{ headers: { a: `\${{ secrets.A }}` } }, `not of the form \${{ env.LG_WEBHOOK_NAME }}.`],
+    [{ headers: { a: `\${{ env.LG_WEBHOOK_A` } }, "has a template that is not of the form"],
+  ])("%j are refused", (webhooks, text) => {
+    expect(() => read({ graphs, webhooks })).toThrow(
+      expect.objectContaining({
+        reason: "config_invalid",
+        message: expect.stringContaining(text),
+      }),
+    );
+  });
 });

@@ -16,6 +16,7 @@ import {
   releaseLease,
   renewLease,
 } from "../../src/deployments/build-service.ts";
+import { replaceSecrets } from "../../src/deployments/secrets.ts";
 import { activeRevision } from "../../src/deployments/service.ts";
 import { sweepBuilds } from "../../src/deployments/sweep.ts";
 import { build_logs, deployments, integrations, revisions } from "../../src/deployments/table.ts";
@@ -236,6 +237,27 @@ describe("a build", () => {
     expect(lines.at(-1)).toMatchObject({ level: "ERROR", message: expect.stringContaining(cause) });
     expect(await activeOf(deployment.id)).toBeNull();
   });
+});
+
+test("a header of webhooks whose variable has no value is BUILD_FAILED until it is a secret", async () => {
+  const config = {
+    webhooks: { headers: { a: `\${{ env.LG_WEBHOOK_A }}\${{ env.LG_WEBHOOK_B }}` } },
+  };
+  const fields = { artifact_key: await putArtifact(), config, config_env: { LG_WEBHOOK_A: "1" } };
+  const { deployment, revision } = await waiting(fields);
+  await consumeBuild(env, { revision_id: revision.id });
+  const { status_message, ...row } = await readRevision(revision.id);
+  expect(row).toMatchObject({ status: "BUILD_FAILED", status_reason: "config_invalid" });
+  expect(status_message).toContain("names env.LG_WEBHOOK_B, which has no value");
+  expect((await linesOf(revision.id)).at(-1)?.message).toBe(status_message);
+  const ctx = systemContext(deployment.workspace_id);
+  const secret = { name: "LG_WEBHOOK_B", value: "2" };
+  for (const statement of await replaceSecrets(ctx, deployment.id, [secret], "2026")) {
+    await statement;
+  }
+  const next = await revisionRow(deployment, { ...fields, number: 2 });
+  await consumeBuild(env, { revision_id: next.id });
+  expect((await readRevision(next.id)).status).toBe("DEPLOYED");
 });
 
 test("what an agent says at length when it does not load is cut", async () => {

@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { beforeAll, expect, inject, test } from "vitest";
 import type { Received } from "../support/node/receiver.ts";
 import { client } from "./support/clients.ts";
+import { deploy } from "./support/deployments.ts";
 import { request } from "./support/http.ts";
 import { killWorker, until } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
@@ -91,4 +92,31 @@ test("a workspace's secret signs what is sent", async () => {
   const signature = createHmac("sha256", key).update(text).digest("base64");
   expect(told?.headers["webhook-signature"]).toBe(`v1,${signature}`);
   expect((await request("DELETE", path)).status).toBe(204);
+});
+
+test("an agent's own headers and rules for webhooks hold for its runs", async () => {
+  const { host, port } = new URL(inject("receiver_url"));
+  const url = { allowed_domains: ["127.0.0.1"], allowed_ports: [Number(port)] };
+  const headers = { Authorization: `Bearer \${{ env.LG_WEBHOOK_TOKEN }}` };
+  const { id } = await deploy(
+    "webhooks",
+    {
+      "langgraph.json": JSON.stringify({
+        graphs: { agent: "./agent.js:agent" },
+        webhooks: { url, headers },
+      }),
+      "agent.js": "export const agent = async () => ({ done: true });",
+      "package.json": "{}",
+    },
+    { secrets: [{ name: "LG_WEBHOOK_TOKEN", value: "of-the-receiver" }] },
+  );
+  const { runs } = client(id);
+  const { webhook, received } = hook("ok");
+  await runs.wait(null, "agent", { input: {}, webhook });
+  const [told] = await until("The webhook", received, ({ length }) => length > 0);
+  expect(told?.headers.authorization).toBe("Bearer of-the-receiver");
+  const elsewhere = webhook.replace(host, "receiver.example");
+  await expect(runs.wait(null, "agent", { input: {}, webhook: elsewhere })).rejects.toThrow(
+    /HTTP 422: .*leads to receiver\.example; webhooks\.url\.allowed_domains/,
+  );
 });

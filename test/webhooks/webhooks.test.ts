@@ -1,7 +1,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { createHmac } from "node:crypto";
+import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { forgetActive } from "../../src/deployments/active.ts";
+import { replaceSecrets } from "../../src/deployments/secrets.ts";
+import { revisions } from "../../src/deployments/table.ts";
 import { database } from "../../src/shared/context.ts";
 import { newId } from "../../src/shared/ids.ts";
 import type { ThreadObject } from "../../src/threads/object.ts";
@@ -9,6 +13,7 @@ import { consumeWebhook } from "../../src/webhooks/consumer.ts";
 import { deleteWebhooksOf, sweepDeliveryLogs, sweepWebhooks } from "../../src/webhooks/sweep.ts";
 import { run_webhooks } from "../../src/webhooks/table.ts";
 import { testDeployment } from "../support/agent-deployment.ts";
+import { systemContext } from "../support/deployment.ts";
 import type { Received } from "../support/node/receiver.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 
@@ -522,4 +527,155 @@ test("a deployment that is deleted takes its webhooks along, and logs go after a
     .bind(kept, old, gone)
     .all();
   expect(results).toEqual([{ run_id: kept }]);
+});
+
+describe("webhooks of langgraph.json", () => {
+  const SECRET = "s3cr3t-of-the-receiver";
+
+  async function configured(webhooks: object, secrets: { name: string; value: string }[] = []) {
+    const made = await testDeployment(ours.workspace_id, { webhooks });
+    const setSecrets = async (all: typeof secrets) => {
+      const ctx = systemContext(ours.workspace_id);
+      for (const one of await replaceSecrets(ctx, made.deployment_id, all, "2026")) await one;
+    };
+    await setSecrets(secrets);
+    const at = `/agents/${made.deployment_id}`;
+    const call = (path: string, json?: unknown) =>
+      api(`${at}${path}`, { key: ours.editor, ...(json !== undefined && { json }) });
+    const start = async (webhook: string) => {
+      const { thread_id } = await (await call("/threads", {})).json<Run>();
+      const response = await call(`/threads/${thread_id}/runs`, {
+        ...{ assistant_id: "echo", input: hi, webhook },
+      });
+      return response.json<Run>();
+    };
+    const settled = (run: Run, attempts = 1) =>
+      vi.waitFor(
+        async () => {
+          const path = `/threads/${run.thread_id}/runs/${run.run_id}/webhook`;
+          const text = await (await call(path)).text();
+          const delivery: Delivery = JSON.parse(text);
+          expect(delivery.attempts).toHaveLength(attempts);
+          expect(delivery.attempts.at(-1)?.duration_ms).not.toBeNull();
+          return { ...delivery, text };
+        },
+        { timeout: 30_000, interval: 50 },
+      );
+    return { ...made, call, start, settled, setSecrets };
+  }
+
+  test("headers are sent, with the deployment's secrets in them", async () => {
+    const headers = {
+      "X-Env": "prod",
+      Authorization: `Bearer \${{ env.LG_WEBHOOK_TOKEN }}!`,
+      "User-Agent": "us",
+    };
+    const secrets = [{ name: "LG_WEBHOOK_TOKEN", value: SECRET }];
+    const { start, settled } = await configured({ headers }, secrets);
+    const { url, received } = hook("ok");
+    const started = await start(url);
+    const { status, text } = await settled(started);
+    expect([status, text.includes(SECRET)]).toEqual(["delivered", false]);
+    const [told] = await received();
+    expect(told?.headers).toMatchObject({
+      "x-env": "prod",
+      authorization: `Bearer ${SECRET}!`,
+      "user-agent": "us",
+      "content-type": "application/json",
+      "webhook-id": started.run_id,
+    });
+    expect(told?.body).not.toContain(SECRET);
+    const row = await env.DB.prepare("SELECT * FROM run_webhooks WHERE run_id = ?")
+      .bind(started.run_id)
+      .first();
+    expect(JSON.stringify(row)).not.toContain(SECRET);
+  });
+
+  test("a secret that is not there, or is no header, is named in the log; set anew, it is sent", async () => {
+    const headers = { "x-token": `\${{ env.MY_TOKEN }}` };
+    const { start, settled, setSecrets } = await configured({ env_prefix: "MY_", headers });
+    const { url, received } = hook("ok");
+    const started = await start(url);
+    const first = await settled(started);
+    expect([first.status, first.attempts[0]?.error]).toEqual([
+      "pending",
+      expect.stringContaining("webhooks.headers.x-token of the agent: env.MY_TOKEN has no value"),
+    ]);
+    await setSecrets([{ name: "MY_TOKEN", value: `${SECRET}\nx-evil: 1` }]);
+    await attemptNow(started);
+    const second = await settled(started, 2);
+    expect(second.attempts[1]?.error).toContain("not one line of ASCII text");
+    expect(second.text).not.toContain(SECRET);
+    expect(await received()).toEqual([]);
+    await setSecrets([{ name: "MY_TOKEN", value: SECRET }]);
+    await attemptNow(started);
+    expect((await settled(started, 3)).status).toBe("delivered");
+    expect((await received())[0]?.headers["x-token"]).toBe(SECRET);
+  });
+
+  test("a revision of before, whose header opens what its prefix does not, sends nothing", async () => {
+    const headers = { "x-key": `\${{ env.OPENAI_API_KEY }}` };
+    const secrets = [{ name: "OPENAI_API_KEY", value: SECRET }];
+    const { start, settled } = await configured({ headers }, secrets);
+    const { url, received } = hook("ok");
+    const { attempts } = await settled(await start(url));
+    expect(attempts[0]?.error).toContain("env.OPENAI_API_KEY");
+    expect(await received()).toEqual([]);
+  });
+
+  const RULES = {
+    require_https: true,
+    allowed_domains: ["*.example.com"],
+    allowed_ports: [443],
+    max_url_length: 60,
+    disable_loopback: true,
+  };
+
+  test.each([
+    ["require_https", "http://a.example.com/"],
+    ["allowed_domains", "https://example.com/"],
+    ["allowed_ports", "https://a.example.com:444/"],
+    ["max_url_length", `https://a.example.com/${"x".repeat(60)}`],
+    ["disable_loopback", "/custom/webhook"],
+  ] as const)("%s refuses a run and a cron, naming the rule", async (rule, webhook) => {
+    const app = { http: { app: "./app.ts:app" } };
+    const { deployment_id: id } = await testDeployment(ours.workspace_id, {
+      ...(webhook.startsWith("/") && app),
+      webhooks: { url: { [rule]: RULES[rule] } },
+    });
+    for (const path of ["/runs", "/runs/wait", "/runs/crons"]) {
+      const json = { assistant_id: "echo", webhook, schedule: "0 0 * * *" };
+      const refused = await api(`/agents/${id}${path}`, { key: ours.editor, json });
+      const text = expect.stringMatching(
+        new RegExp(`webhook: .*webhooks\\.url\\.${rule} of this agent`),
+      );
+      expect([refused.status, await refused.text()]).toEqual([422, text]);
+    }
+  });
+
+  test("rules come on top of the installation's, and are asked again when it is told", async () => {
+    const made = await configured({ url: { allowed_ports: [9] } });
+    const { start, settled, revision_id, deployment_id: id } = made;
+    // Nobody answers there.
+    const started = await start("http://127.0.0.1:9/nobody");
+    expect((await settled(started)).status).toBe("pending");
+    const config = { webhooks: { url: { allowed_domains: ["hooks.example.com"] } } };
+    await database(env).update(revisions).set({ config }).where(eq(revisions.id, revision_id));
+    forgetActive(id);
+    await attemptNow(started);
+    const { status, attempts } = await settled(started, 2);
+    expect([status, attempts[1]?.error]).toEqual([
+      "failed",
+      expect.stringMatching(/leads to 127\.0\.0\.1; webhooks\.url\.allowed_domains/),
+    ]);
+  });
+
+  test("that Heddle cannot read let nothing out", async () => {
+    const { call } = await configured({ url: { allowed_domains: "hooks.example.com" } });
+    const refused = await call("/runs", { assistant_id: "echo", webhook: hook("ok").url });
+    expect([refused.status, await refused.text()]).toEqual([
+      422,
+      expect.stringContaining("deploy it again"),
+    ]);
+  });
 });

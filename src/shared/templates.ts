@@ -1,0 +1,15 @@
+/** `${{ env.NAME }}` in a text of langgraph.json. */
+const TEMPLATE = /\$\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g;
+
+export function variablesIn(text: string): string[] {
+  return [...text.matchAll(TEMPLATE)].map(([, name = ""]) => name);
+}
+
+export function fillIn(text: string, toValue: (name: string) => string): string {
+  return text.replace(TEMPLATE, (_template, name: string) => toValue(name));
+}
+
+/** It has something that begins like a template and is none. */
+export function isMalformed(text: string): boolean {
+  return text.replace(TEMPLATE, "").includes("${{");
+}

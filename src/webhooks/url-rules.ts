@@ -1,0 +1,45 @@
+import type { UrlRules } from "./settings.ts";
+
+const DEFAULT_PORTS: Record<string, number> = { "https:": 443, "http:": 80 };
+const [MAX_NAMED, AGENT] = [10, "of this agent's langgraph.json"];
+
+/** Which of the agent's rules this URL of a webhook breaks, and what would not; null: none. */
+export function brokenRule(webhook: string, rules: UrlRules): string | null {
+  const { max_url_length: max, disable_loopback } = rules;
+  if (max && webhook.length > max) {
+    return `has ${webhook.length} characters; webhooks.url.max_url_length ${AGENT} is ${max}`;
+  }
+  if (!webhook.startsWith("/")) return brokenByUrl(new URL(webhook), rules);
+  if (!disable_loopback) return null;
+  return `is a path, which webhooks.url.disable_loopback ${AGENT} forbids; name a whole URL`;
+}
+
+function brokenByUrl(url: URL, rules: UrlRules): string | null {
+  const { require_https, allowed_domains, allowed_ports } = rules;
+  if (require_https && url.protocol !== "https:") {
+    return `must begin with https://, by webhooks.url.require_https ${AGENT}`;
+  }
+  if (allowed_domains?.length && !allowed_domains.some((domain) => isOf(url, domain))) {
+    const why = `webhooks.url.allowed_domains ${AGENT} are ${someOf(allowed_domains)}`;
+    return `leads to ${url.hostname}; ${why}`;
+  }
+  const port = url.port === "" ? (DEFAULT_PORTS[url.protocol] ?? 0) : Number(url.port);
+  if (allowed_ports?.length && !allowed_ports.includes(port)) {
+    return `leads to port ${port}; webhooks.url.allowed_ports ${AGENT} are ${someOf(allowed_ports)}`;
+  }
+  return null;
+}
+
+/** `*.example.org` is every name below it, and not itself. */
+function isOf({ hostname }: URL, domain: string): boolean {
+  const isBelow = domain.startsWith("*.");
+  // As the URL's own host was read: small letters, names of other scripts in ASCII.
+  const wanted = URL.parse(`https://${isBelow ? domain.slice(2) : domain}`)?.hostname;
+  const host = hostname.replace(/\.$/, "");
+  return wanted !== undefined && (isBelow ? host.endsWith(`.${wanted}`) : host === wanted);
+}
+
+function someOf(allowed: (string | number)[]): string {
+  const more = allowed.length > MAX_NAMED ? ` and ${allowed.length - MAX_NAMED} more` : "";
+  return allowed.slice(0, MAX_NAMED).join(", ") + more;
+}
