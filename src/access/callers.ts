@@ -1,12 +1,12 @@
 import { type AgentUser, type Caller, database } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
+import { Recent } from "../shared/recent.ts";
 import { findWorkspace } from "../workspaces/service.ts";
 
-type Known = { owner: Pick<Caller, "organization_id" | "plan">; until: number };
+type Owner = Pick<Caller, "organization_id" | "plan">;
 
-const CACHE_MS = 10_000;
-const CACHE_ENTRIES = 1000;
-const owners = new Map<string, Known>();
+/** As long as a caller with a key is remembered. */
+const owners = new Recent<Owner>(10_000);
 
 /** Who comes from Studio with a key of the workspace, as the SDK's `isStudioUser` knows it. */
 export const STUDIO_USER: AgentUser = {
@@ -41,12 +41,10 @@ export async function agentCaller(
   return { ...owner, workspace_id, role: "editor", actor: { type: "system", job: "agent" } };
 }
 
-async function ownerOf(env: Env, workspace_id: string): Promise<Known["owner"]> {
-  const known = owners.get(workspace_id);
-  if (known && known.until > Date.now()) return known.owner;
-  const owner = await findWorkspace(database(env), workspace_id);
-  if (owner === null) throw new AppError("not_found", `Workspace ${workspace_id} not found.`);
-  if (owners.size >= CACHE_ENTRIES) owners.clear();
-  owners.set(workspace_id, { owner, until: Date.now() + CACHE_MS });
-  return owner;
+function ownerOf(env: Env, workspace_id: string): Promise<Owner> {
+  return owners.get(workspace_id, async () => {
+    const owner = await findWorkspace(database(env), workspace_id);
+    if (owner === null) throw new AppError("not_found", `Workspace ${workspace_id} not found.`);
+    return owner;
+  });
 }
