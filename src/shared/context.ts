@@ -52,3 +52,14 @@ export function database(env: Env): Database {
 export function contextFor(env: Env, caller: Caller): Context {
   return { env, db: database(env), caller };
 }
+
+/** For a job of our own in one workspace that asks for neither organization nor plan. */
+export function jobContext(env: Env, workspace_id: string, job: string): Context {
+  return contextFor(env, {
+    organization_id: "",
+    workspace_id,
+    role: "editor",
+    plan: "developer",
+    actor: { type: "system", job },
+  });
+}

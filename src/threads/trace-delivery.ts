@@ -1,5 +1,5 @@
 import { tracingProject } from "../deployments/service.ts";
-import { type Context, contextFor } from "../shared/context.ts";
+import { type Context, jobContext } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
 import { Recent } from "../shared/recent.ts";
@@ -71,13 +71,7 @@ function gather(deployment_id: string, rows: TraceRow[]) {
 
 async function hand(env: Env, place: ThreadPlace, page: TraceRow[]): Promise<void> {
   const { workspace_id, deployment_id } = place;
-  const ctx = contextFor(env, {
-    organization_id: "",
-    workspace_id,
-    role: "editor",
-    plan: "developer",
-    actor: { type: "system", job: "traces" },
-  });
+  const ctx = jobContext(env, workspace_id, "traces");
   try {
     const project_id = await projectOf(ctx, deployment_id);
     await ingestOwn(ctx, project_id, page);

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { z } from "@hono/zod-openapi";
-import { contextFor } from "../shared/context.ts";
+import { jobContext } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { isSigned, sign } from "../shared/signing.ts";
 import { FeedbackCreateRequest, type FeedbackSaid } from "./feedback-schema.ts";
@@ -45,13 +45,7 @@ export async function giveFeedback(
     const text = `This URL has expired: it was good for ${FEEDBACK_URL_HOURS} hours.`;
     throw new AppError("forbidden", text);
   }
-  const ctx = contextFor(env, {
-    organization_id: "",
-    workspace_id,
-    role: "editor",
-    plan: "developer",
-    actor: { type: "system", job: "feedback" },
-  });
+  const ctx = jobContext(env, workspace_id, "feedback");
   const id = idOf(signature);
   await createFeedback(ctx, FeedbackCreateRequest.parse({ ...said, id, run_id, key }));
   return { message: "Thank you." };
