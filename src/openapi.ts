@@ -1,6 +1,8 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { completeResponses } from "./document.ts";
+import { baseUrl } from "./shared/base-url.ts";
 import type { AppEnv } from "./shared/context.ts";
+import { originOf } from "./shared/http.ts";
 import { json } from "./shared/schema.ts";
 import { Ok, VERSION } from "./shared/version.ts";
 import { TRACING_INFO, TracingInfo } from "./traces/info.ts";
@@ -103,7 +105,7 @@ export function addDocument(app: OpenAPIHono<AppEnv>, document: () => Document):
     app.openAPIRegistry.registerComponent("securitySchemes", name, scheme);
   }
   app.get("/openapi.json", (c) => {
-    const url = c.env.BASE_URL || new URL(c.req.url).origin;
+    const url = baseUrl(c.env, originOf(c.req.url));
     return c.json({ ...document(), servers: [{ url }] });
   });
 }

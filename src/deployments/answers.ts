@@ -1,3 +1,4 @@
+import { baseUrl } from "../shared/base-url.ts";
 import { Revision } from "./revision-schema.ts";
 import type { selectDeployments } from "./rows.ts";
 import { Deployment } from "./schema.ts";
@@ -8,7 +9,6 @@ import type { revisions } from "./table.ts";
 
 type DeploymentView = Awaited<ReturnType<typeof selectDeployments>>[number];
 
-/** `origin` of the request counts only where the installation names no public one. */
 export function toDeployment(
   row: DeploymentView,
   env: { BASE_URL: string },
@@ -34,13 +34,21 @@ export function toRevision(
 ): Revision {
   return Revision.parse({
     ...row,
-    url: `${agentUrl(env, origin, row.deployment_id)}/revisions/${row.id}`,
+    url: revisionUrl(env, origin, { deployment_id: row.deployment_id, revision_id: row.id }),
     source_revision_config: toRevisionConfig(row.source_revision_config, row.repo_commit_sha),
   });
 }
 
+export function revisionUrl(
+  env: { BASE_URL: string },
+  origin: string,
+  { deployment_id, revision_id }: { deployment_id: string; revision_id: string },
+): string {
+  return `${agentUrl(env, origin, deployment_id)}/revisions/${revision_id}`;
+}
+
 function agentUrl(env: { BASE_URL: string }, origin: string, deployment_id: string): string {
-  return `${(env.BASE_URL || origin).replace(/\/$/, "")}/agents/${deployment_id}`;
+  return `${baseUrl(env, origin)}/agents/${deployment_id}`;
 }
 
 function toSourceConfig(config: StoredSourceConfig, url: string) {

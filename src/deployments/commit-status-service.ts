@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import { database } from "../shared/context.ts";
 import { egressPolicy, safeFetch } from "../shared/egress.ts";
 import { log } from "../shared/log.ts";
+import { revisionUrl } from "./answers.ts";
 import { apiHeaders, apiUrl, statusRequest } from "./git-host.ts";
 import { findIntegration, tokenOf } from "./integration-service.ts";
 import { isHostOf } from "./sources.ts";
@@ -25,7 +26,7 @@ async function report(env: Env, revision_id: string): Promise<void> {
   const integration = await findIntegration(database(env), row.workspace_id, integration_id);
   if (!integration || !isHostOf(integration.api_url, repo_url)) return;
   const { api_url } = integration;
-  const target_url = env.BASE_URL ? urlOf(env.BASE_URL, row.deployment_id, revision_id) : null;
+  const target_url = env.BASE_URL ? revisionUrl(env, "", { ...row, revision_id }) : null;
   const { name, sha, status, message } = row;
   const description = message ?? `Revision ${revision_id} is ${status}`;
   const request = statusRequest(api_url, { name, sha, repo_url, status, description, target_url });
@@ -52,8 +53,4 @@ async function read(env: Env, revision_id: string) {
     .innerJoin(deployments, eq(deployments.id, revisions.deployment_id))
     .where(eq(revisions.id, revision_id));
   return row;
-}
-
-function urlOf(base: string, deployment_id: string, revision_id: string): string {
-  return `${base.replace(/\/$/, "")}/agents/${deployment_id}/revisions/${revision_id}`;
 }

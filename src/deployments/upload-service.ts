@@ -1,5 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import { assertMay } from "../shared/auth.ts";
+import { baseUrl } from "../shared/base-url.ts";
 import { type Context, database } from "../shared/context.ts";
 import { AppError, notFound } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
@@ -36,7 +37,7 @@ export async function createUploadUrl(
   const upload = { workspace_id, deployment_id, upload_id: newId(), expires };
   const { key_id, signature } = await sign(ctx.env, PURPOSE, signedText(upload));
   const query = new URLSearchParams({ expires: String(expires), key: key_id, signature });
-  const base = (ctx.env.BASE_URL || origin).replace(/\/$/, "");
+  const base = baseUrl(ctx.env, origin);
   const path = `/uploads/${workspace_id}/${deployment_id}/${upload.upload_id}`;
   return { upload_url: `${base}${path}?${query}`, object_path: objectPath(upload) };
 }

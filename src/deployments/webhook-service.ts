@@ -1,5 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import { assertMay } from "../shared/auth.ts";
+import { baseUrl } from "../shared/base-url.ts";
 import { type Context, type Database, database } from "../shared/context.ts";
 import { AppError, notFound } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
@@ -27,7 +28,7 @@ export async function getWebhook(ctx: Context, id: string, origin: string): Prom
   const row = await find(ctx.db, id);
   if (row?.workspace_id !== ctx.caller.workspace_id) throw notFound("Integration", id);
   const [secret = ""] = await deriveSecrets(ctx.env, PURPOSE, id);
-  return { url: `${(ctx.env.BASE_URL || origin).replace(/\/$/, "")}/webhooks/${id}`, secret };
+  return { url: `${baseUrl(ctx.env, origin)}/webhooks/${id}`, secret };
 }
 
 /** A revision for each deployment that is built on this push. Nobody is asked who they are: the signature says it. */

@@ -1,11 +1,12 @@
+import { baseUrl } from "../shared/base-url.ts";
+
 /** The one address that a provider sends answers to: ours, whatever a request says. */
 export function redirectUri(
-  { BASE_URL }: { BASE_URL: string },
+  env: { BASE_URL: string },
   origin: string,
   provider_id: string,
 ): string {
-  const base = (BASE_URL || origin).replace(/\/$/, "");
-  return `${base}/v2/auth/callback/${provider_id}`;
+  return `${baseUrl(env, origin)}/v2/auth/callback/${provider_id}`;
 }
 
 type Asked = {

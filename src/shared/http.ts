@@ -45,7 +45,7 @@ function problemOf({ success, target, data, error }: Checked): AppError | null {
   return invalid(["body"], `is nested more than ${MAX_DEPTH} levels deep`, "too_deep");
 }
 
-/** Where an answer's URLs point when the installation names no public origin. */
+/** Where an answer's URLs begin when the installation names no public origin. */
 export function originOf(url: string): string {
   return new URL(url).origin;
 }

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { z } from "@hono/zod-openapi";
+import { baseUrl } from "../shared/base-url.ts";
 import { jobContext } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { isSigned, sign } from "../shared/signing.ts";
@@ -24,8 +25,7 @@ export async function feedbackUrl(env: Env, origin: string, about: About): Promi
   const expires = Math.floor(Date.now() / 1000) + FEEDBACK_URL_HOURS * 3600;
   const claim = Buffer.from(JSON.stringify({ ...about, expires })).toString("base64url");
   const { key_id, signature } = await sign(env, PURPOSE, claim);
-  const base = (env.BASE_URL || origin).replace(/\/$/, "");
-  return `${base}/api/v1/feedback/tokens/${claim}.${key_id}.${signature}`;
+  return `${baseUrl(env, origin)}/api/v1/feedback/tokens/${claim}.${key_id}.${signature}`;
 }
 
 /** Nobody is asked who they are: the signature says what they may do. Said again, it takes the place of what was said. */
