@@ -1,11 +1,7 @@
-import { Pulse } from "./pulse.ts";
+import { HEARTBEAT, KEEP_ALIVE, Pulse } from "./pulse.ts";
 import type { EventRow } from "./storage/events.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
-// Proxies drop connections that are silent for long; clients count comments as signs of life.
-const HEARTBEAT_MS = 5_000;
-const KEEP_ALIVE_MS = 3_000;
-export const HEARTBEAT = ": heartbeat\n\n";
 /** Stands for all runs of the thread. */
 const ANY = "";
 
@@ -41,21 +37,21 @@ export class Followers {
    * from 0 in each run.
    */
   async *events(run_id: string, after: number, keeps: (event: string) => boolean) {
-    const pulse = new Pulse(HEARTBEAT_MS);
+    const pulse = new Pulse(HEARTBEAT);
     for (;;) {
       const isOver = this.#isOver(run_id);
       const page = this.#page(run_id, after);
       if (page.length === 0) {
         if (isOver) return;
         await this.#change(run_id, pulse.left_ms);
-        yield pulse.say("", HEARTBEAT);
+        yield pulse.say("");
         continue;
       }
       // What is told must survive the next crash: write first.
       await this.#store.durable();
       after = page.at(-1)?.id ?? after;
       const frames = page.map((row) => (keeps(row.event) ? toFrame(row) : "")).join("");
-      yield pulse.say(frames, HEARTBEAT);
+      yield pulse.say(frames);
     }
   }
 
@@ -68,10 +64,10 @@ export class Followers {
 
   /** JSON of a run's result, behind newlines that keep the connection alive meanwhile. */
   async *result(run_id: string, read: () => string) {
-    const pulse = new Pulse(KEEP_ALIVE_MS);
+    const pulse = new Pulse(KEEP_ALIVE);
     while (!this.#isOver(run_id)) {
       await this.#change(run_id, pulse.left_ms);
-      yield pulse.say("", "\n");
+      yield pulse.say("");
     }
     const text = read();
     await this.#store.durable();

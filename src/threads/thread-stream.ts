@@ -1,5 +1,5 @@
-import { type Followers, HEARTBEAT, toFrame } from "./followers.ts";
-import { Pulse } from "./pulse.ts";
+import { type Followers, toFrame } from "./followers.ts";
+import { HEARTBEAT, Pulse } from "./pulse.ts";
 import type { RunStatus } from "./runs.ts";
 import type { EventRow } from "./storage/events.ts";
 import type { ThreadStore } from "./storage/store.ts";
@@ -9,9 +9,6 @@ export type ThreadStreamMode = (typeof THREAD_STREAM_MODES)[number];
 
 /** `after`: the event that was seen last; null: what comes from now on. */
 export type ThreadStreamChoice = { after: number | null; modes: ThreadStreamMode[] };
-
-// Proxies drop connections that are silent for long.
-const HEARTBEAT_MS = 5_000;
 
 const ENDED: Record<RunStatus, string> = {
   pending: "running",
@@ -50,14 +47,14 @@ export class ThreadStream {
   }
 
   async *frames() {
-    const pulse = new Pulse(HEARTBEAT_MS);
+    const pulse = new Pulse(HEARTBEAT);
     while (this.#store.exists && this.#store.thread.endedAt() === null) {
       const page = this.#store.events.pageOfAll(this.#place.after);
       const { frames, ...next } = page.length > 0 ? this.#tell(page) : this.#end();
       this.#place = next;
       if (frames !== "") await this.#store.durable();
       else if (page.length === 0) await this.#followers.changeOfAny(pulse.left_ms);
-      yield pulse.say(frames, HEARTBEAT);
+      yield pulse.say(frames);
     }
   }
 

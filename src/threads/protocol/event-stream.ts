@@ -1,14 +1,11 @@
-import { type Followers, HEARTBEAT } from "../followers.ts";
-import { Pulse } from "../pulse.ts";
+import type { Followers } from "../followers.ts";
+import { HEARTBEAT, Pulse } from "../pulse.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { type ProtocolEvent, toEventText } from "./event.ts";
 import { channelsOf, type EventFilter, isWanted } from "./filter.ts";
 import { RECHECK_MS } from "./limits.ts";
 import { LogReader } from "./log-reader.ts";
 import type { Refused } from "./session.ts";
-
-// Proxies drop connections that are silent for long; clients count comments as signs of life.
-const HEARTBEAT_MS = 5_000;
 
 type Options = {
   store: ThreadStore;
@@ -27,10 +24,10 @@ type Options = {
 export async function* eventStream(options: Options): AsyncGenerator<string, void> {
   const { followers, isThere, mayRead } = options;
   const isEarly = !isThere();
-  const pulse = new Pulse(HEARTBEAT_MS);
+  const pulse = new Pulse(HEARTBEAT);
   while (!isThere()) {
     await followers.changeOfAny(pulse.left_ms);
-    yield pulse.say("", HEARTBEAT);
+    yield pulse.say("");
   }
   if (isEarly && (await mayRead())) return;
   yield* framesOf(options);
@@ -40,19 +37,19 @@ async function* framesOf(options: Options): AsyncGenerator<string, void> {
   const { store, followers, isOver, isThere, filter, since } = options;
   const reader = new LogReader(store, isOver, channelsOf([filter]), since);
   const isLetIn = recheck(options.mayRead);
-  const pulse = new Pulse(HEARTBEAT_MS);
+  const pulse = new Pulse(HEARTBEAT);
   while (isThere()) {
     const events = reader.next();
     if (events === null) {
       await followers.changeOfAny(pulse.left_ms);
-      yield pulse.say("", HEARTBEAT);
+      yield pulse.say("");
       continue;
     }
     // What is told must survive the next crash: write first.
     await store.durable();
     if (!(await isLetIn())) return;
     const frames = events.map((event) => (isWanted(event, filter) ? toFrame(event) : "")).join("");
-    yield pulse.say(frames, HEARTBEAT);
+    yield pulse.say(frames);
   }
 }
 
