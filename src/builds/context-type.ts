@@ -31,20 +31,17 @@ function* contextsOf(tokens: Token[]): Generator<Token[]> {
     if (text !== "StateGraph" || tokens[at + 1]?.text !== "(") continue;
     const second = argumentsAt(tokens, at + 1)[1];
     const root = second && rootAt(tokens, second);
-    if (root !== undefined && root !== null) yield tokens.slice(root, endOf(tokens, root));
+    if (root === undefined || root === null) continue;
+    yield [...bracketed(tokens, root)].map(({ token }) => token);
   }
 }
 
 /** Where each argument of the call begins whose `(` is at this place. */
 function argumentsAt(tokens: Token[], open: number): number[] {
-  const begins = [open + 1];
-  for (let at = open + 1, depth = 1; at < tokens.length && depth > 0; at++) {
-    const { text = "" } = tokens[at] ?? {};
-    if (OPENS.includes(text)) depth += 1;
-    if (CLOSES.includes(text)) depth -= 1;
-    if (text === "," && depth === 1) begins.push(at + 1);
-  }
-  return begins;
+  const commas = [...bracketed(tokens, open)].filter(
+    ({ token, depth }) => token.text === "," && depth === 1,
+  );
+  return [open, ...commas.map(({ at }) => at)].map((at) => at + 1);
 }
 
 /** Where the `(` of `Annotation.Root(` stands, written here or behind the constant that is named here. */
@@ -60,13 +57,13 @@ function rootAt(tokens: Token[], at: number): number | null {
   return declared < 0 || declared + 3 >= at ? null : rootAt(tokens, declared + 3);
 }
 
-function endOf(tokens: Token[], open: number): number {
+/** The tokens from an opening bracket to the one that closes it, each with the brackets that it stands in. */
+function* bracketed(tokens: Token[], open: number) {
   let depth = 0;
-  for (let at = open; at < tokens.length; at++) {
-    const { text = "" } = tokens[at] ?? {};
-    if (OPENS.includes(text)) depth += 1;
-    if (CLOSES.includes(text)) depth -= 1;
-    if (depth === 0) return at + 1;
+  for (const [offset, token] of tokens.slice(open).entries()) {
+    if (OPENS.includes(token.text)) depth += 1;
+    if (CLOSES.includes(token.text)) depth -= 1;
+    yield { at: open + offset, token, depth };
+    if (depth === 0) return;
   }
-  return tokens.length;
 }
