@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, test } from "vitest";
-import { client, client2 } from "./support/clients.ts";
+import { lines } from "./support/clients.ts";
 import { build, deploy, uniqueName } from "./support/deployments.ts";
 import { pushRepository } from "./support/repositories.ts";
 import { stack } from "./support/stack.ts";
@@ -40,12 +40,6 @@ const get = (path: string) =>
   fetch(agent_url + path, { headers: { "X-Api-Key": stack.api_key, "x-into-body": "here" } });
 
 const input = { messages: [{ role: "human", content: "hello" }] };
-
-// The two lines of the SDK differ in types, not in the calls made here.
-const lines = [
-  ["1.13", client],
-  ["2.0.0", (id: string) => client2(id) as unknown as ReturnType<typeof client>],
-] as const;
 
 describe.each(lines)("the SDK %s through the agent's own app", (_, sdk) => {
   test("runs, streams and reads as without one", async () => {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import type { Received } from "../support/node/receiver.ts";
-import { client, client2 } from "./support/clients.ts";
+import { client, lines } from "./support/clients.ts";
+import { collect } from "./support/collect.ts";
 import { stack, until } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
 
@@ -16,20 +17,8 @@ beforeAll(async () => {
   deployment_id = await deployTestAgent();
 });
 
-async function collect(stream: AsyncIterable<Event>): Promise<Event[]> {
-  const events: Event[] = [];
-  for await (const event of stream) events.push(event);
-  return events;
-}
-
 const namesOf = (events: Event[]) =>
   new Set(events.map(({ event }) => event.replace(/:[^|]*/g, "")));
-
-// The two lines of the SDK differ in types, not in the calls made here.
-const lines = [
-  ["1.13", client],
-  ["2.0.0", (id: string) => client2(id) as unknown as ReturnType<typeof client>],
-] as const;
 
 test("newlines keep the connection of a waiting client alive, also of one that takes compressed answers", async () => {
   const response = await fetch(`${stack.base_url}/agents/${deployment_id}/runs/wait`, {

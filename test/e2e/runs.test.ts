@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { client, client2 } from "./support/clients.ts";
+import { lines } from "./support/clients.ts";
+import { collect } from "./support/collect.ts";
 import { until } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
 
@@ -16,19 +17,7 @@ beforeAll(async () => {
   deployment_id = await deployTestAgent();
 });
 
-async function collect(stream: AsyncIterable<Event>): Promise<Event[]> {
-  const events: Event[] = [];
-  for await (const event of stream) events.push(event);
-  return events;
-}
-
 const namesOf = (events: Event[]) => events.map(({ event }) => event);
-
-// The two lines of the SDK differ in types, not in the calls made here.
-const lines = [
-  ["1.13", client],
-  ["2.0.0", (id: string) => client2(id) as unknown as ReturnType<typeof client>],
-] as const;
 
 describe.each(lines)("the SDK %s", (_line, sdk) => {
   test("creates, gets and deletes a thread", async () => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { client, client2 } from "./support/clients.ts";
+import { client, lines } from "./support/clients.ts";
 import { until } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
 
@@ -9,12 +9,6 @@ let deployment_id: string;
 beforeAll(async () => {
   deployment_id = await deployTestAgent();
 });
-
-// The two lines of the SDK differ in types, not in the calls made here.
-const lines = [
-  ["1.13", client],
-  ["2.0.0", (id: string) => client2(id) as unknown as ReturnType<typeof client>],
-] as const;
 
 describe.each(lines)("the SDK %s", (_line, sdk) => {
   const of = () => sdk(deployment_id);

@@ -7,10 +7,11 @@ export function client(deployment_id: string, { maxRetries = 0 } = {}): Client {
   return new Client({ ...options(deployment_id), callerOptions: { maxRetries } });
 }
 
-/** The same through the SDK's other supported line. */
-export function client2(deployment_id: string): Client2 {
-  return new Client2(options(deployment_id));
-}
+/** Both supported lines of the SDK, which differ in types and not in the calls that are made here. */
+export const lines = [
+  ["1.13", client],
+  ["2.0.0", (id: string) => new Client2(options(id)) as unknown as Client],
+] as const;
 
 function options(deployment_id: string) {
   return {
