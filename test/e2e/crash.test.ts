@@ -8,7 +8,7 @@ import {
   type Revision,
   uniqueName,
 } from "./support/deployments.ts";
-import { request } from "./support/http.ts";
+import { aliveAgain, request } from "./support/http.ts";
 import { killWorker, until } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
 
@@ -18,14 +18,6 @@ let deployment_id: string;
 beforeAll(async () => {
   deployment_id = await deployTestAgent();
 });
-
-function aliveAgain() {
-  return until(
-    "The Worker's return",
-    () => request("GET", "/ok").catch(() => ({ status: 0 })),
-    ({ status }) => status === 200,
-  );
-}
 
 test("a run goes on where the killed Worker left it, and its reader misses nothing", async () => {
   const { threads, runs } = client(deployment_id);

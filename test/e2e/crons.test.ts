@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { client, lines } from "./support/clients.ts";
-import { request } from "./support/http.ts";
+import { aliveAgain } from "./support/http.ts";
 import { killWorker, until } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
 
@@ -68,14 +68,6 @@ test("time zones, and what the newer line alone asks for", async () => {
   expect(selected).toEqual([{ cron_id: cron.cron_id }]);
   await crons.delete(cron.cron_id);
 });
-
-function aliveAgain() {
-  return until(
-    "The Worker's return",
-    () => request("GET", "/ok").catch(() => ({ status: 0 })),
-    ({ status }) => status === 200,
-  );
-}
 
 test("a firing starts one run, where the Worker is killed before it and right after it began", async () => {
   const { crons, threads, runs } = client(deployment_id, { maxRetries: 4 });

@@ -2,7 +2,7 @@ import { Client, type ThreadStream } from "@langchain/langgraph-sdk";
 import { StreamController } from "@langchain/langgraph-sdk/stream";
 import { beforeAll, describe, expect, test } from "vitest";
 import { client } from "./support/clients.ts";
-import { request } from "./support/http.ts";
+import { aliveAgain } from "./support/http.ts";
 import { killWorker, stack, until } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
 
@@ -74,14 +74,6 @@ function ends(events: Event[]): string[] {
 }
 
 const bySeq = (events: Event[]) => [...events].sort((a, b) => a.seq - b.seq);
-
-function aliveAgain() {
-  return until(
-    "The Worker's return",
-    () => request("GET", "/ok").catch(() => ({ status: 0 })),
-    ({ status }) => status === 200,
-  );
-}
 
 describe.each(Object.entries(transports))("threads.stream of the SDK over %s", (_name, open) => {
   const newThread = (assistantId: string) => open(assistantId, crypto.randomUUID());

@@ -3,7 +3,7 @@ import { beforeAll, expect, inject, test } from "vitest";
 import type { Received } from "../support/node/receiver.ts";
 import { client } from "./support/clients.ts";
 import { deploy } from "./support/deployments.ts";
-import { request } from "./support/http.ts";
+import { aliveAgain, request } from "./support/http.ts";
 import { killWorker, until } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
 
@@ -19,14 +19,6 @@ function hook(how: string) {
   const base = inject("receiver_url");
   const received = async () => (await (await fetch(`${base}/${name}`)).json()) as Received[];
   return { webhook: `${base}/${how}/${name}`, received };
-}
-
-function aliveAgain() {
-  return until(
-    "The Worker's return",
-    () => request("GET", "/ok").catch(() => ({ status: 0 })),
-    ({ status }) => status === 200,
-  );
 }
 
 function delivered(run: { thread_id: string; run_id: string }) {

@@ -1,4 +1,4 @@
-import { stack } from "./stack.ts";
+import { stack, until } from "./stack.ts";
 
 export type Answer<T = unknown> = { status: number; headers: Headers; body: T };
 
@@ -21,6 +21,15 @@ export async function request<T>(
   });
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: parse<T>(text) };
+}
+
+/** After its process was killed. */
+export function aliveAgain() {
+  return until(
+    "The Worker's return",
+    () => request("GET", "/ok").catch(() => ({ status: 0 })),
+    ({ status }) => status === 200,
+  );
 }
 
 /** What a test expects of a body stands in the test; here it is taken at its word. */
