@@ -1,6 +1,7 @@
 export type Schema = {
   $ref?: string;
   const?: unknown;
+  default?: unknown;
   enum?: unknown[];
   example?: unknown;
   type?: string | string[];

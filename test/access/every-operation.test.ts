@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
+import type { Operation } from "../../scripts/fuzz/document.ts";
 import { agentWithUsers, type UserCall } from "../support/agent-users.ts";
 import { urlOf } from "../support/belongings.ts";
-import { type Operation, operations, sampleOf } from "../support/operations.ts";
+import { operations, sampleBodyOf } from "../support/operations.ts";
 
 /** What has nothing of a user's in its answer. All else asks the agent's handlers, or is withheld. */
 const UNASKED = ["agentOk", "agentInfo", "getUi", "getUiFile"];
@@ -62,7 +63,7 @@ async function made(path: string, json: unknown): Promise<Record<string, string>
 }
 
 /** Bodies that name what is Anna's; of the others the least that the document asks for. */
-function bodyOf({ id, body }: Operation): unknown {
+function bodyOf(operation: Operation): unknown {
   const { thread_id, agent_run_id } = ids;
   const namespace = ["anna"];
   const bodies: Record<string, unknown> = {
@@ -100,7 +101,7 @@ function bodyOf({ id, body }: Operation): unknown {
     createCron: { assistant_id: "echo", schedule: "0 0 29 2 *" },
     createThreadCron: { assistant_id: "echo", schedule: "0 0 29 2 *" },
   };
-  return bodies[id] ?? (body === null ? undefined : sampleOf(body));
+  return bodies[operation.id] ?? sampleBodyOf(operation);
 }
 
 function ask(user: UserCall, operation: Operation) {

@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { expect, inject, vi } from "vitest";
+import type { Operation } from "../../scripts/fuzz/document.ts";
 import { newId } from "../../src/shared/ids.ts";
 import { provider, tokenOf } from "../oauth/support.ts";
 import { post, wireRun } from "../traces/support/runs.ts";
 import { testDeployment } from "./agent-deployment.ts";
-import type { Operation } from "./operations.ts";
 import { type TestWorkspace, workspace } from "./workspace.ts";
 
 /** A workspace with one of everything, by the names that paths give to ids. */
