@@ -46,7 +46,9 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts", "test/s3/**/*.test.ts"],
           globalSetup: ["test/e2e/support/global-setup.ts"],
-          fileParallelism: false,
+          // As many stacks; a group of its own, because the other projects have workers of another number.
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },

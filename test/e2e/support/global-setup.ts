@@ -1,4 +1,5 @@
-// One stack serves all e2e files: ports of its own, a folder that goes with it.
+// Files run in lanes, one after another in each. A lane has a stack of its own (ports, a folder that goes with it), so
+// that a file which kills the Worker disturbs no other.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,11 +11,14 @@ import { type StartedS3, startLocalS3 } from "../../support/node/s3-server.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    stack: StackInfo & { dir: string };
+    /** One for each lane, in the order of the pool's ids. */
+    stacks: LaneStack[];
   }
 }
 
-let stack: Stack;
+type LaneStack = StackInfo & { dir: string };
+
+const stacks: Stack[] = [];
 let s3: StartedS3;
 let receiver: StartedReceiver;
 let desk: KeyDesk | undefined;
@@ -24,20 +28,28 @@ export async function setup(project: TestProject) {
   await setupWith(project, startLocalS3);
 }
 
-/** The same stack, and files that write to whichever S3 server was started. */
+/** The same stacks, and files that write to whichever S3 server was started. */
 export async function setupWith(project: TestProject, startS3: () => Promise<StartedS3>) {
   s3 = await startS3();
   dir = await mkdtemp(join(tmpdir(), "heddle-e2e-"));
-  stack = await startStack({ dir, quiet: true });
+  const { maxWorkers: lanes } = project.config;
+  const infos: LaneStack[] = [];
+  for (let lane = 1; lane <= lanes; lane += 1) infos.push(await startLane(join(dir, `${lane}`)));
+  project.provide("stacks", infos);
   receiver = await startReceiver();
   project.provide("receiver_url", receiver.url);
-  project.provide("stack", { ...stack.info, dir });
   desk = s3.keys && (await startKeyDesk(s3.keys));
   project.provide("s3", { ...s3.info, key_desk: desk?.url ?? null });
 }
 
+async function startLane(dir: string): Promise<LaneStack> {
+  const stack = await startStack({ dir, quiet: true });
+  stacks.push(stack);
+  return { ...stack.info, dir };
+}
+
 export async function teardown() {
-  await stack?.stop();
+  await Promise.all(stacks.splice(0).map((stack) => stack.stop()));
   await desk?.close();
   await s3?.stop();
   await receiver?.stop();

@@ -1,11 +1,18 @@
 import { inject } from "vitest";
 import { killWorkerOf } from "../../../scripts/local/kill.ts";
 
-/** The stack of this test run, as `.heddle/local.json` would describe it. */
-export const stack = inject("stack");
+/** The stack of this file's lane, as `.heddle/local.json` would describe it. */
+export const stack = stackOfLane();
 
 /** For what never happens; what does happen may take long on a busy machine. */
 const PATIENCE_MS = 240_000;
+
+function stackOfLane() {
+  const stacks = inject("stacks");
+  const stack = stacks[Number(process.env.VITEST_POOL_ID) - 1];
+  if (stack === undefined) throw new Error(`No stack for pool ${process.env.VITEST_POOL_ID}.`);
+  return stack;
+}
 
 /** SIGKILL to the process that runs the Worker. Resolves when that is gone; the Worker comes back by itself. */
 export function killWorker(): Promise<void> {
