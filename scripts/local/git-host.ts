@@ -14,6 +14,8 @@ export type Fault = {
   match: string;
   times: number;
   status?: number;
+  /** The URL of another host, which is said to have what is under this path. */
+  moved_to?: string;
   delay_ms?: number;
   /** Bytes after which the connection is cut. */
   truncate?: number;
@@ -93,6 +95,10 @@ async function answer(host: Host, incoming: IncomingMessage, response: ServerRes
   const fault = takeFault(host, path);
   if (fault?.delay_ms) await new Promise((resolve) => setTimeout(resolve, fault.delay_ms));
   if (fault?.status) return refuse(response, fault.status, "The fault that was asked for");
+  if (fault?.moved_to) {
+    const location = `${fault.moved_to}${incoming.url}`;
+    return void response.writeHead(302, { location }).end();
+  }
   const archive = /^\/repos\/([\w.-]+)\/([\w.-]+)\/(tarball|commits)(?:\/(.+))?$/.exec(path);
   if (archive && host.archives) return answerApi(host, request, archive);
   const download = /^\/codeload\/([\w.-]+)\/([\w.-]+)\/legacy\.tar\.gz\/(.+)$/.exec(path);

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GitHost, startGitHost } from "../../scripts/local/git-host.ts";
 import { commitFolder } from "../../scripts/local/repositories.ts";
 import type { BuildOrder, BuildOutcome, BuildSource } from "../../src/builds/contract.ts";
+import { startFaultProxy } from "../support/node/fault-proxy.ts";
 import { type BuilderHarness, type Built, startBuilder } from "./support/builder.ts";
 
 type Files = Record<string, string>;
@@ -483,6 +484,17 @@ test("a host that only speaks git is cloned", async () => {
   expect(deployed(built).repo_commit_sha).toMatch(/^[0-9a-f]{40}$/);
   const gone = failed(await buildRepository(name, { at: plainHost, ref: "gone" }));
   expect(gone.reason).toBe("ref_not_found");
+});
+
+test("another host that has the archive is not told the token", async () => {
+  const name = await repository(agentFiles(), "private");
+  const elsewhere = await startFaultProxy(host.url);
+  host.fail({ match: `/codeload/${name}/`, times: 1, moved_to: elsewhere.url });
+  deployed(await buildRepository(name, { token: TOKEN }));
+  await elsewhere.close();
+  expect(elsewhere.seen).toMatchObject([{ path: expect.stringContaining(`/codeload/${name}/`) }]);
+  expect(JSON.stringify(elsewhere.seen)).not.toContain(TOKEN);
+  expect(elsewhere.seen[0]?.headers).not.toHaveProperty("authorization");
 });
 
 test("a host that answers 503 or cuts an archive off is asked again", async () => {
