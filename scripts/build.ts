@@ -32,7 +32,7 @@ await runStep({
 await runStep({
   name: "isolate",
   inputs: ["scripts/build/isolate.ts", "src/isolate/**/*.ts", "package-lock.json"],
-  outputs: ["langgraph-agent", "plain-agent", "sdk-logger"].map((n) => `dist/isolate/${n}.txt`),
+  outputs: ["langgraph-agent", "plain-agent", "globals"].map((n) => `dist/isolate/${n}.txt`),
   run: () => buildIsolate("dist/isolate"),
 });
 

@@ -7,7 +7,7 @@ import type { AgentConfig, Artifact } from "./contract.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { disk } from "./disk.ts";
 import { BuildFailure } from "./failure.ts";
-import { GLOBALS, graphsModule } from "./graphs-module.ts";
+import { graphsModule } from "./graphs-module.ts";
 import type { Installer } from "./install.ts";
 import { AGENT_LOADERS, heddlePlugin, type PluginOptions } from "./plugin.ts";
 import { closure, type Runtime } from "./prebuilt.ts";
@@ -76,8 +76,7 @@ function pluginOptions(
         text: langgraph === null ? HARNESS.plain_agent : HARNESS.langgraph_agent,
         directory: langgraph ?? dependencies.directory,
       },
-      "heddle:sdk-logger": { text: HARNESS.sdk_logger, directory: "/" },
-      "heddle:globals": { text: GLOBALS, directory: "/" },
+      "heddle:globals": { text: HARNESS.globals, directory: "/" },
       "heddle:graphs": {
         text: graphsModule(config, stateTypes(typeScriptOf(tree)), contextTypes(input)),
         directory: "/",

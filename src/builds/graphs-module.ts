@@ -2,14 +2,6 @@ import type { AgentConfig, NamedExport } from "./contract.ts";
 import type { StateTypes } from "./state-types.ts";
 import type { Schema } from "./type-reader.ts";
 
-/**
- * Before any module of the agent, which may make a client of its own server when it is loaded: the SDK asks for
- * this then, and the harness says later where it leads.
- */
-export const GLOBALS = `globalThis[Symbol.for("langgraph_api:fetch")] = (...call) =>
-  globalThis[Symbol.for("heddle:fetch")](...call);
-`;
-
 /** What the harness imports as `heddle:graphs`. */
 export function graphsModule(
   { graphs, store, auth, app }: AgentConfig,
@@ -27,8 +19,6 @@ export function graphsModule(
   });
   const typesText = `export const types = JSON.parse(${JSON.stringify(JSON.stringify(types))});`;
   return [
-    // Graphs may ask for the logger while they load.
-    `import "heddle:sdk-logger";`,
     'import "heddle:globals";',
     ...imports,
     typesText,

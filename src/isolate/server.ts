@@ -5,10 +5,8 @@ export type Server = { fetch(request: Request): Promise<Response> };
 
 const servers = new AsyncLocalStorage<Server>();
 
-/** Where a client of the SDK that is given no URL sends its calls; the builder's `heddle:globals` leads here. */
-for (const name of ["langgraph_api:fetch", "heddle:fetch"]) {
-  Reflect.set(globalThis, Symbol.for(name), callServer);
-}
+/** Where a client of the SDK that is given no URL sends its calls, by way of `globals.ts`. */
+Reflect.set(globalThis, Symbol.for("heddle:fetch"), callServer);
 
 async function callServer(input: RequestInfo, init?: RequestInit): Promise<Response> {
   const server = servers.getStore();

@@ -85,7 +85,6 @@ test("names of graphs and files cannot break out of the generated module", () =>
   expect(
     graphsModule({ graphs, env: {}, store, auth: null, app: null, ui, raw: {} }).split("\n"),
   ).toEqual([
-    'import "heddle:sdk-logger";',
     'import "heddle:globals";',
     'import * as g0 from "/x\\"; evil(); \\"";',
     'export const types = JSON.parse("{}");',

@@ -36,7 +36,7 @@ export async function bundleTestAgent(): Promise<string> {
           }));
           pluginBuild.onLoad({ filter: /.*/, namespace: "heddle" }, () => ({
             contents: [
-              `import ${JSON.stringify(resolve("src/isolate/sdk-logger.ts"))};`,
+              `import ${JSON.stringify(resolve("src/isolate/globals.ts"))};`,
               `import * as module from ${JSON.stringify(module)};`,
               `import * as embedding from ${JSON.stringify(resolve("test/fixtures/agents/embed.ts"))};`,
               `import * as authModule from ${JSON.stringify(resolve("test/fixtures/agents/auth.ts"))};`,
