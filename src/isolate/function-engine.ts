@@ -120,6 +120,7 @@ export class FunctionEngine implements Engine {
     };
     await Promise.race([this.#drive(call, state, tools, take), rejection(signal)]);
     state = save(state, call, outbox, "loop");
+    events.end(state);
     tracer?.end(state.values);
   }
 

@@ -11,6 +11,7 @@ export type FunctionState = {
   values: Values;
   messages: Message[];
   checkpoint_id: string | null;
+  parent_id: string | null;
   metadata: Record<string, unknown>;
   /** Stored values of the checkpoint, so that unchanged keys are not stored again. */
   stored: StoredValue[];
@@ -32,6 +33,7 @@ export function readState(loaded: LoadedCheckpoint | null): FunctionState {
     values,
     messages: Array.isArray(values.messages) ? values.messages : [],
     checkpoint_id: loaded?.checkpoint_id ?? null,
+    parent_id: loaded?.parent_id ?? null,
     metadata: loaded ? JSON.parse(loaded.metadata) : {},
     stored,
   };
@@ -101,7 +103,7 @@ export function toOp(
     channel_versions: Object.fromEntries(stored.map(({ channel, version }) => [channel, version])),
     versions_seen: {},
   };
-  const op: Op = {
+  const op: Extract<Op, { op: "checkpoint" }> = {
     op: "checkpoint",
     ns: "",
     checkpoint_id,
@@ -110,7 +112,8 @@ export function toOp(
     metadata: JSON.stringify(metadata),
     values: stored.filter((value) => known.get(value.channel) !== value),
   };
-  return { op, saved: { ...state, checkpoint_id, metadata, stored } };
+  const { parent_id } = op;
+  return { op, saved: { ...state, checkpoint_id, parent_id, metadata, stored } };
 }
 
 // A v7 UUID whose twelve counter bits keep two checkpoints of one millisecond in order.

@@ -32,6 +32,22 @@ test("newlines keep the connection of a waiting client alive, also of one that t
 });
 
 describe.each(lines)("the SDK %s", (_line, sdk) => {
+  test("streams the tasks and checkpoints of an agent that is no graph", async () => {
+    const { runs } = sdk(deployment_id);
+    const streamMode = ["debug", "tasks", "checkpoints", "events", "tools"] as const;
+    const stream = runs.stream(null, "counts_plainly", {
+      input: { text: "four" },
+      streamMode: [...streamMode],
+    });
+    const told = await collect(stream);
+    expect(namesOf(told)).toEqual(new Set(["metadata", "debug", "tasks", "checkpoints", "events"]));
+    const tasks = told.filter(({ event }) => event === "tasks").map(({ data }) => data);
+    expect(tasks).toMatchObject([
+      { name: "counts_plainly", triggers: ["branch:to:counts_plainly"] },
+      { name: "counts_plainly", result: { count: 4 } },
+    ]);
+  });
+
   test("streams every mode at once, and each under its name", async () => {
     const { runs } = sdk(deployment_id);
     const stream = runs.stream(null, "tooled", {

@@ -27,6 +27,8 @@ export const TEST_GRAPHS = [
   "says",
   "branches",
   "calls",
+  "counts",
+  "counts_plainly",
 ];
 
 /** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */

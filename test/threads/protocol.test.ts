@@ -171,12 +171,16 @@ describe("events", () => {
     const told = await events(endOfRun());
     expect(told.map(inShort).filter((short) => !short.startsWith("messages"))).toEqual([
       "lifecycle running",
+      "checkpoints input",
       "values",
+      "tasks",
       "custom",
       "updates plain",
       "values",
       "updates plain",
       "values",
+      "tasks",
+      "checkpoints loop",
       "lifecycle completed",
     ]);
     const said = dataOf(told, "messages").map(({ event }) => event);

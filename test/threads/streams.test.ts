@@ -81,6 +81,88 @@ test("tasks tells of each task twice, checkpoints of each state", async () => {
   });
 });
 
+describe("an agent without LangGraph is told of like a graph of one node", () => {
+  const MODES = ["values", "updates", "debug", "tasks", "checkpoints", "events", "tools"];
+  // What is another of each run, and the steps: a graph has one more, of its input.
+  const MASKS: [RegExp, string][] = [
+    [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "id"],
+    [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "time"],
+    [/"graph_id":"\w+"/g, '"graph_id":"graph"'],
+    [/"ls_integration":"langgraph",/g, ""],
+    [/("step":|"langgraph_step":|graph:step:)-?\d+/g, "$19"],
+    [/"source":"(input|loop)"/g, '"source":"any"'],
+  ];
+  const masked = (events: SentEvent[], name: string) =>
+    dataOf(events, name).map((data) =>
+      JSON.parse(
+        MASKS.reduce((text, [what, by]) => text.replace(what, by), JSON.stringify(data)),
+        // A node is given the whole state, a function its input.
+        (key, value) => (key === "input" ? "given" : value),
+      ),
+    );
+
+  /** The second run of a thread, so that each checkpoint has one before it. */
+  async function told(graph: string, input: object) {
+    const { stream, wait, object, revision } = await testThread();
+    await wait(graph, { input: { text: "first" } });
+    const config = { tags: ["tagged"], configurable: { tone: "dry" } };
+    const events = await stream(graph, { input, config, metadata: { m: 1 }, stream_mode: MODES });
+    return { events, object, revision };
+  }
+  const isOfInput = (data: unknown) => JSON.stringify(data).includes("__start__");
+
+  test.each([
+    ["one that goes well", { text: "four" }],
+    ["one that fails", { text: "" }],
+  ])("in every mode: %s", async (_how, input) => {
+    const [graph, plain] = await Promise.all([
+      told("counts", input),
+      told("counts_plainly", input),
+    ]);
+    for (const name of ["tasks", "debug", "checkpoints", "events", "values", "updates", "error"]) {
+      const ofGraph = masked(graph.events, name).filter((data) => !isOfInput(data));
+      expect(masked(plain.events, name), name).toEqual(ofGraph);
+    }
+    // Values are told with each yield, and not when the task is over.
+    const kinds = ({ events }: typeof graph) => {
+      const all = events.filter(({ data }) => !isOfInput(data));
+      const kindOf = ({ event, data }: SentEvent) => [event, (data as Fields).type];
+      return all.filter(({ event }) => !["events", "values"].includes(event)).map(kindOf);
+    };
+    expect(kinds(plain)).toEqual(kinds(graph));
+  });
+
+  test("its checkpoints are those of the history, its steps those of the states", async () => {
+    const { events, object, revision } = await told("counts_plainly", { text: "four" });
+    const debug = dataOf(events, "debug") as Fields[];
+    expect(debug.map(({ type, step }) => [type, step])).toEqual([
+      ["checkpoint", 1],
+      ["task", 2],
+      ["task_result", 2],
+      ["checkpoint", 2],
+    ]);
+    const call = { ns: "", limit: 2, checkpoint_id: null, before_id: null, metadata: null };
+    const answer = await object.getHistory(call, revision);
+    const history = JSON.parse("value" in answer ? answer.value : "[]");
+    const checkpoints = (dataOf(events, "checkpoints") as Fields[]).reverse();
+    const ofState = ({ metadata, checkpoint, parent_checkpoint, values }: Fields) => {
+      const { step, source } = metadata as Fields;
+      return { step, source, checkpoint, parent_checkpoint, values };
+    };
+    expect(checkpoints.map(ofState)).toEqual(history.map(ofState));
+    expect(dataOf(events, "tasks")[0]).toMatchObject({ input: { text: "four" } });
+  });
+
+  test("what it yields in parts is the result of its one task", async () => {
+    const { stream } = await testThread();
+    const events = await stream("plain", { input: {}, stream_mode: ["tasks", "updates"] });
+    expect(namesOf(events)).toEqual(["metadata", "tasks", "updates", "updates", "tasks"]);
+    expect(dataOf(events, "tasks").at(-1)).toMatchObject({
+      result: { messages: [{ content: "heard 0" }], count: 0 },
+    });
+  });
+});
+
 describe("messages", () => {
   test("of a model in a subgraph arrive token by token, of one that is not to be streamed at once", async () => {
     const { stream } = await testThread();
