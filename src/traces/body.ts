@@ -3,6 +3,9 @@ import { type ExactJson, parseExact } from "./exact-json.ts";
 import { MAX_BODY_BYTES } from "./limits.ts";
 import { unpackZstd } from "./zstd.ts";
 
+/** A stream hands over a few kilobytes at a time by itself, and each time costs as much as reading ten. */
+const CHUNK_BYTES = 128 * 1024;
+
 /** The body's bytes, unpacked as Content-Encoding says, as they come; more than may be is a 413. */
 export async function* readBytes(request: Request): AsyncGenerator<Uint8Array> {
   const encoding = request.headers.get("Content-Encoding")?.trim().toLowerCase() ?? "identity";
@@ -10,12 +13,15 @@ export async function* readBytes(request: Request): AsyncGenerator<Uint8Array> {
   switch (encoding) {
     case "":
     case "identity":
-      return yield* counted(body);
+      return yield* counted(chunksOf(body));
     case "gzip":
     case "deflate":
-      return yield* unpacked(body.pipeThrough(new DecompressionStream(encoding)), encoding);
+      return yield* unpacked(
+        chunksOf(body.pipeThrough(new DecompressionStream(encoding))),
+        encoding,
+      );
     case "zstd":
-      return yield* unpacked(unpackZstd(counted(body)), encoding);
+      return yield* unpacked(unpackZstd(counted(chunksOf(body))), encoding);
     default:
       throw new AppError(
         "unsupported_media_type",
@@ -34,6 +40,21 @@ export function parseJson(text: string, what: string): ExactJson {
     return parseExact(text);
   } catch (error) {
     throw malformed(what, error);
+  }
+}
+
+async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader({ mode: "byob" });
+  let isWhole = false;
+  try {
+    while (!isWhole) {
+      const { value, done } = await reader.readAtLeast(CHUNK_BYTES, new Uint8Array(CHUNK_BYTES));
+      isWhole = done;
+      if (value && value.byteLength > 0) yield value;
+    }
+  } finally {
+    // Who stops before the end wants no more of it.
+    if (!isWhole) await reader.cancel();
   }
 }
 
