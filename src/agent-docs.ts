@@ -11,7 +11,7 @@ const AGENT = "/agents/{deployment_id}";
 const ROUTE = "/agents/:deployment_id";
 
 /** What a client of one agent sees of the API's document: a server of its own. */
-export function toAgentDocument(document: Document, url: string): Document {
+function toAgentDocument(document: Document, url: string): Document {
   const own = Object.entries(document.paths ?? {}).filter(([path]) => path.startsWith(`${AGENT}/`));
   const paths = own.map(([path, item]) => [path.slice(AGENT.length), withoutDeployment(item)]);
   return { ...document, servers: [{ url }], paths: Object.fromEntries(paths) };

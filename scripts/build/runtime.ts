@@ -14,7 +14,7 @@ const LEFT_OUT = /^(\.\/package\.json|\.\/web|\.\/locales|\.\/v4\/locales.*|.*\*
 
 type Manifest = { version: string; exports: Record<string, unknown> };
 
-export type RuntimeFile = { text: string; imports: string[] };
+type RuntimeFile = { text: string; imports: string[] };
 export type Runtime = {
   packages: Record<string, string>;
   entries: Record<string, string>;

@@ -21,7 +21,7 @@ export type Fault = {
   truncate?: number;
 };
 
-export type GitHostOptions = {
+type GitHostOptions = {
   root: string;
   port?: number;
   /** What opens repositories of the owner `private`; everything else is open to all. */

@@ -18,7 +18,7 @@ import { ping, watch } from "./watchdog.ts";
 import { logOf, startWorker, type WorkerProcess } from "./worker.ts";
 import { execNode } from "./wrangler.ts";
 
-export type StackOptions = {
+type StackOptions = {
   /** 0 or none: any free port. */
   port?: number;
   dir: string;

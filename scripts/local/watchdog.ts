@@ -3,7 +3,7 @@
 import { judge, startAt } from "./patience.ts";
 import { findWorker, isAlive, kill } from "./processes.ts";
 
-export type Watched = {
+type Watched = {
   port: number;
   /** Whose descendant the Worker is. */
   pid(): number;

@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from "node:util";
 import { openLog } from "./log-file.ts";
 import type { Serving } from "./serve.ts";
 
-export type WorkerOptions = Serving & {
+type WorkerOptions = Serving & {
   /** What workerd trusts beside the system's authorities. */
   ca_file: string | undefined;
   onError(line: string): void;

@@ -2,7 +2,7 @@ import { type NewWorkspace, workspaceQuery, workspaceStatements } from "../works
 import { type Folder, keep } from "./folder.ts";
 import { runWrangler } from "./wrangler.ts";
 
-export type MadeWorkspace = { organization_id: string; tenant_id: string; api_key: string };
+type MadeWorkspace = { organization_id: string; tenant_id: string; api_key: string };
 
 /** Runs wrangler with these arguments and gives what it prints. */
 type Wrangler = (args: string[]) => Promise<string>;

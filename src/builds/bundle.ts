@@ -8,7 +8,7 @@ import { withHostRequire } from "./ui-module.ts";
 
 type Failed = { ok: false; errors: string[] };
 export type Bundled = { ok: true; code: string; map: string; warnings: string[] } | Failed;
-export type BundledUi = { ok: true; files: UiFiles; warnings: string[] } | Failed;
+type BundledUi = { ok: true; files: UiFiles; warnings: string[] } | Failed;
 
 let started: Promise<void> | null = null;
 

@@ -14,7 +14,7 @@ export type Disk = {
   link(directory: string): string | null;
 };
 
-export type PackageManifest = Manifest & {
+type PackageManifest = Manifest & {
   main?: unknown;
   module?: unknown;
   exports?: unknown;

@@ -2,7 +2,7 @@ import { isRecord } from "./config-values.ts";
 
 /** The `exports` and `imports` maps of package.json, as Node resolves them. */
 
-export const CONDITIONS = {
+const CONDITIONS = {
   import: ["workerd", "worker", "import", "module", "default"],
   require: ["workerd", "worker", "require", "module", "default"],
   browser_import: ["browser", "import", "module", "default"],

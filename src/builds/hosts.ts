@@ -8,13 +8,7 @@ export type Repository = {
   segments: string[];
 };
 
-export type HostKind =
-  | "github"
-  | "github_enterprise"
-  | "gitea"
-  | "gitlab"
-  | "bitbucket"
-  | "loopback";
+type HostKind = "github" | "github_enterprise" | "gitea" | "gitlab" | "bitbucket" | "loopback";
 
 export type Archive = { kind: HostKind; url: string; headers: Record<string, string> };
 

@@ -1,7 +1,7 @@
 /** JSON with the place of its first mistake; the engine's own message names none for short texts. */
 
-export type JsonMistake = { line: number; column: number; text: string };
-export type JsonResult = { ok: true; value: unknown } | { ok: false; mistake: JsonMistake };
+type JsonMistake = { line: number; column: number; text: string };
+type JsonResult = { ok: true; value: unknown } | { ok: false; mistake: JsonMistake };
 
 const TOKEN =
   /[{}[\]:,]|"(?:[^"\\\p{Cc}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/uy;

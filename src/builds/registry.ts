@@ -26,7 +26,7 @@ type Packument = { "dist-tags"?: Record<string, string>; versions?: Record<strin
 
 type Ask = { name: string; range: string; from: string; by: string; is_optional: boolean };
 
-export type ResolveOptions = {
+type ResolveOptions = {
   policy: EgressPolicy;
   registry_url: string;
   /** Versions to take where the range allows: the prebuilt runtime's. */

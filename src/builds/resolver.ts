@@ -15,7 +15,7 @@ export type Resolved =
 
 export type Resolver = (specifier: string, directory: string, kind: RequestKind) => Resolved;
 
-export type ResolverOptions = {
+type ResolverOptions = {
   disk: Disk;
   tsconfig: TsConfig;
   /** Directories of packages that the prebuilt runtime stands for. */

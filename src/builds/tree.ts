@@ -12,7 +12,7 @@ export type Tree = {
   bytes: number;
 };
 
-export type TreeEntry = { name: string; size: number; type: string; linkname?: string | undefined };
+type TreeEntry = { name: string; size: number; type: string; linkname?: string | undefined };
 
 const READABLE = /\.([cm]?[jt]sx?|json|jsonc|txt|md|sql|html|graphql|ya?ml)$/;
 /** What components show; as part of a bundle only where it is small. */

@@ -45,7 +45,7 @@ export type CronFilter = {
   filters: Filters | null;
 };
 
-export type CronSort =
+type CronSort =
   | "cron_id"
   | "assistant_id"
   | "thread_id"

@@ -1,9 +1,9 @@
 import { Cron } from "croner";
 
-export type Schedule = { schedule: string; timezone: string | null };
+type Schedule = { schedule: string; timezone: string | null };
 
 /** What is wrong with it: the field, and why. */
-export type ScheduleProblem = { field: "schedule" | "timezone"; text: string };
+type ScheduleProblem = { field: "schedule" | "timezone"; text: string };
 
 /** The first firing after a moment, in milliseconds; null: there is none before the end. */
 export function nextFiring(

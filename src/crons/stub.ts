@@ -4,7 +4,7 @@ import { inRegion } from "../shared/objects.ts";
 import type { CronObject } from "./object.ts";
 
 // The types of RPC turn `unknown`, which client data is, into `never`; the calls are what the class says.
-export type CronCalls = Omit<CronObject, keyof DurableObject | "alarm">;
+type CronCalls = Omit<CronObject, keyof DurableObject | "alarm">;
 
 type OfOne = Pick<CronCalls, "getCron" | "updateCron" | "deleteCron">;
 

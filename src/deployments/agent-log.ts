@@ -9,7 +9,7 @@ import { deployments } from "./table.ts";
 import type { AgentLine } from "./tail.ts";
 
 // The types of RPC turn null into never in places; the calls are what the class says.
-export type AgentLogCalls = Pick<AgentLog, "append" | "list" | "clear">;
+type AgentLogCalls = Pick<AgentLog, "append" | "list" | "clear">;
 
 /** Appended to, never changed. */
 const MIGRATIONS = [

@@ -13,12 +13,12 @@ export type Build = typeof revisions.$inferSelect & {
   source_config: (typeof deployments.$inferSelect)["source_config"];
   secrets_version: number;
 };
-export type LogLine = {
+type LogLine = {
   level: "DEBUG" | "INFO" | "WARNING" | "ERROR";
   message: string;
   timestamp: string;
 };
-export type BuiltFields = Partial<
+type BuiltFields = Partial<
   Pick<
     typeof revisions.$inferInsert,
     | "artifact_key"

@@ -4,7 +4,7 @@ import type { RevisionStatus } from "./schema.ts";
 
 /** How the APIs of repository hosts are spoken. Pure. */
 
-export type ApiKind = "github" | "gitea" | "gitlab";
+type ApiKind = "github" | "gitea" | "gitlab";
 
 /** The three put their version at the end of the base. */
 export function kindOf(api_url: string): ApiKind {
@@ -82,7 +82,7 @@ export function readRepositories(
   }));
 }
 
-export type CommitStatus = {
+type CommitStatus = {
   name: string;
   sha: string;
   repo_url: string;

@@ -8,7 +8,7 @@ import type { TailProps } from "./tail.ts";
 import { LINE_MARK } from "./tail-lines.ts";
 
 export type RevisionRef = { deployment_id: string; revision_id: string };
-export type RevisionCode = { artifact: Artifact; env: Record<string, string> };
+type RevisionCode = { artifact: Artifact; env: Record<string, string> };
 
 /** Of one call; a run is one call however long it waits for models, so this is generous. */
 const CPU_LIMIT_MS = 120_000;

@@ -1,6 +1,6 @@
 import { carries } from "../shared/queue.ts";
 
-export type BuildMessage = { revision_id: string };
+type BuildMessage = { revision_id: string };
 export type DeletionMessage = { deployment_id: string };
 
 export function isBuildMessage(body: unknown): body is BuildMessage {

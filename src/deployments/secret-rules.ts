@@ -1,10 +1,10 @@
 import { invalid } from "../shared/errors.ts";
 
-export const MAX_SECRETS = 100;
-export const MAX_SECRET_NAME_LENGTH = 128;
-export const MAX_SECRET_BYTES = 32 * 1024;
+const MAX_SECRETS = 100;
+const MAX_SECRET_NAME_LENGTH = 128;
+const MAX_SECRET_BYTES = 32 * 1024;
 /** All of them travel to the isolate with its code. */
-export const MAX_SECRETS_BYTES = 256 * 1024;
+const MAX_SECRETS_BYTES = 256 * 1024;
 
 /** Names that the platform sets, or that would change how the isolate or the official runtime works. */
 const RESERVED = new Set([

@@ -8,9 +8,9 @@ import type { StoredRevisionConfig, StoredSourceConfig } from "./stored.ts";
 
 /** Decisions about where a revision's code comes from. Pure. */
 
-export type StoredSource = "github" | "internal_source";
+type StoredSource = "github" | "internal_source";
 
-export type SourceParts = {
+type SourceParts = {
   source: StoredSource;
   source_config: StoredSourceConfig;
   source_revision_config: StoredRevisionConfig;

@@ -6,7 +6,7 @@ import { uploadPrefix } from "./sources.ts";
 /** Who holds the URL may PUT there once, this long and this much. */
 export const UPLOAD_SECONDS = 3600;
 /** What a build can hold of a source; more would be refused there. */
-export const MAX_UPLOAD_BYTES = 64 * 1024 * 1024;
+const MAX_UPLOAD_BYTES = 64 * 1024 * 1024;
 
 export type Upload = {
   workspace_id: string;

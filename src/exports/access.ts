@@ -8,7 +8,7 @@ export function assertMayExport(ctx: Pick<Context, "caller">, action: "read" | "
   assertMay(ctx, action === "read" ? "read" : "admin");
 }
 
-export function assertPlan(plan: Context["caller"]["plan"]): void {
+function assertPlan(plan: Context["caller"]["plan"]): void {
   if (plan !== "developer") return;
   const text =
     "Bulk export needs the plan Plus or Enterprise; this organization's plan is Developer.";

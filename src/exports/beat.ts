@@ -8,7 +8,7 @@ type Renewal = {
   over(): Error;
 };
 
-export type Beat = { signal: AbortSignal; stop(): void };
+type Beat = { signal: AbortSignal; stop(): void };
 
 /**
  * Renews every few seconds until it is stopped. The signal aborts when the work is another's, or

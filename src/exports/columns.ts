@@ -20,7 +20,7 @@ export type Column = {
 };
 
 /** What is the same in all rows of an export. */
-export type Constant = "tenant_id" | "session_id";
+type Constant = "tenant_id" | "session_id";
 type Source = Scanned | Constant;
 
 /** Columns of a scan. */

@@ -15,7 +15,7 @@ const NOTHING: Tally = {
 };
 
 /** What was written of each of the exports. */
-export async function tallies(db: Database, ids: string[]): Promise<Map<string, Tally>> {
+async function tallies(db: Database, ids: string[]): Promise<Map<string, Tally>> {
   const files = bulk_export_files;
   const rows = await db
     .select({

@@ -16,7 +16,7 @@ export const BulkExportStatus = z.enum(STATUSES).openapi("BulkExportStatus");
 export type BulkExportStatus = z.infer<typeof BulkExportStatus>;
 
 const FORMATS = ["Parquet"] as const;
-export const FORMAT_VERSIONS = ["v1", "v2_beta"] as const;
+const FORMAT_VERSIONS = ["v1", "v2_beta"] as const;
 export const COMPRESSIONS = ["zstandard", "gzip", "snappy", "none"] as const;
 
 const MAX_FILTER_CHARS = 1_000_000;

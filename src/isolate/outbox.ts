@@ -7,7 +7,7 @@ const BATCH_BYTES = 4 * 1024 * 1024;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /** The agent says more than can be stored while it says it. */
-export class FloodError extends Error {
+class FloodError extends Error {
   override name = "EventLimitError";
 
   constructor() {

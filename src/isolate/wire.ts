@@ -55,7 +55,7 @@ function plainly(value: unknown): string | undefined {
   return JSON.stringify(value, flatten);
 }
 
-export class UnserializableError extends Error {
+class UnserializableError extends Error {
   override name = "UnserializableError";
 
   constructor(where: string, options?: ErrorOptions) {

@@ -26,7 +26,7 @@ export function toToolAnswer(id: RpcId, result: ReadableStream): ReadableStream 
 }
 
 /** What the model reads is the text; programs read the same as it is. */
-export function toToolResult(values: unknown) {
+function toToolResult(values: unknown) {
   if (!isObject(values)) return { content: [toText(JSON.stringify(values))], isError: false };
   const failure = values.__error__;
   if (isObject(failure)) return refusal(`${failure.error}: ${failure.message}`);

@@ -7,7 +7,7 @@ import { askProvider, isFailure } from "./provider-client.ts";
 type Found<T> = { ok: true; value: T | null } | Failure;
 
 /** A published document; null where there is none of that shape. A host that is down is a failure. */
-export async function readDocument<T extends z.ZodType>(
+async function readDocument<T extends z.ZodType>(
   env: Env,
   schema: T,
   url: string,

@@ -6,7 +6,7 @@ import type { Failure, Grant, ProviderAccess } from "./provider-access.ts";
 /** A redirect is an answer: what goes to a provider is for the host that its owner named. */
 const LIMITS = { timeout_ms: 10_000, max_bytes: 256 * 1024, redirects: "answer" } as const;
 
-export type ProviderAnswer = {
+type ProviderAnswer = {
   status: number;
   body: Record<string, unknown>;
   headers: Headers;

@@ -2,7 +2,7 @@ import { isTransient, saidBy, text } from "./grants.ts";
 import type { ProviderAccess } from "./provider-access.ts";
 
 /** How a provider takes a token back. `published`: RFC 7009, at an address that it may publish. */
-export type RevocationForm =
+type RevocationForm =
   | { kind: "rfc7009" | "slack" | "github"; url: string }
   | { kind: "published" }
   | { kind: "none" };

@@ -3,7 +3,7 @@ import { inRegion } from "../shared/objects.ts";
 import type { TokenObject } from "./object.ts";
 
 // The types of RPC turn optional fields of what is sent into another type; the calls are what the class says.
-export type TokenCalls = Omit<TokenObject, keyof DurableObject>;
+type TokenCalls = Omit<TokenObject, keyof DurableObject>;
 
 /** The token's row was found for its owner first: only its id leads to its object. */
 export function tokenObject(env: Env, token_id: string): TokenCalls {

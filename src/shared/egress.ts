@@ -9,7 +9,7 @@ export type EgressPolicy = {
   dns_url?: string;
 };
 
-export type EgressLimits = {
+type EgressLimits = {
   /** From the first byte sent to the last byte read. */
   timeout_ms: number;
   max_bytes: number;

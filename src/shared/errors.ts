@@ -13,13 +13,13 @@ const STATUS = {
   unavailable: 503,
 } as const;
 
-export type ErrorCode = keyof typeof STATUS;
+type ErrorCode = keyof typeof STATUS;
 
 /** One field that is wrong, in the shape of HTTPValidationError. */
 export type Issue = { loc: (string | number)[]; msg: string; type: string };
 
 /** What an agent's own code answers with, word for word. */
-export type OwnAnswer = { status: number; headers: [string, string][] };
+type OwnAnswer = { status: number; headers: [string, string][] };
 
 type AppErrorOptions = {
   cause?: unknown;

@@ -21,8 +21,8 @@ const PUBLISHED = {
   query_longer: { calls: 3, in_s: 10 },
 } as const satisfies Record<string, Limit>;
 
-export type RateLimited = keyof typeof LIMITS;
-export type PublishedRead = keyof typeof PUBLISHED;
+type RateLimited = keyof typeof LIMITS;
+type PublishedRead = keyof typeof PUBLISHED;
 
 const MAX_CALLERS = 10_000;
 

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 
-export const ValidationError = z
+const ValidationError = z
   .object({
     loc: z.array(z.union([z.string(), z.number().int()])),
     msg: z.string(),

@@ -15,7 +15,7 @@ export const Item = z
   })
   .openapi("Item");
 
-export const SearchItem = Item.extend({
+const SearchItem = Item.extend({
   score: z
     .number()
     .optional()

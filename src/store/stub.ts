@@ -3,7 +3,7 @@ import { inRegion } from "../shared/objects.ts";
 import type { StoreObject } from "./object.ts";
 
 // The types of RPC turn `unknown`, which client data is, into `never`; the calls are what the class says.
-export type StoreCalls = Omit<StoreObject, keyof DurableObject | "alarm">;
+type StoreCalls = Omit<StoreObject, keyof DurableObject | "alarm">;
 
 export function storeObject(env: Env, deployment_id: string): StoreCalls {
   return inRegion(env, env.STORES).getByName(deployment_id) as unknown as StoreCalls;

@@ -143,7 +143,7 @@ export async function greatestVersion(ctx: Context, place: Place, assistant_id: 
   return row?.version ?? 0;
 }
 
-export function toVersionRow(row: AssistantRow): VersionRow {
+function toVersionRow(row: AssistantRow): VersionRow {
   const { is_system: _s, deleted_at: _d, purge_at: _p, updated_at: created_at, ...version } = row;
   return { ...version, created_at };
 }

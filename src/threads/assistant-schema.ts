@@ -66,10 +66,7 @@ const AssistantFilter = z.object({
   metadata: optional(Metadata),
 });
 
-export const ASSISTANT_FIELDS = Object.keys(Assistant.shape) as [
-  keyof Assistant,
-  ...(keyof Assistant)[],
-];
+const ASSISTANT_FIELDS = Object.keys(Assistant.shape) as [keyof Assistant, ...(keyof Assistant)[]];
 const SORTED_BY = ["assistant_id", "graph_id", "name", "created_at", "updated_at"] as const;
 
 export const AssistantSearch = AssistantFilter.extend({

@@ -7,7 +7,7 @@ export type FeedbackTotals = {
   values: Record<string, number>;
 };
 
-export function mergeFeedback(lists: FeedbackTotals[]): FeedbackTotals[] {
+function mergeFeedback(lists: FeedbackTotals[]): FeedbackTotals[] {
   const merged = new Map<string, FeedbackTotals>();
   for (const one of lists) {
     const known = merged.get(one.key);

@@ -8,7 +8,7 @@ import { FeedbackCreateRequest, type FeedbackSaid } from "./feedback-schema.ts";
 import { createFeedback } from "./feedback-service.ts";
 
 /** How long who holds a URL may say what they think. */
-export const FEEDBACK_URL_HOURS = 24;
+const FEEDBACK_URL_HOURS = 24;
 const PURPOSE = "feedback-url";
 
 /** `expires`: epoch seconds. */

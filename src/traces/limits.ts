@@ -1,6 +1,6 @@
 /** What clients are told to keep to, and what a request may weigh at most, unpacked. */
-export const BATCH_SIZE_LIMIT = 500;
-export const BATCH_SIZE_LIMIT_BYTES = 20_971_520;
+const BATCH_SIZE_LIMIT = 500;
+const BATCH_SIZE_LIMIT_BYTES = 20_971_520;
 export const MAX_BODY_BYTES = 40 * 1024 * 1024;
 export const MAX_RUNS_PER_BATCH = 5000;
 

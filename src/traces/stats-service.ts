@@ -42,7 +42,7 @@ export type CountedRuns = {
 };
 
 /** Partition after partition is added to the sums: what is held does not grow with the runs. */
-export async function countRuns(
+async function countRuns(
   ctx: Context,
   input: Omit<RunsQueryRequest, "limit">,
   group_by: GroupBy | null,

@@ -1,7 +1,7 @@
 import type { UiFiles } from "../deployments/ui-service.ts";
 
 /** Where the files of an agent's components are, beside where they were asked for. */
-export type UiPlace = { request_url: string; agent: string };
+type UiPlace = { request_url: string; agent: string };
 
 /**
  * HTML that loads the components of an agent and draws one of them. Its reader puts the id of a shadow

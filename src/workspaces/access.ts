@@ -2,7 +2,7 @@ import type { Actor, Caller, Role } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 
 /** One workspace that a credential reaches; a null workspace says that the credential is known. */
-export type Reach = {
+type Reach = {
   organization_id: string;
   plan: Caller["plan"];
   workspace_id: string | null;

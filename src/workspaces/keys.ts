@@ -1,6 +1,6 @@
 import { randomToken, sha256Hex } from "../shared/crypto.ts";
 
-export type KeyKind = "personal" | "service";
+type KeyKind = "personal" | "service";
 
 const START = { personal: "lsv2_pt_", service: "lsv2_sk_" } as const;
 const SECRET_LENGTH = 40;

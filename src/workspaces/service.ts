@@ -10,7 +10,7 @@ type Plan = (typeof organizations.$inferSelect)["plan"];
 type Created = { id: string };
 
 /** `workspace_id` null makes a service key that reaches every workspace of its organization. */
-export type NewApiKey =
+type NewApiKey =
   | { kind: "service"; organization_id: string; workspace_id: string | null; role: Role }
   | { kind: "personal"; organization_id: string; user_id: string };
 

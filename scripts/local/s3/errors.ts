@@ -30,7 +30,7 @@ const STATUS = {
   XAmzContentSHA256Mismatch: 400,
 } as const;
 
-export type S3ErrorCode = keyof typeof STATUS;
+type S3ErrorCode = keyof typeof STATUS;
 
 /** What S3 answers as an `<Error>` document; `details` are further elements of it. */
 export class S3Error extends Error {

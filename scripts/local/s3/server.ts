@@ -23,7 +23,7 @@ export type S3Options = {
   now?: () => number;
 };
 
-export type S3Server = {
+type S3Server = {
   endpoint: string;
   region: string;
   /** A user may have several keys, as long as they last. */

@@ -5,13 +5,13 @@ import { S3Error } from "./errors.ts";
 
 export type User = { name: string; access_key_id: string; secret_access_key: string };
 
-export type Authenticator = {
+type Authenticator = {
   region: string;
   users: ReadonlyMap<string, User>;
   now(): number;
 };
 
-export type Signed = {
+type Signed = {
   user: User /** x-amz-content-sha256, or UNSIGNED-PAYLOAD. */;
   payload: string;
 };

@@ -20,7 +20,7 @@ import {
 import { toTarget } from "./target.ts";
 
 /** A destination that was probed, and what the probe left behind. */
-export type Validated = { destination: Destination; warning: string | null };
+type Validated = { destination: Destination; warning: string | null };
 
 const MAX_DESTINATIONS = 200;
 

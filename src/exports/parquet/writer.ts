@@ -14,7 +14,7 @@ export type Compression = keyof typeof CODECS;
 /** Columnar: one array, or packed texts, per column, all of the same number of rows. Lists are JSON text of an array of strings, or null. */
 export type Batch = { rows: number; columns: Record<string, Cells> };
 
-export type WriterOptions = {
+type WriterOptions = {
   compression: Compression;
   /** Sources that have one value in the whole file; batches do not hold them. */
   constants?: Record<string, string>;

@@ -2,7 +2,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { Answer } from "./problem.ts";
 import { readText } from "./xml.ts";
 
-export type AddressingStyle = "auto" | "virtual" | "path";
+type AddressingStyle = "auto" | "virtual" | "path";
 
 export type Place = {
   /** null: AWS. */
@@ -35,7 +35,7 @@ export function objectUrl(
 }
 
 /** A bucket is a part of the host at AWS; elsewhere, and where its name breaks the certificate, of the path. */
-export function styleOf({ endpoint_url, bucket_name, addressing_style }: Place) {
+function styleOf({ endpoint_url, bucket_name, addressing_style }: Place) {
   if (addressing_style !== "auto") return addressing_style;
   if (bucket_name.includes(".")) return "path";
   return endpoint_url === null || AWS.test(new URL(endpoint_url).hostname) ? "virtual" : "path";

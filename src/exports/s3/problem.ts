@@ -114,7 +114,7 @@ function codeOf({ status, text }: Answer): string {
   return CODES[status] ?? (status >= 500 ? "InternalError" : "UnexpectedAnswer");
 }
 
-export function isTransientStatus(status: number): boolean {
+function isTransientStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || (status >= 500 && status !== 501);
 }
 

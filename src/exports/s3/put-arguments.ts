@@ -29,7 +29,7 @@ const METADATA = "Metadata";
 const NAMES = [...Object.keys(HEADERS), METADATA, NEEDLESS].sort();
 
 /** What of an argument is wrong, and where in it. */
-export type ArgumentIssue = { path: string[]; message: string };
+type ArgumentIssue = { path: string[]; message: string };
 
 const VALUE = /^[\x20-\x7e]{1,1024}$/;
 const TOKEN = /^[A-Za-z0-9_-]{1,128}$/;

@@ -5,7 +5,7 @@ import { type Answer, S3Error, type S3Problem, toProblem } from "./problem.ts";
 import { type Call, type Keys, type Manner, type S3Target, sign } from "./signing.ts";
 import { rootName } from "./xml.ts";
 
-export type SendOptions = {
+type SendOptions = {
   policy: EgressPolicy;
   signal: AbortSignal | undefined;
   attempt_ms: number;

@@ -1,6 +1,6 @@
 import { rangeOf } from "../namespaces.ts";
 
-export type Scored = { id: number; score: number };
+type Scored = { id: number; score: number };
 
 /** What items mean: vectors of length one, so that a product is the cosine of an angle. */
 export class Vectors {

@@ -89,7 +89,7 @@ const TIME =
   /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?$/i;
 
 /** Epoch microseconds; a time without a zone is UTC. */
-export function readTime(text: string): number | null {
+function readTime(text: string): number | null {
   const match = TIME.exec(text.trim().slice(0, 100));
   if (!match) return null;
   const [, date, minute = "00:00", second = ":00", fraction = "", zone = "Z"] = match;

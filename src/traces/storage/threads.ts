@@ -19,7 +19,7 @@ export type ThreadTotals = {
 };
 
 /** Of one partition, the newest first. */
-export const MAX_THREADS = 10_000;
+const MAX_THREADS = 10_000;
 
 type Root = CountedRun & { id: string; thread_id: string };
 type Thread = { totals: RunTotals; first: Root; last: Root };

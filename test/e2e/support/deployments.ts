@@ -22,7 +22,7 @@ export type Revision = {
   status_message: string | null;
 };
 
-export type DeployOptions = {
+type DeployOptions = {
   secrets?: { name: string; value: string }[];
   repo_ref?: string;
   config_path?: string;

@@ -17,7 +17,7 @@ export type Manifest = {
   watermark: string | null;
   schema: { name: string; type: string }[];
 };
-export type ManifestFile = {
+type ManifestFile = {
   key: string;
   rows: number;
   bytes: number;

@@ -4,7 +4,7 @@
 /** JSON texts by field, as they stand on the wire. */
 type Said = Record<string, string>;
 export type Cells = Record<string, unknown>;
-export type OddFeedback = { id: string; key: string; score?: number | boolean; value?: unknown };
+type OddFeedback = { id: string; key: string; score?: number | boolean; value?: unknown };
 export type OddRun = {
   id: string;
   start_us: number;
@@ -458,7 +458,6 @@ function boundaries({ from_us, to_us }: { from_us: number; to_us: number }): Odd
 
 const DEEP = 60;
 export const RUN_COUNT = plainCount + odds.length + DEEP;
-export const PLAIN_COUNT = plainCount;
 
 export function runAt(n: number): OddRun {
   if (n < plainCount) return plainRun(n);

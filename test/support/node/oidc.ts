@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { type AccessToken, Provider } from "oidc-provider";
 import { freePort } from "../../../scripts/local/ports.ts";
 
-export type OidcOptions = {
+type OidcOptions = {
   redirect_uris: string[];
   /** Without it nothing is revoked, and no address for it is published. */
   revokes?: boolean;
