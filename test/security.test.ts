@@ -2,9 +2,9 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Operation } from "../scripts/fuzz/document.ts";
 import { database } from "../src/shared/context.ts";
-import { createApiKey, revokeApiKey } from "../src/workspaces/service.ts";
 import { type Belongings, belongings, bucket, rowsOf, urlOf } from "./support/belongings.ts";
 import { jsonOf, operations, sampleBodyOf } from "./support/operations.ts";
+import { createApiKey, revokeApiKey } from "./support/organizations.ts";
 import { api, type TestWorkspace, workspace } from "./support/workspace.ts";
 
 /** What is open to all, each for its reason. `/docs` and `/openapi.json` are, too, and no operations. */

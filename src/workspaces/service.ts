@@ -1,42 +1,16 @@
 import { and, desc, eq, isNull, or, type SQL } from "drizzle-orm";
-import type { Caller, Database, Role } from "../shared/context.ts";
+import type { Caller, Database } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
-import { newId } from "../shared/ids.ts";
 import type { Credential } from "./access.ts";
-import { newApiKey } from "./keys.ts";
 import { api_keys, memberships, organizations, users, workspaces } from "./table.ts";
 
 type Plan = (typeof organizations.$inferSelect)["plan"];
-type Created = { id: string };
-
-/** `workspace_id` null makes a service key that reaches every workspace of its organization. */
-type NewApiKey =
-  | { kind: "service"; organization_id: string; workspace_id: string | null; role: Role }
-  | { kind: "personal"; organization_id: string; user_id: string };
 
 /** As other people know them: the email of a person, or the first letters of a service key. */
 export type Identity = { name: string; workspace: string; organization: string };
 
 /** Two are enough to know that a caller reaches several. */
 const MOST_REACHES = 2;
-
-export async function createOrganization(
-  db: Database,
-  input: { name: string; plan: Plan },
-): Promise<Created> {
-  const row = { id: newId(), ...input, created_at: now() };
-  await db.insert(organizations).values(row);
-  return { id: row.id };
-}
-
-export async function createWorkspace(
-  db: Database,
-  input: { organization_id: string; name: string },
-): Promise<Created> {
-  const row = { id: newId(), ...input, created_at: now() };
-  await db.insert(workspaces).values(row);
-  return { id: row.id };
-}
 
 export async function findWorkspace(
   db: Database,
@@ -48,49 +22,6 @@ export async function findWorkspace(
     .innerJoin(organizations, eq(organizations.id, workspaces.organization_id))
     .where(eq(workspaces.id, workspace_id));
   return row ?? null;
-}
-
-export async function createUser(
-  db: Database,
-  input: { organization_id: string; email: string; oidc_subject?: string },
-): Promise<Created> {
-  const row = { id: newId(), ...input, email: input.email.toLowerCase(), created_at: now() };
-  await db.insert(users).values(row);
-  return { id: row.id };
-}
-
-/** Both ids must be of one organization. */
-export async function setMembership(
-  db: Database,
-  input: { user_id: string; workspace_id: string; role: Role },
-): Promise<void> {
-  const target = [memberships.user_id, memberships.workspace_id];
-  await db
-    .insert(memberships)
-    .values(input)
-    .onConflictDoUpdate({ target, set: { role: input.role } });
-}
-
-export async function createApiKey(
-  db: Database,
-  input: NewApiKey,
-): Promise<Created & { api_key: string }> {
-  const { api_key, sha256, prefix } = newApiKey(input.kind);
-  const id = newId();
-  await db.insert(api_keys).values({ id, sha256, prefix, ...input, created_at: now() });
-  return { id, api_key };
-}
-
-export async function revokeApiKey(
-  db: Database,
-  input: { organization_id: string; api_key_id: string },
-): Promise<void> {
-  await db
-    .update(api_keys)
-    .set({ revoked_at: now() })
-    .where(
-      and(eq(api_keys.id, input.api_key_id), eq(api_keys.organization_id, input.organization_id)),
-    );
 }
 
 /** Throws when a caller who was let in would not be any more, or not as who they were. */
@@ -231,8 +162,4 @@ async function prefixOf(db: Database, key_id: string): Promise<string | null> {
 
 function named(tenant: string | null): SQL | undefined {
   return tenant === null ? undefined : eq(workspaces.id, tenant);
-}
-
-function now(): string {
-  return new Date().toISOString();
 }

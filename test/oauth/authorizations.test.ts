@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sweepAuthorizations } from "../../src/oauth/sweep.ts";
 import { oauth_authorizations } from "../../src/oauth/table.ts";
 import { database } from "../../src/shared/context.ts";
-import { createApiKey, revokeApiKey } from "../../src/workspaces/service.ts";
+import { createApiKey, revokeApiKey } from "../support/organizations.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { authenticate, person, provider } from "./support.ts";
 

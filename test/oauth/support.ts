@@ -5,7 +5,7 @@ import { tokenObject } from "../../src/oauth/stub.ts";
 import { oauth_providers, oauth_tokens } from "../../src/oauth/table.ts";
 import { database } from "../../src/shared/context.ts";
 import { newId } from "../../src/shared/ids.ts";
-import { createApiKey, createUser, setMembership } from "../../src/workspaces/service.ts";
+import { createApiKey, createUser, setMembership } from "../support/organizations.ts";
 import { api, type TestWorkspace } from "../support/workspace.ts";
 
 /** A port on which nothing listens. */

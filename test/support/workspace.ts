@@ -1,6 +1,6 @@
 import { env, exports } from "cloudflare:workers";
 import { type Caller, database } from "../../src/shared/context.ts";
-import { createApiKey, createOrganization, createWorkspace } from "../../src/workspaces/service.ts";
+import { createApiKey, createOrganization, createWorkspace } from "./organizations.ts";
 
 export type TestWorkspace = {
   organization_id: string;

@@ -2,8 +2,8 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { database } from "../../src/shared/context.ts";
-import { createApiKey, revokeApiKey } from "../../src/workspaces/service.ts";
 import { testDeployment } from "../support/agent-deployment.ts";
+import { createApiKey, revokeApiKey } from "../support/organizations.ts";
 import {
   ALL,
   endOfRun,

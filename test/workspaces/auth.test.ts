@@ -10,7 +10,7 @@ import {
   createWorkspace,
   revokeApiKey,
   setMembership,
-} from "../../src/workspaces/service.ts";
+} from "../support/organizations.ts";
 import { workspace } from "../support/workspace.ts";
 
 const db = database(env);

@@ -4,12 +4,8 @@ import { describe, expect, test } from "vitest";
 import { database } from "../../src/shared/context.ts";
 import { chooseWorkspace } from "../../src/workspaces/access.ts";
 import { type Issuer, verifyJwt } from "../../src/workspaces/jwt.ts";
-import {
-  createUser,
-  createWorkspace,
-  findUser,
-  setMembership,
-} from "../../src/workspaces/service.ts";
+import { findUser } from "../../src/workspaces/service.ts";
+import { createUser, createWorkspace, setMembership } from "../support/organizations.ts";
 import { workspace } from "../support/workspace.ts";
 
 const ISSUER = "https://login.acme.test";
