@@ -146,7 +146,13 @@ export async function interruptRevision(
       lease_expires_at: null,
       updated_at,
     })
-    .where(and(eq(revisions.id, id), inStatus(revisions.status, statusesBefore("BUILD_FAILED"))))
+    .where(
+      and(
+        eq(revisions.id, id),
+        eq(revisions.workspace_id, ctx.caller.workspace_id),
+        inStatus(revisions.status, statusesBefore("BUILD_FAILED")),
+      ),
+    )
     .returning();
   const [row] = rows;
   if (row) return toRevision(row, ctx.env, origin);

@@ -8,6 +8,7 @@ import { sendOrLeave } from "../shared/queue.ts";
 import { deriveSecrets, isSameSecret, isSignedWith } from "../shared/signing.ts";
 import { isUniqueViolation } from "../shared/sql.ts";
 import type { Webhook, WebhookAnswer } from "./integration-schema.ts";
+import { findIntegration } from "./integration-service.ts";
 import {
   concerns,
   deliveryId,
@@ -25,8 +26,9 @@ const PURPOSE = "webhooks";
 /** What to enter at the repository host. The secret follows from the installation's key: it is stored nowhere. */
 export async function getWebhook(ctx: Context, id: string, origin: string): Promise<Webhook> {
   assertMay(ctx, "write");
-  const row = await find(ctx.db, id);
-  if (row?.workspace_id !== ctx.caller.workspace_id) throw notFound("Integration", id);
+  if (!(await findIntegration(ctx.db, ctx.caller.workspace_id, id))) {
+    throw notFound("Integration", id);
+  }
   const [secret = ""] = await deriveSecrets(ctx.env, PURPOSE, id);
   return { url: `${baseUrl(ctx.env, origin)}/webhooks/${id}`, secret };
 }

@@ -1,5 +1,5 @@
-import { sql } from "drizzle-orm";
-import type { Database } from "../shared/context.ts";
+import { and, eq, sql } from "drizzle-orm";
+import type { Context } from "../shared/context.ts";
 import { among } from "../shared/sql.ts";
 import { toIso } from "../shared/times.ts";
 import { BulkExport } from "./schema.ts";
@@ -15,7 +15,7 @@ const NOTHING: Tally = {
 };
 
 /** What was written of each of the exports. */
-async function tallies(db: Database, ids: string[]): Promise<Map<string, Tally>> {
+async function tallies({ db, caller }: Context, ids: string[]): Promise<Map<string, Tally>> {
   const files = bulk_export_files;
   const rows = await db
     .select({
@@ -27,14 +27,14 @@ async function tallies(db: Database, ids: string[]): Promise<Map<string, Tally>>
       files_total: sql<number>`count(*)`,
     })
     .from(files)
-    .where(among(files.bulk_export_id, ids))
+    .where(and(eq(files.workspace_id, caller.workspace_id), among(files.bulk_export_id, ids)))
     .groupBy(files.bulk_export_id);
   return new Map(rows.map(({ id, ...tally }) => [id, tally]));
 }
 
-export async function toBulkExports(db: Database, rows: ExportRow[]): Promise<BulkExport[]> {
+export async function toBulkExports(ctx: Context, rows: ExportRow[]): Promise<BulkExport[]> {
   const found = await tallies(
-    db,
+    ctx,
     rows.map(({ id }) => id),
   );
   return rows.map((row) => toBulkExport(row, found.get(row.id) ?? NOTHING));

@@ -77,7 +77,12 @@ async function filesOf(ctx: Context, pairs: Pair[]): Promise<Map<string, FileRow
     const rows = await ctx.db
       .select()
       .from(bulk_export_files)
-      .where(eq(bulk_export_files.bulk_export_id, id))
+      .where(
+        and(
+          eq(bulk_export_files.bulk_export_id, id),
+          eq(bulk_export_files.workspace_id, ctx.caller.workspace_id),
+        ),
+      )
       .orderBy(asc(bulk_export_files.number));
     for (const row of rows) {
       if (row.run_id === null || !wanted.has(row.run_id)) continue;

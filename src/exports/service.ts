@@ -67,7 +67,7 @@ export async function listBulkExports(
       .offset(query.offset),
     ctx.db.$count(bulk_exports, where),
   ]);
-  return { items: await toBulkExports(ctx.db, rows), total };
+  return { items: await toBulkExports(ctx, rows), total };
 }
 
 /** Final at once; what is still being written stops within a beat, and nothing stays open in the bucket. */
@@ -92,6 +92,7 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
       .where(
         and(
           eq(bulk_export_files.bulk_export_id, id),
+          eq(bulk_export_files.workspace_id, ctx.caller.workspace_id),
           inArray(bulk_export_files.status, ["WAITING", "RUNNING"]),
           isStatus(id, "CANCELLED"),
         ),
@@ -194,7 +195,7 @@ async function findByKey(ctx: Context, asked: Asked): Promise<ExportRow | null> 
 }
 
 async function toOne(ctx: Context, row: ExportRow): Promise<BulkExport> {
-  const [one] = await toBulkExports(ctx.db, [row]);
+  const [one] = await toBulkExports(ctx, [row]);
   if (one === undefined) throw notFound("Bulk export", row.id);
   return one;
 }

@@ -218,7 +218,15 @@ async function endOf(ctx: Context, row: AuthorizationRow): Promise<Waited | null
 }
 
 async function waitedToken(ctx: Context, row: AuthorizationRow): Promise<Waited> {
-  const [token] = await ctx.db.select().from(oauth_tokens).where(eq(oauth_tokens.id, row.token_id));
+  const [token] = await ctx.db
+    .select()
+    .from(oauth_tokens)
+    .where(
+      and(
+        eq(oauth_tokens.id, row.token_id),
+        eq(oauth_tokens.workspace_id, ctx.caller.workspace_id),
+      ),
+    );
   if (!token) return waited("not_found");
   const provider = await needProvider(ctx, row.provider_id);
   const answer = await readToken(ctx.env, ctx.db, token, provider);

@@ -113,7 +113,13 @@ export async function updateProvider(
     ctx.db
       .update(oauth_providers)
       .set(change)
-      .where(and(eq(oauth_providers.id, row.id), moves ? notExists(tokens) : undefined))
+      .where(
+        and(
+          isProvider(ctx, provider_id),
+          eq(oauth_providers.id, row.id),
+          moves ? notExists(tokens) : undefined,
+        ),
+      )
       .returning(),
     ctx.db.delete(oauth_authorizations).where(isOpen(row.id)),
   ]);

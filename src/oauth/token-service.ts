@@ -128,7 +128,12 @@ async function providerOf(ctx: Context, token: TokenRow): Promise<ProviderRow> {
   const [row] = await ctx.db
     .select()
     .from(oauth_providers)
-    .where(eq(oauth_providers.id, token.oauth_provider_id));
+    .where(
+      and(
+        eq(oauth_providers.id, token.oauth_provider_id),
+        eq(oauth_providers.workspace_id, ctx.caller.workspace_id),
+      ),
+    );
   if (row) return row;
   throw notFound("OAuth token", token.id);
 }

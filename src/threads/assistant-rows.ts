@@ -17,16 +17,24 @@ export type VersionRow = typeof assistant_versions.$inferSelect;
 
 type Place = Pick<ActiveRevision, "deployment_id" | "graphs">;
 
-function isOf({ deployment_id }: Pick<Place, "deployment_id">, assistant_id: string) {
+type Owner = Pick<AssistantRow, "deployment_id" | "workspace_id">;
+
+function ownerAt({ caller }: Context, { deployment_id }: Place): Owner {
+  return { deployment_id, workspace_id: caller.workspace_id };
+}
+
+function isOf({ deployment_id, workspace_id }: Owner, assistant_id: string) {
   return and(
     eq(assistants.deployment_id, deployment_id),
+    eq(assistants.workspace_id, workspace_id),
     eq(assistants.assistant_id, assistant_id),
   );
 }
 
-function isVersionOf({ deployment_id }: Pick<Place, "deployment_id">, assistant_id: string) {
+function isVersionOf({ deployment_id, workspace_id }: Owner, assistant_id: string) {
   return and(
     eq(assistant_versions.deployment_id, deployment_id),
+    eq(assistant_versions.workspace_id, workspace_id),
     eq(assistant_versions.assistant_id, assistant_id),
   );
 }
@@ -42,8 +50,7 @@ export async function findAssistantRow(
     .from(assistants)
     .where(
       and(
-        isOf(place, assistant_id),
-        eq(assistants.workspace_id, ctx.caller.workspace_id),
+        isOf(ownerAt(ctx, place), assistant_id),
         isNull(assistants.deleted_at),
         fulfils(assistants.metadata, filters),
       ),
@@ -106,8 +113,7 @@ export async function findVersions(
     .from(assistant_versions)
     .where(
       and(
-        isVersionOf(place, assistant_id),
-        eq(assistant_versions.workspace_id, ctx.caller.workspace_id),
+        isVersionOf(ownerAt(ctx, place), assistant_id),
         metadata === undefined ? undefined : contains(assistant_versions.metadata, metadata),
       ),
     )
@@ -126,11 +132,7 @@ export async function findVersion(
     .select()
     .from(assistant_versions)
     .where(
-      and(
-        isVersionOf(place, assistant_id),
-        eq(assistant_versions.workspace_id, ctx.caller.workspace_id),
-        eq(assistant_versions.version, version),
-      ),
+      and(isVersionOf(ownerAt(ctx, place), assistant_id), eq(assistant_versions.version, version)),
     );
   return row ?? null;
 }
@@ -139,7 +141,7 @@ export async function greatestVersion(ctx: Context, place: Place, assistant_id: 
   const [row] = await ctx.db
     .select({ version: sql<number | null>`max(${assistant_versions.version})` })
     .from(assistant_versions)
-    .where(isVersionOf(place, assistant_id));
+    .where(isVersionOf(ownerAt(ctx, place), assistant_id));
   return row?.version ?? 0;
 }
 
