@@ -1,6 +1,7 @@
-import { DrizzleQueryError } from "drizzle-orm";
-
 type Fields = Record<string, string | number | boolean | null | undefined>;
+
+/** As drizzle begins the message. */
+const FAILED_QUERY = "Failed query: ";
 
 /** The only place that prints. One JSON object a line; never a secret, never a body. */
 export const log = {
@@ -20,8 +21,8 @@ function describe(error: unknown): string {
   return `${textOf(error)}${cause}`;
 }
 
-/** The message of a failed query ends with its parameters: bodies, hashes of keys. */
+/** The message of a failed query ends with its parameters: bodies, hashes of keys. Over RPC it loses its class. */
 function textOf(error: Error): string {
-  if (error instanceof DrizzleQueryError) return `Failed query: ${error.query}`;
-  return error.stack ?? error.message;
+  const { message, stack = message } = error;
+  return message.startsWith(FAILED_QUERY) ? message.replace(/\nparams: [^]*/, "") : stack;
 }

@@ -6,14 +6,15 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test("a failed query is logged with its cause and without what it was given", () => {
+const query = "insert into secrets values (?)";
+const failed = new DrizzleQueryError(query, ["hunter2"], new Error("D1_ERROR: no such table"));
+
+test.each([
+  ["here", failed],
+  ["in an object, which tells of it over RPC", new Error(failed.message, { cause: failed.cause })],
+])("a query that failed %s is logged with its cause and without what it was given", (_, cause) => {
   const print = vi.spyOn(console, "error").mockReturnValue();
-  const cause = new Error("D1_ERROR: no such table");
-  const query = "insert into secrets values (?)";
-  log.error(
-    "failed",
-    new Error("outer", { cause: new DrizzleQueryError(query, ["hunter2"], cause) }),
-  );
+  log.error("failed", new Error("outer", { cause }));
   const [line] = print.mock.calls.flat();
   expect(line).toContain(query);
   expect(line).toContain("no such table");
