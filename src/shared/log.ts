@@ -24,5 +24,5 @@ function describe(error: unknown): string {
 /** The message of a failed query ends with its parameters: bodies, hashes of keys. Over RPC it loses its class. */
 function textOf(error: Error): string {
   const { message, stack = message } = error;
-  return message.startsWith(FAILED_QUERY) ? message.replace(/\nparams: [^]*/, "") : stack;
+  return message.startsWith(FAILED_QUERY) ? message.replace(/\nparams: .*/s, "") : stack;
 }
