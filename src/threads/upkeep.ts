@@ -77,6 +77,8 @@ export class Upkeep {
     this.#alarm_at = null;
     this.#loop.advance();
     await this.#deliver();
+    // Meanwhile the thread may have been deleted.
+    if (!this.#store.exists) return;
     this.#webhooks.handOverSoon();
     const place = this.#store.thread.place();
     if (this.#isGone(place)) return this.deleteAll(place);

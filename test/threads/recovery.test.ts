@@ -50,6 +50,16 @@ test("once its run is over and told of, a thread sleeps until its events expire"
   await vi.waitFor(async () => expect(await alarm()).toBeGreaterThan(Date.now() + 3_600_000));
 });
 
+test("an alarm whose thread is deleted while it delivers ends quietly", async () => {
+  const { place, object, create, join } = await testThread();
+  const { run_id } = await create("echo", { input: { messages: [] } });
+  await join(run_id);
+  const alarm = runInDurableObject(stubOf(place), (thread) => thread.alarm());
+  expect(await object.deleteThread()).toBe(true);
+  await alarm;
+  expect(await object.getThread()).toBeNull();
+});
+
 test("a run that loses its isolate three times ends in an error that says so", async () => {
   const { place, object, create, join } = await testThread();
   const { run_id } = await create("steps", { input: { delay_ms: 5_000 } });
