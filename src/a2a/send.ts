@@ -14,8 +14,8 @@ import { type Standing, stateOf, toTask } from "./task.ts";
 import { keepTask, type TaskRow } from "./task-rows.ts";
 
 type Message = SendParams["message"];
-/** A task that is laid down, and the run that it is about to begin. */
-type Begun = { row: TaskRow; run: RunCreate; target: A2aTarget };
+/** A task, and the run that it is about to begin. */
+type Planned = { row: TaskRow; run: RunCreate; target: A2aTarget };
 
 export async function sendMessage(
   ctx: Context,
@@ -24,12 +24,17 @@ export async function sendMessage(
   params: unknown,
 ): Promise<A2aAnswer> {
   const asked = rpcParams(SendParams, params);
-  const { row, run, target: at } = await begin(ctx, target, asked);
+  const { row, run, target: at } = await plan(ctx, target, asked);
   const { blocking = true, historyLength } = asked.configuration ?? {};
   const read = async () => toTask(await readStanding(ctx, row), historyLength);
-  if (blocking) return { text: toWaitedAnswer(id, (await waitRun(ctx, at, run)).stream, read) };
-  await createRun(ctx, at, run);
-  return rpcResult(id, await read());
+  if (!blocking) {
+    await createRun(ctx, at, run);
+    await keepTask(ctx, row);
+    return rpcResult(id, await read());
+  }
+  const { stream } = await waitRun(ctx, at, run);
+  await keepTask(ctx, row);
+  return { text: toWaitedAnswer(id, stream, read) };
 }
 
 export async function streamMessage(
@@ -39,8 +44,9 @@ export async function streamMessage(
   params: unknown,
 ): Promise<A2aAnswer> {
   const asked = rpcParams(SendParams, params);
-  const { row, run, target: at } = await begin(ctx, target, asked);
+  const { row, run, target: at } = await plan(ctx, target, asked);
   const { stream, run: made } = await streamRun(ctx, at, run, null);
+  await keepTask(ctx, row);
   const { task_id, thread_id } = row;
   const { updated_at } = made;
   const standing: Standing = {
@@ -50,8 +56,8 @@ export async function streamMessage(
   return { events: toTaskEvents(id, standing, stream, () => readStanding(ctx, row)) };
 }
 
-/** The row comes first: a task that a client has heard of can be asked for. */
-async function begin(ctx: Context, target: A2aTarget, asked: SendParams): Promise<Begun> {
+/** Its row is kept once the run is accepted: of what was refused nothing stays, and before it nobody has heard of the task. */
+async function plan(ctx: Context, target: A2aTarget, asked: SendParams): Promise<Planned> {
   const { message, configuration, metadata } = asked;
   const agent = await openAgent(ctx, target.deployment_id, "write");
   if (configuration?.pushNotificationConfig) {
@@ -71,7 +77,6 @@ async function begin(ctx: Context, target: A2aTarget, asked: SendParams): Promis
   });
   const { workspace_id } = ctx.caller;
   const row = { ...task, deployment_id: agent.deployment_id, workspace_id, created_at: "" };
-  await keepTask(ctx, row);
   return { row, run, target: { ...target, thread_id: task.thread_id, run_id: task.run_id } };
 }
 

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { deleteTasksOf, sweepTasks } from "../../src/a2a/task-rows.ts";
 import { testDeployment } from "../support/agent-deployment.ts";
+import { agentWithUsers } from "../support/agent-users.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 
 type Part = { kind: string; text?: string; data?: unknown };
@@ -298,5 +299,27 @@ describe("a card", () => {
       expect.stringContaining("assistant_id"),
     ]);
     expect((await card("/.well-known/agent-card.json?assistant_id=nobody")).status).toBe(404);
+  });
+});
+
+describe("of what is refused nothing stays", () => {
+  const rowsOf = async (id: string) => {
+    const rows = env.DB.prepare("SELECT task_id FROM a2a_tasks WHERE deployment_id = ?").bind(id);
+    return (await rows.all()).results;
+  };
+
+  test.each(["message/send", "message/stream"])("%s by a user who may not", async (method) => {
+    const { as, deployment_id: id } = await agentWithUsers();
+    const { json: thread } = await as("anna")("/threads", { json: {} });
+    const { thread_id: contextId } = thread as { thread_id: string };
+    const call = (user: string, more: object = {}) =>
+      as(user)("/a2a/echo", {
+        json: { jsonrpc: "2.0", id: 3, method, params: message([data({ messages: [] })], more) },
+      });
+    expect((await call("nobody")).text).not.toContain('"result"');
+    expect((await call("eve", { contextId })).text).not.toContain('"result"');
+    expect(await rowsOf(id)).toEqual([]);
+    expect((await call("anna", { contextId })).text).toContain('"result"');
+    expect(await rowsOf(id)).toHaveLength(1);
   });
 });
