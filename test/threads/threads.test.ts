@@ -514,11 +514,34 @@ describe("state", () => {
     const deep = await stateOf(thread_id, "?subgraphs=true");
     expect(deep.tasks[0]).toMatchObject({
       checkpoint: null,
-      state: { values: { log: ["before"] }, next: ["question"] },
+      state: {
+        values: { log: ["before"] },
+        next: ["question"],
+        tasks: [{ name: "question", interrupts: [{ value: "well?" }], state: null }],
+        interrupts: [{ value: "well?" }],
+      },
     });
     const body = { checkpoint: within, subgraphs: false };
     const direct = await read(send("POST", `/threads/${thread_id}/state/checkpoint`, body));
     expect(direct).toMatchObject({ values: { log: ["before"] }, next: ["question"] });
+    expect(direct).toMatchObject({ interrupts: [{ value: "well?" }] });
+  });
+
+  test("of a graph within that asks again: the new question is at every depth, and nothing once it is answered", async () => {
+    const { thread_id } = await create();
+    await run(thread_id, "asks_within");
+    await run(thread_id, "asks_within", { command: { resume: "one" } });
+    // The newest question of the task, as LangGraph's own states have it.
+    const asked = [{ id: expect.any(String), value: { question: "second?" } }];
+    expect(await stateOf(thread_id, "?subgraphs=true")).toMatchObject({
+      interrupts: asked,
+      tasks: [{ interrupts: asked, state: { interrupts: asked, tasks: [{ interrupts: asked }] } }],
+    });
+    await run(thread_id, "asks_within", { command: { resume: "two" } });
+    expect(await stateOf(thread_id, "?subgraphs=true")).toMatchObject({
+      tasks: [],
+      interrupts: [],
+    });
   });
 
   test("of a graph within can be written, and is what its run goes on from", async () => {
