@@ -32,6 +32,7 @@ export type PluginOptions = {
 };
 
 const ESM_STUB = "heddle-esm:";
+const ABSENT = "absent";
 
 export const AGENT_LOADERS: Record<string, Loader> = {
   ts: "ts",
@@ -72,6 +73,7 @@ export function heddlePlugin(options: PluginOptions): Plugin {
       build.onResolve({ filter: /.*/ }, (args) => resolveImport(options, args));
       build.onLoad({ filter: /.*/, namespace: "heddle" }, ({ path }) => loadVirtual(options, path));
       build.onLoad({ filter: /.*/, namespace: "file" }, ({ path }) => loadFile(options, path));
+      build.onLoad({ filter: /.*/, namespace: ABSENT }, ({ path }) => loadAbsent(path));
       externals(build);
     },
   };
@@ -86,7 +88,21 @@ function resolveImport(options: PluginOptions, args: OnResolveArgs): OnResolveRe
   if (namespace === "external-esm") return { path, external: true };
   const directory = namespace === "file" ? directoryOf(importer) : resolveDir;
   const resolved = options.resolve(path, directory, toRequest(kind));
+  if (resolved.type === "absent" && maySpare(kind, importer)) {
+    return { path: resolved.text, namespace: ABSENT };
+  }
   return toResult(options, resolved, kind);
+}
+
+/** Packages try what they have a use for; the agent's own source means what it imports. */
+function maySpare(kind: EsbuildKind, importer: string): boolean {
+  return splitPackagePath(importer) !== null && !/^(import-statement|import-rule)$/.test(kind);
+}
+
+/** As in Node, it is missed when it is asked for, and by whom it can be caught. */
+function loadAbsent(text: string): OnLoadResult {
+  const code = '{ code: "MODULE_NOT_FOUND" }';
+  return { contents: `throw Object.assign(new Error(${JSON.stringify(text)}), ${code});` };
 }
 
 function toRequest(kind: EsbuildKind): RequestKind {
@@ -123,6 +139,7 @@ function toResult(options: PluginOptions, resolved: Resolved, kind: EsbuildKind)
       return {
         errors: [{ text: `The package in ${resolved.directory.slice(1)} is not there yet` }],
       };
+    case "absent":
     case "error":
       return { errors: [{ text: resolved.text }] };
   }

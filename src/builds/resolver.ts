@@ -11,6 +11,8 @@ export type Resolved =
   | { type: "provided"; specifier: string }
   /** In the lockfile, not fetched so far: fetch it and bundle again. */
   | { type: "missing"; directory: string }
+  /** Installed nowhere: whoever can do without it may go on. */
+  | { type: "absent"; text: string }
   | { type: "error"; text: string };
 
 export type Resolver = (specifier: string, directory: string, kind: RequestKind) => Resolved;
@@ -114,7 +116,7 @@ function resolveBare(
     const found = at.endsWith("/node_modules") ? null : resolveAt(options, at, wanted);
     if (found !== null) return found;
   }
-  return { type: "error", text: notInstalled(specifier, name) };
+  return { type: "absent", text: notInstalled(specifier, name) };
 }
 
 type Wanted = { specifier: string; name: string; subpath: string; kind: ImportKind };

@@ -71,13 +71,19 @@ test("a package without side effects says so", () => {
 
 test.each([
   ["./gone", 'Could not resolve "./gone": there is no such file'],
-  ["gone", 'the package "gone" is not installed'],
-  ["@scope/gone/sub", 'the package "@scope/gone" is not installed'],
   ["modern/inside", 'its package.json exports no "./inside"'],
   ["#nothing", 'no package.json maps it under "imports"'],
 ])("%s is an error", (specifier, text) => {
   const resolved = resolver(FILES)(specifier, "/src", "import");
   expect(resolved).toEqual({ type: "error", text: expect.stringContaining(text) });
+});
+
+test.each([
+  ["gone", 'the package "gone" is not installed'],
+  ["@scope/gone/sub", 'the package "@scope/gone" is not installed'],
+])("%s is absent", (specifier, text) => {
+  const resolved = resolver(FILES)(specifier, "/src", "import");
+  expect(resolved).toEqual({ type: "absent", text: expect.stringContaining(text) });
 });
 
 test("builtins, prebuilt packages and packages to fetch are told apart", () => {

@@ -271,6 +271,17 @@ test("a package that is not installed is named with file and line", async () => 
   expect(textOf(built)).toContain(`ERROR ${message}`);
 });
 
+test("what a package can do without is missed only where it is used", async () => {
+  const files = agentFiles({
+    "package.json": JSON.stringify({ dependencies: { debug: "4.4.3", langsmith: "0.10.5" } }),
+    "agent.js": `import debug from "debug";
+      import { Sandbox } from "langsmith/sandbox";
+      export async function agent() { debug("agent")("runs"); return { name: Sandbox.name }; }`,
+  });
+  const outcome = deployed(await buildFiles(files));
+  expect(await builder.describe(outcome.artifact_key)).toMatchObject({ ok: true });
+});
+
 describe("components", () => {
   const withUi = (files: Record<string, string>) =>
     buildFiles(
