@@ -18,6 +18,7 @@ import type {
   SubgraphsCall,
   ThreadSummary,
   UpdateCall,
+  WireConfig,
 } from "./contract.ts";
 import { answer, toFailure } from "./failure.ts";
 import { assertApp } from "./http-app.ts";
@@ -54,35 +55,58 @@ export type RunTools = {
   onSummary(summarize: () => Promise<ThreadSummary>): void;
 };
 
-type OpenEngine = (graph_id: string, call: GraphRef | null) => Promise<Engine>;
+/** What for a graph is opened, as servers name it to the factories of graphs. */
+type Access = "assistants.read" | "threads.create_run" | "threads.read" | "threads.update";
+export type ServerRuntime = {
+  accessContext: Access;
+  /** Of a run. */
+  executionRuntime: { context: unknown } | null;
+};
+
+type OpenEngine = (graph_id: string, config: WireConfig, runtime: ServerRuntime) => Promise<Engine>;
+
+type Opened = Pick<GraphRef, "graph_id"> & Partial<Pick<GraphCall, "config" | "context">>;
+type Open = (call: Opened, accessContext: Access) => Promise<Engine>;
+
+function opener(openEngine: OpenEngine): Open {
+  return ({ graph_id, config = {}, context }, accessContext) => {
+    const isRun = accessContext === "threads.create_run";
+    return openEngine(graph_id, config, {
+      accessContext,
+      executionRuntime: isRun ? { context } : null,
+    });
+  };
+}
 
 /** Builds the entrypoint class from `openEngine`, which turns a graph id into its engine. */
 export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
+  const open = opener(openEngine);
+  const read = (graph_id: string) => open({ graph_id }, "assistants.read");
   return class Agent extends AgentCode implements AgentEntrypoint {
     async describe(): Promise<Answer<GraphDescription[]>> {
       return answer(() => {
         assertAuth();
         assertApp();
-        return Promise.all(graphIds().map(async (id) => (await openEngine(id, null)).describe()));
+        return Promise.all(graphIds().map(async (id) => (await read(id)).describe()));
       });
     }
 
     async drawGraph(call: DrawCall): Promise<Answer<string>> {
       return answer(async () => {
-        const engine = await openEngine(call.graph_id, call);
+        const engine = await open(call, "assistants.read");
         return toWire(await engine.draw(call.xray));
       });
     }
 
     async describeSchemas(call: GraphRef): Promise<Answer<GraphSchemas>> {
       return answer(async () => {
-        const engine = await openEngine(call.graph_id, call);
+        const engine = await open(call, "assistants.read");
         return (await engine.describe()).schemas;
       });
     }
 
     async describeSubgraphs(call: SubgraphsCall): Promise<Answer<Record<string, GraphSchemas>>> {
-      return answer(async () => (await openEngine(call.graph_id, call)).subgraphs(call));
+      return answer(async () => (await open(call, "assistants.read")).subgraphs(call));
     }
 
     async isTraced(): Promise<boolean> {
@@ -91,20 +115,20 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
 
     async run(call: RunCall, host: Host): Promise<RunOutcome> {
       const { props } = this.ctx;
-      const work = () => runGraph(openEngine, call, host);
+      const work = () => runGraph(open, call, host);
       return readAlong(props, () => besideServer(props?.server, work));
     }
 
     async getState(call: StateCall, host: Host): Promise<Answer<string>> {
-      return answer(async () => (await openEngine(call.graph_id, call)).getState(call, host));
+      return answer(async () => (await open(call, "threads.read")).getState(call, host));
     }
 
     async getHistory(call: HistoryCall, host: Host): Promise<Answer<string>> {
-      return answer(async () => (await openEngine(call.graph_id, call)).getHistory(call, host));
+      return answer(async () => (await open(call, "threads.read")).getHistory(call, host));
     }
 
     async summarize(call: GraphCall, host: Host): Promise<Answer<ThreadSummary>> {
-      return answer(async () => (await openEngine(call.graph_id, call)).summarize(call, host));
+      return answer(async () => (await open(call, "threads.read")).summarize(call, host));
     }
 
     async updateState(
@@ -112,7 +136,7 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
       host: Host,
     ): Promise<Answer<{ checkpoint: Checkpoint; summary: ThreadSummary; ops: Op[] }>> {
       return answer(async () => {
-        const engine = await openEngine(call.graph_id, call);
+        const engine = await open(call, "threads.update");
         const outbox = new Outbox(host);
         const checkpoint = await engine.updateState(call, host, outbox);
         await outbox.flush();
@@ -122,7 +146,7 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
   };
 }
 
-async function runGraph(openEngine: OpenEngine, call: RunCall, host: Host): Promise<RunOutcome> {
+async function runGraph(open: Open, call: RunCall, host: Host): Promise<RunOutcome> {
   const outbox = new Outbox(host);
   const tracer = isTracingOff(process.env) ? null : new RunTracer(call, outbox);
   outbox.onSend((batch) => tracer?.ride(batch) ?? []);
@@ -134,7 +158,7 @@ async function runGraph(openEngine: OpenEngine, call: RunCall, host: Host): Prom
   const limit = { start: call.trace.start_time, seconds: limitOf(process.env) };
   const { failure, is_timeout } = await attempt(() => {
     const work = asRun(host, async () => {
-      const engine = await openEngine(call.graph_id, call);
+      const engine = await open(call, "threads.create_run");
       await engine.run(call, { host, outbox, signal: abort.signal, tracer, onSummary });
     });
     return withinLimit(work, limit, () => abort.abort("timeout"));

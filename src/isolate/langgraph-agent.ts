@@ -6,9 +6,9 @@ import { openGraph } from "./langgraph.ts";
 import { LangGraphEngine } from "./langgraph-engine.ts";
 
 // A plain function of a LangGraph project is a factory of a graph, as LangGraph servers have it.
-export const Agent = agentClass(graphIds, async (graph_id, call) => {
+export const Agent = agentClass(graphIds, async (graph_id, config, runtime) => {
   const { value, description } = exportedGraph(graph_id);
   if (isGenerator(value)) return new FunctionEngine(graph_id, value, description);
-  const graph = await openGraph(graph_id, value, call?.config ?? {});
+  const graph = await openGraph(graph_id, value, config, runtime);
   return new LangGraphEngine(graph_id, graph, description);
 });

@@ -1,5 +1,6 @@
 import type { Pregel } from "@langchain/langgraph";
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
+import type { ServerRuntime } from "./agent.ts";
 import type { WireConfig } from "./contract.ts";
 import type { HostSaver } from "./saver.ts";
 
@@ -7,16 +8,19 @@ import type { HostSaver } from "./saver.ts";
 export type Graph = Pregel<any, any>;
 
 /**
- * Turns an export into a compiled graph: awaits it, calls a factory with the call's configurable,
+ * Turns an export into a compiled graph: awaits it, calls a factory with the call's config and what it is for,
  * compiles a builder, unwraps what `createAgent` returns.
  */
 export async function openGraph(
   graph_id: string,
   exported: unknown,
   config: WireConfig,
+  runtime: ServerRuntime,
 ): Promise<Graph> {
   let graph = await exported;
-  if (typeof graph === "function") graph = await graph({ configurable: config.configurable ?? {} });
+  if (typeof graph === "function") {
+    graph = await graph({ ...config, configurable: config.configurable ?? {} }, runtime);
+  }
   if (hasMethod(graph, "compile")) graph = await graph.compile();
   if (isObject(graph) && !("nodes" in graph) && isGraph(graph.graph)) graph = graph.graph;
   if (isGraph(graph)) return graph;

@@ -240,6 +240,16 @@ test("a factory builds its graph from the run's configurable", async () => {
   expect(values.log).toEqual(["mine"]);
 });
 
+test("a factory is told what its graph is for, and of a run its context", async () => {
+  const { object, wait, revision } = await testThread();
+  const config = { configurable: { told: true } };
+  const values = await wait("factory", { input: { delay_ms: 1 }, config, context: { of: "run" } });
+  expect(values.log).toEqual(["threads.create_run", '{"of":"run"}']);
+  // The thread's later calls have the run's configurable too.
+  const updated = await object.updateState(stateUpdate({ log: [] }, "threads.update"), revision);
+  expect(updated).toMatchObject({ ok: true });
+});
+
 test("a run with after_seconds starts when it is due", async () => {
   const { create, join, object } = await testThread();
   const run = await create("echo", { input: hi, after_seconds: 1 });
