@@ -102,12 +102,12 @@ test("a task's input may be the latest values of its graph, and is told in full"
 });
 
 test("custom data as it is, or by its name", () => {
-  const written = ["text", { name: "mine", payload: 1 }, { name: "mine" }, [1]];
+  const written = ["text", { name: "mine", payload: 1 }, { name: "mine", step: 1 }, [1]];
   const rows = written.map((data): Row => ["custom", data]);
   expect(dataOf(rows, ["custom"]).map(([, data]) => data)).toEqual([
     { payload: "text" },
     { name: "mine", payload: 1 },
-    { payload: { name: "mine" } },
+    { name: "mine", payload: { name: "mine", step: 1 } },
     { payload: [1] },
   ]);
 });

@@ -62,9 +62,9 @@ export function toUpdates(text: string): { node: string; data: string }[] {
 export function toCustom(text: string): { channel: string; data: string } {
   if (!text.startsWith("{")) return { channel: "custom", data: `{"payload":${text}}` };
   const written: unknown = JSON.parse(text);
-  const isNamed = isObject(written) && typeof written.name === "string" && "payload" in written;
+  const isNamed = isObject(written) && typeof written.name === "string";
   if (!isNamed) return { channel: "custom", data: `{"payload":${text}}` };
-  const { name, payload } = written;
+  const { name, payload = written } = written;
   return { channel: `custom:${name}`, data: JSON.stringify({ name, payload }) };
 }
 
