@@ -100,6 +100,17 @@ describe.each(Object.entries(transports))("threads.stream of the SDK over %s", (
     await thread.close();
   });
 
+  test("what is asked for after the start is all there, however fast the run was", async () => {
+    for (let n = 0; n < 5; n++) {
+      const thread = newThread("echo");
+      await thread.run.start({ input: hi });
+      const told: string[] = [];
+      for await (const message of thread.messages) told.push(await message.text);
+      expect(told).toEqual(["echo: hi"]);
+      await thread.close();
+    }
+  });
+
   test("graphs within, tools and custom events have handles of their own", async () => {
     const nested = newThread("nested");
     const { subgraphs } = nested;

@@ -1,9 +1,9 @@
 import type { Followers } from "../followers.ts";
 import { HEARTBEAT, Pulse } from "../pulse.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import { type ProtocolEvent, toEventText } from "./event.ts";
+import { endsRun, type ProtocolEvent, toEventText } from "./event.ts";
 import { channelsOf, type EventFilter, isWanted } from "./filter.ts";
-import { RECHECK_MS } from "./limits.ts";
+import { RECHECK_MS, SETTLE_MS } from "./limits.ts";
 import { LogReader } from "./log-reader.ts";
 import type { Refused } from "./session.ts";
 
@@ -22,6 +22,7 @@ type Options = {
  * reader may read it. A reader may be there before its thread, and is asked again who it is when that comes.
  */
 export async function* eventStream(options: Options): AsyncGenerator<string, void> {
+  const opened_at = Date.now();
   const { followers, isThere, mayRead } = options;
   const isEarly = !isThere();
   const pulse = new Pulse(HEARTBEAT);
@@ -30,10 +31,10 @@ export async function* eventStream(options: Options): AsyncGenerator<string, voi
     yield pulse.say("");
   }
   if (isEarly && (await mayRead())) return;
-  yield* framesOf(options);
+  yield* framesOf(options, opened_at + SETTLE_MS);
 }
 
-async function* framesOf(options: Options): AsyncGenerator<string, void> {
+async function* framesOf(options: Options, settled_at: number): AsyncGenerator<string, void> {
   const { store, followers, isOver, isThere, filter, since } = options;
   const reader = new LogReader(store, isOver, channelsOf([filter]), since);
   const isLetIn = recheck(options.mayRead);
@@ -48,8 +49,13 @@ async function* framesOf(options: Options): AsyncGenerator<string, void> {
     // What is told must survive the next crash: write first.
     await store.durable();
     if (!(await isLetIn())) return;
-    const frames = events.map((event) => (isWanted(event, filter) ? toFrame(event) : "")).join("");
-    yield pulse.say(frames);
+    const wanted = events.filter((event) => isWanted(event, filter));
+    const held = Date.now() < settled_at ? wanted.findIndex(endsRun) : -1;
+    if (held >= 0) {
+      yield pulse.say(toFrames(wanted.splice(0, held)));
+      await scheduler.wait(settled_at - Date.now());
+    }
+    yield pulse.say(toFrames(wanted));
   }
 }
 
@@ -63,6 +69,9 @@ function recheck(mayRead: Options["mayRead"]): () => Promise<boolean> {
   };
 }
 
-function toFrame(event: ProtocolEvent): string {
-  return `event: ${event.method}\ndata: ${toEventText(event)}\nid: ${event.seq}\n\n`;
+function toFrames(events: ProtocolEvent[]): string {
+  const texts = events.map((event) => {
+    return `event: ${event.method}\ndata: ${toEventText(event)}\nid: ${event.seq}\n\n`;
+  });
+  return texts.join("");
 }

@@ -97,6 +97,12 @@ export class RowEvents {
   }
 }
 
+/** Clients stop listening here, whatever they have asked for since. */
+export function endsRun({ method, namespace, data }: ProtocolEvent): boolean {
+  const isRoot = method === "lifecycle" && namespace.length === 0;
+  return isRoot && /^\{"event":"(completed|failed|interrupted)"/.test(data);
+}
+
 export function toEventText(event: ProtocolEvent): string {
   const { event_id, seq, method, namespace, timestamp, node, data } = event;
   const own = JSON.stringify({ namespace, timestamp, ...(node !== undefined && { node }) });

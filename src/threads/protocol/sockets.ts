@@ -3,17 +3,18 @@ import { log } from "../../shared/log.ts";
 import { closeReason, isSendable } from "../../shared/sockets.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { invalidArgument, isFailure, readCommand, readParams } from "./envelope.ts";
-import { toEventText } from "./event.ts";
+import { type ProtocolEvent, toEventText } from "./event.ts";
 import { channelsOf, type EventFilter, isWanted } from "./filter.ts";
 import {
-  COUNTED_CHARACTERS,
   MAX_ATTACHMENT_BYTES,
   MAX_COMMAND_CHARACTERS,
   MAX_SOCKETS,
   MAX_SUBSCRIPTIONS,
   RECHECK_MS,
+  SETTLE_MS,
 } from "./limits.ts";
 import { LogReader } from "./log-reader.ts";
+import { joined, pageOf, upToEnd } from "./replay.ts";
 import { type Command, Subscribe, Unsubscribe } from "./schema.ts";
 import type { Attachment, Refused, Session, Subscription } from "./session.ts";
 
@@ -24,6 +25,8 @@ type Line = {
   isDue: boolean;
   reader: LogReader | null;
   checked_at: number;
+  /** Until then it may well subscribe to more. */
+  settles_at: number;
 };
 
 type Thread = {
@@ -107,6 +110,7 @@ export class Sockets {
       const text = `A socket has at most ${MAX_SUBSCRIPTIONS} subscriptions, and few long names in them: unsubscribe from one.`;
       return send(socket, { type: "error", id, ...invalidArgument(text) });
     }
+    this.#lineOf(socket).settles_at = Date.now() + SETTLE_MS;
     await this.#replay(socket, subscription, id);
   }
 
@@ -133,16 +137,13 @@ export class Sockets {
     const result = { subscription_id: own.id, ...replayed };
     await store.durable();
     send(socket, { type: "success", id, result, meta: this.#meta(socket) });
-    for (let page = first; ; page = pageOf(reader, own)) {
+    let page = first;
+    for (; ; page = pageOf(reader, own)) {
       for (const text of page.texts) socket.send(text);
       if (page.isWhole) break;
       await store.durable();
     }
-    const since = reader?.since ?? 0;
-    const { subscriptions, ...attachment } = attachmentOf(socket);
-    const all = subscriptions.map((known) => (known.id === own.id ? { ...known, since } : known));
-    const told = subscriptions.length === 1 ? since : attachment.since;
-    attach(socket, { ...attachment, subscriptions: all, since: told });
+    attach(socket, joined(attachmentOf(socket), own.id, page.since));
     this.#lineOf(socket).reader = null;
     this.wake();
   }
@@ -177,12 +178,25 @@ export class Sockets {
       const events = line.reader.next();
       if (events === null) break;
       await store.durable();
-      for (const event of events) {
-        const isNews = (own: Subscription) => event.seq > own.since && isWanted(event, own);
-        if (subscriptions.some(isNews)) socket.send(toEventText(event));
-      }
+      const { told, held } = line.settles_at > Date.now() ? upToEnd(events) : { told: events };
+      this.#tell(socket, subscriptions, told);
+      if (held) return this.#hold(socket, line, held);
       attach(socket, { ...attachmentOf(socket), since: line.reader.since });
     }
+  }
+
+  #tell(socket: WebSocket, subscriptions: Subscription[], events: ProtocolEvent[]) {
+    for (const event of events) {
+      const isNews = (own: Subscription) => event.seq > own.since && isWanted(event, own);
+      if (subscriptions.some(isNews)) socket.send(toEventText(event));
+    }
+  }
+
+  /** It goes on from this event when the socket has had time to subscribe to all it wants. */
+  #hold(socket: WebSocket, line: Line, { seq }: ProtocolEvent) {
+    attach(socket, { ...attachmentOf(socket), since: seq - 1 });
+    line.reader = null;
+    setTimeout(() => this.wake(), line.settles_at - Date.now());
   }
 
   /** False: its caller may not read any more, and the socket is closed. */
@@ -199,7 +213,13 @@ export class Sockets {
   #lineOf(socket: WebSocket): Line {
     const known = this.#lines.get(socket);
     if (known) return known;
-    const line = { work: Promise.resolve(), isDue: false, reader: null, checked_at: 0 };
+    const line = {
+      work: Promise.resolve(),
+      isDue: false,
+      reader: null,
+      checked_at: 0,
+      settles_at: 0,
+    };
     this.#lines.set(socket, line);
     return line;
   }
@@ -213,23 +233,6 @@ export class Sockets {
     });
     return line.work;
   }
-}
-
-/** What a subscription is to be sent next; whole: there is no more of it by now. */
-function pageOf(reader: LogReader | null, filter: EventFilter) {
-  const texts: string[] = [];
-  let characters = 0;
-  while (characters < COUNTED_CHARACTERS) {
-    const events = reader?.next() ?? null;
-    if (events === null) return { texts, isWhole: true };
-    for (const event of events) {
-      if (!isWanted(event, filter)) continue;
-      const text = toEventText(event);
-      texts.push(text);
-      characters += text.length;
-    }
-  }
-  return { texts, isWhole: false };
 }
 
 function commandOf(data: string | ArrayBuffer) {

@@ -1,0 +1,46 @@
+import { endsRun, type ProtocolEvent, toEventText } from "./event.ts";
+import { type EventFilter, isWanted } from "./filter.ts";
+import { COUNTED_CHARACTERS } from "./limits.ts";
+import type { LogReader } from "./log-reader.ts";
+import type { Attachment } from "./session.ts";
+
+/** Events before the first that ends a run, and that one. */
+export function upToEnd(events: ProtocolEvent[]): { told: ProtocolEvent[]; held?: ProtocolEvent } {
+  const at = events.findIndex(endsRun);
+  const held = events[at];
+  return held ? { told: events.slice(0, at), held } : { told: events };
+}
+
+/** What a subscription is to be sent next; whole: there is no more of it by now, or its rest is held. */
+export function pageOf(reader: LogReader | null, filter: EventFilter) {
+  const texts: string[] = [];
+  let characters = 0;
+  while (characters < COUNTED_CHARACTERS) {
+    const events = reader?.next() ?? null;
+    if (events === null) return { texts, isWhole: true, since: reader?.since ?? 0 };
+    const { told, held } = upToEnd(events);
+    for (const text of told.filter((event) => isWanted(event, filter)).map(toEventText)) {
+      texts.push(text);
+      characters += text.length;
+    }
+    if (held) return { texts, isWhole: true, since: held.seq - 1 };
+  }
+  return { texts, isWhole: false, since: 0 };
+}
+
+/** From the least that one of them was told all go on; what the others know already is no news to them. */
+export function joined(
+  { subscriptions, ...attachment }: Attachment,
+  id: string,
+  since: number,
+): Attachment {
+  const [only] = subscriptions;
+  if (subscriptions.length === 1 && only) {
+    return { ...attachment, subscriptions: [{ ...only, since }], since };
+  }
+  const all = subscriptions.map((known) => ({
+    ...known,
+    since: known.id === id ? since : Math.max(known.since, attachment.since),
+  }));
+  return { ...attachment, subscriptions: all, since: Math.min(attachment.since, since) };
+}
