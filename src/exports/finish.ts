@@ -6,7 +6,7 @@ import { openBucket } from "./bucket.ts";
 import { manifestKey, rootOf, successKey } from "./keys.ts";
 import { toManifest } from "./manifest.ts";
 import type { S3Client } from "./s3/client.ts";
-import { S3Error } from "./s3/problem.ts";
+import { isProblem, UNTOLD } from "./s3/problem.ts";
 import { bulk_export_files, bulk_exports, type ExportRow, type FileRow } from "./table.ts";
 
 const HEADS_AT_ONCE = 4;
@@ -41,7 +41,7 @@ export async function finishExport(
   return "finished";
 }
 
-/** Objects that are gone, or another's. Credentials that may only write are taken at their word. */
+/** Objects that are gone, or another's. Where nobody is told, what was answered to the writing holds. */
 async function findWrong(client: S3Client, files: FileRow[]): Promise<FileRow[]> {
   const wrong: FileRow[] = [];
   for (let at = 0; at < files.length; at += HEADS_AT_ONCE) {
@@ -50,7 +50,7 @@ async function findWrong(client: S3Client, files: FileRow[]): Promise<FileRow[]>
       const found = await Promise.all(some.map(({ key }) => client.headObject(key)));
       wrong.push(...some.filter((file, n) => !isAsWritten(file, found[n] ?? null)));
     } catch (error) {
-      if (error instanceof S3Error && error.problem.status === 403) return [];
+      if (isProblem(error, UNTOLD)) return [];
       throw error;
     }
   }

@@ -90,6 +90,8 @@ const isFinishing = (seen: Seen) => seen.method === "HEAD" || isManifest(seen) |
 const isMoreThanWriting = ({ method, path }: Seen) =>
   ["HEAD", "DELETE", "GET"].includes(method) && !path.includes("_probe");
 
+const isSummed = ({ headers }: Seen) => headers["content-md5"] !== undefined;
+
 function refusal(status: number, code: string, headers: Record<string, string> = {}) {
   const body = `<Error><Code>${code}</Code><Message>as told</Message></Error>`;
   return { answer: { status, headers: { "content-type": "application/xml", ...headers }, body } };
@@ -142,6 +144,13 @@ describe("an export leaves what it leaves undisturbed, though", () => {
       [
         { ...refusal(404, "NoSuchUpload"), when: isPart(2) },
         { ...refusal(404, "NoSuchUpload"), when: isComplete },
+      ],
+    ],
+    [
+      "its server can do no more than write, and knows no checksums",
+      [
+        { ...refusal(405, "MethodNotAllowed"), times: 1000, when: isMoreThanWriting },
+        { ...refusal(411, "LengthRequired"), times: 1000, when: isSummed },
       ],
     ],
     [

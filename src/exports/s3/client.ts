@@ -1,5 +1,5 @@
 import type { EgressPolicy } from "../../shared/egress.ts";
-import { isProblem, S3Error, type S3Problem } from "./problem.ts";
+import { isProblem, S3Error, type S3Problem, UNTOLD } from "./problem.ts";
 import { type RetryLimits, withRetries } from "./retries.ts";
 import { sender } from "./send.ts";
 import type { Call, S3Target } from "./signing.ts";
@@ -135,7 +135,7 @@ async function completeUpload(line: Line, completion: Completion) {
 
 /** What an earlier attempt made, if its answer alone was lost. Keys that may not look cannot tell. */
 async function findUploaded(line: Line, { key, parts, expected }: Completion) {
-  const object = await unless([403], () => headObject(line, key));
+  const object = await unless(UNTOLD, () => headObject(line, key));
   return object !== null && isUploaded(object, parts, expected) ? object : null;
 }
 

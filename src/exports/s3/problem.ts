@@ -28,6 +28,9 @@ export function isProblem(error: unknown, expected: readonly (string | number)[]
   return expected.includes(code) || expected.includes(status);
 }
 
+/** Of a HEAD: nobody is told, for want of a right or because the server has none. */
+export const UNTOLD = [403, 405, 501];
+
 export type Answer = { status: number; headers: Headers; text: string };
 
 const CODES: Record<number, string> = {

@@ -14,8 +14,8 @@ type SendOptions = {
 
 /** One page of a list of uploads is the longest answer that is read. */
 const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
-/** What servers say to a header that they do not know. */
-const REFUSED_HEADER = new Set(["InvalidArgument", "InvalidRequest", "NotImplemented"]);
+/** How servers refuse a header that they do not know; each has words of its own for it. */
+const REFUSED_HEADER = new Set([400, 411, 415, 417, 422, 501]);
 
 /** Sends calls, each once but for what a server says about how it wants them: a region, no checksum. */
 export function sender(target: S3Target, options: SendOptions) {
@@ -45,7 +45,7 @@ export function sender(target: S3Target, options: SendOptions) {
     const answer = await inItsRegion(call, is_summed);
     const problem = problemOf(call, answer);
     if (problem === null) return answer;
-    if (is_summed && REFUSED_HEADER.has(problem.code)) {
+    if (is_summed && !problem.is_transient && REFUSED_HEADER.has(problem.status)) {
       const plain = await inItsRegion(call, false);
       if (problemOf(call, plain) === null) {
         manner.is_summed = false;
