@@ -1,6 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { uiKeyOf } from "../builds/contract.ts";
 import { database } from "../shared/context.ts";
+import { deleteBelow } from "../shared/objects-below.ts";
 import { sendOrLeave } from "../shared/queue.ts";
 import { agentLog } from "./agent-log.ts";
 import type { DeletionMessage } from "./queue.ts";
@@ -12,7 +13,6 @@ export type Cleaner = (env: Env, deployment_id: string) => Promise<boolean>;
 
 const LOG_LINES = 5000;
 const REVISIONS = 200;
-const OBJECTS = 1000; // of one R2 call
 
 /** One message does one bounded step; when more is left it sends the next message. The row goes last. */
 export async function consumeDeletion(
@@ -25,7 +25,7 @@ export async function consumeDeletion(
     .from(deployments)
     .where(and(eq(deployments.id, deployment_id), eq(deployments.status, "AWAITING_DELETE")));
   if (!row) return;
-  const deleteUploads: Cleaner = () => deleteObjects(env, uploadPrefix(row));
+  const deleteUploads: Cleaner = () => deleteBelow(env.ARTIFACTS, uploadPrefix(row));
   for (const clean of [...cleaners, deleteLogs, clearAgentLog, deleteUploads, deleteRevisions]) {
     if (!(await clean(env, deployment_id))) {
       return sendOrLeave(env.DELETIONS, { deployment_id });
@@ -52,12 +52,6 @@ async function deleteLogs(env: Env, deployment_id: string): Promise<boolean> {
 async function clearAgentLog(env: Env, deployment_id: string): Promise<boolean> {
   await agentLog(env, deployment_id).clear();
   return true;
-}
-
-async function deleteObjects(env: Env, prefix: string): Promise<boolean> {
-  const { objects, truncated } = await env.ARTIFACTS.list({ prefix, limit: OBJECTS });
-  if (objects.length > 0) await env.ARTIFACTS.delete(objects.map(({ key }) => key));
-  return !truncated;
 }
 
 /** Artifacts first: a revision's row is what remembers the key of its artifact. */

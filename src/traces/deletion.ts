@@ -1,5 +1,6 @@
 import { and, eq, isNotNull, lte, sql } from "drizzle-orm";
 import { database } from "../shared/context.ts";
+import { deleteBelow } from "../shared/objects-below.ts";
 import { carries, sendOrLeave } from "../shared/queue.ts";
 import { tracePartition } from "./stub.ts";
 import { partitions, projects } from "./table.ts";
@@ -11,7 +12,6 @@ const LAST_WRITES_MS = 60_000;
 const RESEND_AFTER_MS = 15_000;
 const PARTITIONS = 20;
 const LOCATIONS = 5000;
-const OBJECTS = 1000; // of one R2 call
 const BATCH = 50;
 
 export function isProjectDeletionMessage(body: unknown): body is ProjectDeletionMessage {
@@ -28,7 +28,7 @@ export async function consumeProjectDeletion(
     .from(projects)
     .where(and(eq(projects.id, project_id), isNotNull(projects.deleted_at)));
   if (!row?.deleted_at) return;
-  for (const clean of [deletePartitions, deleteObjects, deleteLocations]) {
+  for (const clean of [deletePartitions, deletePayloads, deleteLocations]) {
     if (!(await clean(env, project_id))) return sendOrLeave(env.DELETIONS, { project_id });
   }
   // Until then the sweep comes back for what was still written after the deletion.
@@ -78,11 +78,8 @@ async function deletePartitions(env: Env, project_id: string): Promise<boolean> 
   return rows.length < PARTITIONS;
 }
 
-async function deleteObjects(env: Env, project_id: string): Promise<boolean> {
-  const prefix = payloadPrefix(project_id);
-  const { objects, truncated } = await env.ARTIFACTS.list({ prefix, limit: OBJECTS });
-  if (objects.length > 0) await env.ARTIFACTS.delete(objects.map(({ key }) => key));
-  return !truncated;
+function deletePayloads(env: Env, project_id: string): Promise<boolean> {
+  return deleteBelow(env.ARTIFACTS, payloadPrefix(project_id));
 }
 
 async function deleteLocations(env: Env, project_id: string): Promise<boolean> {

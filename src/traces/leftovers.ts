@@ -1,5 +1,6 @@
 import { and, eq } from "drizzle-orm";
 import { database } from "../shared/context.ts";
+import { deleteBelow } from "../shared/objects-below.ts";
 import { among } from "../shared/sql.ts";
 import { payloadPrefix } from "./deletion.ts";
 import type { Leftovers } from "./storage/leftovers.ts";
@@ -7,7 +8,6 @@ import { run_locations } from "./table.ts";
 
 const RUNS = 50;
 const LOCATIONS = 5000;
-const OBJECTS = 1000; // of one R2 call
 
 /** One bounded step, which may be done twice. True when nothing is left. */
 export async function removeLeftovers(
@@ -25,11 +25,7 @@ export async function removeLeftovers(
 }
 
 async function deletePayloads(env: Env, prefix: string): Promise<void> {
-  for (;;) {
-    const { objects, truncated } = await env.ARTIFACTS.list({ prefix, limit: OBJECTS });
-    if (objects.length > 0) await env.ARTIFACTS.delete(objects.map(({ key }) => key));
-    if (!truncated) return;
-  }
+  while (!(await deleteBelow(env.ARTIFACTS, prefix)));
 }
 
 async function deleteLocations(env: Env, project_id: string, ids: string[]): Promise<void> {

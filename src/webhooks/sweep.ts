@@ -1,5 +1,6 @@
 import { and, eq, inArray, lte, sql } from "drizzle-orm";
 import { database } from "../shared/context.ts";
+import { deleteBelow } from "../shared/objects-below.ts";
 import { sendAllOrLeave } from "../shared/queue.ts";
 import { resealRows } from "../shared/rotation.ts";
 import { among } from "../shared/sql.ts";
@@ -10,7 +11,6 @@ import { run_webhooks, webhook_secrets } from "./table.ts";
 /** A message that has not led to an attempt by then is taken for lost; a second one does no harm. */
 const RESEND_AFTER_MS = 10_000;
 const BATCH = 500;
-const OBJECTS = 1000; // of one R2 call
 
 /** Deliveries that are due and whose message, or whose Worker, was lost. */
 export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
@@ -54,10 +54,7 @@ export async function sweepDeliveryLogs(env: Env, now: Date): Promise<void> {
 /** What a deployment that is deleted leaves; true once there is nothing. Its threads go before. */
 export async function deleteWebhooksOf(env: Env, deployment_id: string): Promise<boolean> {
   await database(env).delete(run_webhooks).where(eq(run_webhooks.deployment_id, deployment_id));
-  const prefix = payloadPrefix(deployment_id);
-  const { objects, truncated } = await env.ARTIFACTS.list({ prefix, limit: OBJECTS });
-  if (objects.length > 0) await env.ARTIFACTS.delete(objects.map(({ key }) => key));
-  return !truncated;
+  return deleteBelow(env.ARTIFACTS, payloadPrefix(deployment_id));
 }
 
 /** After a rotation of keys. A secret that was replaced is not worth it: it serves for a day. */
