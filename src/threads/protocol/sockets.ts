@@ -247,12 +247,8 @@ function attachmentOf(socket: WebSocket): Attachment {
 
 /** False: it is more than is kept with a socket. */
 function attach(socket: WebSocket, attachment: Attachment): boolean {
-  if (
-    new TextEncoder().encode(JSON.stringify(attachment)).byteLength >
-    MAX_ATTACHMENT_BYTES * 0.75
-  ) {
-    return false;
-  }
+  const { byteLength } = new TextEncoder().encode(JSON.stringify(attachment));
+  if (byteLength > MAX_ATTACHMENT_BYTES) return false;
   socket.serializeAttachment(attachment);
   return true;
 }
