@@ -1,11 +1,12 @@
-import { and, eq, gt, ne } from "drizzle-orm";
+import { and, eq, ne } from "drizzle-orm";
 import { type Context, type Database, database } from "../shared/context.ts";
-import { decrypt, sha256Hex } from "../shared/crypto.ts";
+import { decrypt } from "../shared/crypto.ts";
 import { AppError } from "../shared/errors.ts";
 import type { CallbackAnswer, CallbackQuery } from "./authorization-schema.ts";
 import { verifierOwner } from "./authorization-service.ts";
 import { isSameIssuer } from "./metadata.ts";
 import { ownerOf } from "./owner.ts";
+import { isPending } from "./pending.ts";
 import type { Grant } from "./provider-access.ts";
 import { requestGrant } from "./provider-client.ts";
 import { isViolation, openProvider, type ProviderRow } from "./rows.ts";
@@ -72,10 +73,7 @@ async function takeState(
     .set({ status: "exchanging", state_sha256: null })
     .where(
       and(
-        eq(oauth_authorizations.state_sha256, sha256Hex(state)),
-        eq(oauth_authorizations.provider_id, provider_id),
-        eq(oauth_authorizations.status, "pending"),
-        gt(oauth_authorizations.expires_at, new Date().toISOString()),
+        isPending(provider_id, state),
         asker === null ? undefined : eq(oauth_authorizations.owner, asker.owner),
         asker === null ? undefined : eq(oauth_authorizations.workspace_id, asker.workspace_id),
       ),

@@ -1,6 +1,5 @@
-import { and, eq, gt } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { type Database, database } from "../shared/context.ts";
-import { sha256Hex } from "../shared/crypto.ts";
 import { findIdentity, type Identity } from "../workspaces/service.ts";
 import type { CallbackQuery, Confirmation } from "./authorization-schema.ts";
 import {
@@ -11,6 +10,7 @@ import {
   unknownState,
 } from "./callback-service.ts";
 import { actorOf } from "./owner.ts";
+import { isPending } from "./pending.ts";
 import { oauth_authorizations, oauth_providers } from "./table.ts";
 
 /** For the person in front of the browser, who need not be the one who asked. */
@@ -60,13 +60,6 @@ async function findPending(db: Database, provider_id: string, state: string) {
     .select({ authorization: oauth_authorizations, provider: oauth_providers })
     .from(oauth_authorizations)
     .innerJoin(oauth_providers, eq(oauth_providers.id, oauth_authorizations.oauth_provider_id))
-    .where(
-      and(
-        eq(oauth_authorizations.state_sha256, sha256Hex(state)),
-        eq(oauth_authorizations.provider_id, provider_id),
-        eq(oauth_authorizations.status, "pending"),
-        gt(oauth_authorizations.expires_at, new Date().toISOString()),
-      ),
-    );
+    .where(isPending(provider_id, state));
   return row;
 }
