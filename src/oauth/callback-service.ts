@@ -4,6 +4,7 @@ import { decrypt } from "../shared/crypto.ts";
 import { AppError } from "../shared/errors.ts";
 import type { CallbackAnswer, CallbackQuery } from "./authorization-schema.ts";
 import { verifierOwner } from "./authorization-service.ts";
+import { saidBy } from "./grants.ts";
 import { isSameIssuer } from "./metadata.ts";
 import { ownerOf } from "./owner.ts";
 import { isPending } from "./pending.ts";
@@ -12,8 +13,6 @@ import { requestGrant } from "./provider-client.ts";
 import { isViolation, openProvider, type ProviderRow } from "./rows.ts";
 import { tokenObject } from "./stub.ts";
 import { oauth_authorizations, oauth_providers, oauth_tokens } from "./table.ts";
-
-const MAX_SAID = 300;
 
 type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
 
@@ -109,10 +108,7 @@ async function finish(
 
 /** What the provider itself says is wrong, or that another provider answers (RFC 9207). */
 export function problemOf(query: CallbackQuery, { issuer }: ProviderRow): string | null {
-  if (query.error !== undefined) {
-    const { error, error_description: description } = query;
-    return (description === undefined ? error : `${error}: ${description}`).slice(0, MAX_SAID);
-  }
+  if (query.error !== undefined) return saidBy(query) ?? "the provider says no";
   if (issuer !== null && query.iss !== undefined && !isSameIssuer(issuer, query.iss)) {
     return "the answer came from another provider than was asked";
   }

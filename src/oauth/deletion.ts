@@ -1,6 +1,7 @@
 import { and, eq } from "drizzle-orm";
 import type { Database } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
+import { RETRY_AFTER_SECONDS } from "./grants.ts";
 import type { Failure } from "./provider-access.ts";
 import type { Revoked } from "./revoke.ts";
 import { openProvider, type ProviderRow } from "./rows.ts";
@@ -82,5 +83,3 @@ export function toError(failure: Failure): AppError {
   }
   return new AppError("conflict", failure.message);
 }
-
-const RETRY_AFTER_SECONDS = 30;

@@ -7,7 +7,8 @@ const MAX_MARGIN_MS = 60_000;
 const MARGIN_SHARE = 0.1;
 const MAX_LABEL = 200;
 const MAX_SAID = 300;
-const RETRY_AFTER_SECONDS = 30;
+/** Where the provider does not say when. */
+export const RETRY_AFTER_SECONDS = 30;
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
 /** What the answer of a token endpoint says. GitHub and Slack refuse with status 200. */
