@@ -55,7 +55,16 @@ export type TraceOp = {
   /** The run's place in its trace while it is open; null once it ended. */
   open: string | null;
   data: string;
+  /** Long payloads, which `data` leaves out. */
+  texts?: Partial<Record<TracePayload, TraceText>>;
 };
+
+export type TracePayload = "inputs" | "outputs";
+
+/** A JSON text, or what it has in common with one that was told before in the same batch. */
+export type TraceText =
+  | { id: number; text: string }
+  | { of: number; before: string; from: number; chars: number; rest: string };
 
 export type TraceBatch = { ops: TraceOp[]; isLast: boolean };
 

@@ -1,4 +1,5 @@
 import type { Host, Op } from "./contract.ts";
+import { charactersOf } from "./said-texts.ts";
 
 // RPC takes 32 MiB a message; a batch is also one transaction and one copy in memory.
 const BATCH_BYTES = 4 * 1024 * 1024;
@@ -114,7 +115,8 @@ export class Outbox {
 }
 
 function sizeOf(op: Op | undefined): number {
-  if (op?.op === "event" || op?.op === "trace") return op.data.length;
+  if (op?.op === "event") return op.data.length;
+  if (op?.op === "trace") return charactersOf(op);
   if (op?.op === "writes") return op.writes.reduce((sum, { data }) => sum + data.byteLength, 0);
   if (op?.op !== "checkpoint") return 0;
   return op.values.reduce((sum, { data }) => sum + data.byteLength, op.checkpoint.length);

@@ -1,5 +1,6 @@
-import type { AgentFailure, Op, RunCall, TraceBatch, TraceOp } from "./contract.ts";
+import type { AgentFailure, Op, RunCall, TraceBatch, TraceOp, TracePayload } from "./contract.ts";
 import type { Outbox } from "./outbox.ts";
+import { charactersOf, SaidTexts } from "./said-texts.ts";
 import { isFields, isSameInput, kept, withoutUndefined } from "./told-fields.ts";
 import { TraceJson } from "./trace-json.ts";
 
@@ -14,6 +15,8 @@ const CUT_OFF = "Interrupted: its run ended before it did.";
 /** A trace of no more runs, of a run that said no more, costs its end less than a round trip of its own would. */
 const BRIEF_RUNS = 16;
 const BRIEF_BYTES = 64 * 1024;
+/** A payload of so many is told as a text of its own. */
+const APART_CHARACTERS = 16 * 1024;
 /** Of one batch: a round trip, and a transaction of the thread. */
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 
@@ -27,6 +30,7 @@ export class RunTracer {
   readonly #waiting = new Map<string, Waiting>();
   readonly #open = new Map<string, Open>();
   readonly #json = new TraceJson();
+  readonly #said = new SaidTexts();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
   readonly #began_ms = Date.now();
@@ -110,17 +114,22 @@ export class RunTracer {
     return isFinal ? this.#take(({ end_time }) => Boolean(end_time)) : [];
   }
 
-  #take(isWanted: (run: Fields) => boolean): TraceOp[] {
+  /** `isOne`: all of it goes in one call, so that one may say what it has in common with another. */
+  #take(isWanted: (run: Fields) => boolean, isOne = true): TraceOp[] {
     const ops: TraceOp[] = [];
     let characters = 0;
     for (const [id, waiting] of this.#waiting) {
       if (characters >= BATCH_CHARACTERS) break;
       if (!isWanted(waiting.run)) continue;
       this.#waiting.delete(id);
-      const data = this.#toText(id, waiting);
-      characters += data.length;
-      ops.push({ op: "trace", kind: waiting.kind, id, open: this.#sent(id, waiting), data });
+      const { kind } = waiting;
+      const told = this.#tell(id, waiting);
+      characters += charactersOf(told);
+      ops.push({ op: "trace", kind, id, open: this.#sent(id, waiting), ...told });
+      if (!isOne) this.#said.endBatch();
     }
+    this.#json.endBatch();
+    this.#said.endBatch();
     return ops;
   }
 
@@ -145,16 +154,17 @@ export class RunTracer {
       this.#timer = undefined;
       // What the run itself has to say goes first.
       if (this.#outbox.isBehind) return this.#schedule();
-      for (const op of this.#take(() => true)) this.#outbox.push(op);
+      for (const op of this.#take(() => true, false)) this.#outbox.push(op);
       if (this.#waiting.size > 0) this.#schedule();
     }, SEND_AFTER_MS);
   }
 
-  #toText(id: string, { kind, run }: Waiting): string {
+  #tell(id: string, { kind, run }: Waiting): Pick<TraceOp, "data" | "texts"> {
     const { trace, config, graph_id, run_id, resuming } = this.#call;
     const { langsmith_project, langsmith_example_id } = config.configurable ?? {};
     const isRoot = id === run_id;
-    const texts = Object.entries({
+    const texts: TraceOp["texts"] = {};
+    const fields = Object.entries({
       ...run,
       ...this.#lineage(run),
       ...(isRoot && { name: graph_id, start_time: trace.start_time }),
@@ -163,8 +173,14 @@ export class RunTracer {
         langsmith_example_id !== undefined && { reference_example_id: langsmith_example_id }),
       ...(langsmith_project !== undefined && { session_name: langsmith_project }),
       ...((kind === "post" || run.extra !== undefined) && { extra: this.#extra(run.extra) }),
-    }).filter(([, value]) => value !== undefined && value !== null);
-    return `{${texts.map(([name, value]) => `${JSON.stringify(name)}:${this.#json.write(value)}`).join()}}`;
+    }).flatMap(([name, value]) => {
+      if (value === undefined || value === null) return [];
+      const pieces = this.#json.cut(value);
+      const isApart = isPayload(name) && pieces.length >= APART_CHARACTERS;
+      if (isApart) texts[name] = this.#said.tell(pieces);
+      return isApart ? [] : [`${JSON.stringify(name)}:${pieces.texts.join("")}`];
+    });
+    return { data: `{${fields.join()}}`, ...(Object.keys(texts).length > 0 && { texts }) };
   }
 
   #lineage(run: Fields): Fields {
@@ -186,4 +202,8 @@ export class RunTracer {
 
 function textOf({ error, message, stack }: AgentFailure): string {
   return stack ?? `${error}: ${message}`;
+}
+
+function isPayload(name: string): name is TracePayload {
+  return name === "inputs" || name === "outputs";
 }

@@ -8,17 +8,61 @@ const DEPTH = 4;
 type Message = { toJSON(): unknown; content: unknown };
 type Written = { fields: unknown[]; text: string };
 
+/** A text, cut between the items of its lists; `first` is the first item, -1 where there is none. */
+export type Pieces = { texts: string[]; first: number; length: number };
+
 /**
  * JSON text of anything: tracing never fails a run, so what JSON cannot hold is told in words. The
  * nodes of a conversation are given the same messages again and again; each is written once.
  */
 export class TraceJson {
   readonly #written = new WeakMap<object, Written>();
+  /** Of the batch that is being written: nothing changes meanwhile. */
+  #fresh = new Map<object, string>();
 
   write(value: unknown): string {
-    const text = this.#write(value, DEPTH) ?? "null";
-    if (text.length <= MAX_CHARACTERS) return text;
-    return JSON.stringify({ left_out: `${text.length} characters, more than a trace keeps` });
+    return this.cut(value).texts.join("");
+  }
+
+  cut(value: unknown): Pieces {
+    const pieces = { texts: [], first: -1, length: 0 };
+    if (isPlainRecord(value)) this.#cutFields(value, pieces);
+    else add(pieces, this.#write(value, DEPTH) ?? "null");
+    if (pieces.length <= MAX_CHARACTERS) return pieces;
+    const left_out = `${pieces.length} characters, more than a trace keeps`;
+    return { texts: [JSON.stringify({ left_out })], first: -1, length: 0 };
+  }
+
+  /** From now on messages may change again. */
+  endBatch() {
+    this.#fresh = new Map();
+  }
+
+  #cutFields(value: object, pieces: Pieces) {
+    let before = "{";
+    for (const [name, field] of Object.entries(value)) {
+      const text = Array.isArray(field) ? undefined : this.#write(field, DEPTH - 1);
+      if (text === undefined && !Array.isArray(field)) continue;
+      add(pieces, `${before}${JSON.stringify(name)}:${text ?? ""}`);
+      if (Array.isArray(field)) this.#cutList(field, DEPTH - 1, pieces);
+      before = ",";
+    }
+    add(pieces, before === "{" ? "{}" : "}");
+  }
+
+  #cutList(list: unknown[], depth: number, pieces: Pieces) {
+    add(pieces, "[");
+    for (const [n, item] of list.entries()) {
+      if (n > 0) add(pieces, ",");
+      this.#cutItem(item, depth - 1, pieces);
+    }
+    add(pieces, "]");
+  }
+
+  #cutItem(item: unknown, depth: number, pieces: Pieces) {
+    if (Array.isArray(item) && depth > 0) return this.#cutList(item, depth, pieces);
+    if (pieces.first < 0) pieces.first = pieces.texts.length;
+    add(pieces, this.#write(item, depth) ?? "null");
   }
 
   #write(value: unknown, depth: number): string | undefined {
@@ -46,6 +90,14 @@ export class TraceJson {
 
   // A reducer may give a message its id later: it is the same while its fields are.
   #message(message: Message): string | undefined {
+    const fresh = this.#fresh.get(message);
+    if (fresh !== undefined) return fresh;
+    const text = this.#messageText(message);
+    if (text !== undefined) this.#fresh.set(message, text);
+    return text;
+  }
+
+  #messageText(message: Message): string | undefined {
     const fields = Object.values(message);
     const before = this.#written.get(message);
     if (before && isSame(before.fields, fields)) return before.text;
@@ -66,6 +118,16 @@ function isSerializable(value: object): value is Message {
     "toJSON" in value &&
     typeof value.toJSON === "function"
   );
+}
+
+function add(pieces: Pieces, text: string) {
+  pieces.texts.push(text);
+  pieces.length += text.length;
+}
+
+function isPlainRecord(value: unknown): value is object {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return !isSerializable(value) && isPlain(value);
 }
 
 function isPlain(value: object): boolean {

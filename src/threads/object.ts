@@ -36,6 +36,7 @@ import { EMPTY_QUEUE, type QueueState, type RunQuery } from "./storage/runs.ts";
 import { ThreadStore } from "./storage/store.ts";
 import { threadAs } from "./stub.ts";
 import type { ThreadStreamChoice } from "./thread-stream.ts";
+import { toTraceRows } from "./trace-texts.ts";
 import type { Ttl } from "./ttl.ts";
 import { Upkeep } from "./upkeep.ts";
 
@@ -46,7 +47,7 @@ export class ThreadObject extends WatchedObject {
     this.env,
     this.#store,
     (run_ids) => this.#changed(run_ids),
-    (traces) => this.#upkeep.deliverOrphans(traces),
+    (traces) => this.#upkeep.deliverOrphans(toTraceRows(traces)),
   );
   readonly #isOver = (run_id: string) => this.#loop.isOver(run_id);
   readonly #followers = new Followers(this.#store, this.#isOver);

@@ -6,7 +6,7 @@ import { Recent } from "../shared/recent.ts";
 import { ingestOwn } from "../traces/ingest-service.ts";
 import type { ThreadStore } from "./storage/store.ts";
 import type { ThreadPlace } from "./storage/thread-rows.ts";
-import type { TraceRow } from "./storage/traces.ts";
+import { charactersOfRow, type TraceRow } from "./trace-texts.ts";
 
 /** Hands a thread's traces to ingestion, page after page; what is durable there is removed here. */
 export async function deliverTraces(env: Env, store: ThreadStore): Promise<void> {
@@ -55,7 +55,7 @@ export async function deliver(env: Env, place: ThreadPlace, rows: TraceRow[]): P
 }
 
 function gather(deployment_id: string, rows: TraceRow[]) {
-  const characters = rows.reduce((sum, { data }) => sum + data.length, 0);
+  const characters = rows.reduce((sum, row) => sum + charactersOfRow(row), 0);
   const open = gatherings.get(deployment_id);
   const isOpen = open && !open.isHandedOver && Date.now() < open.until;
   if (isOpen && open.characters + characters <= GATHERED_CHARACTERS) {

@@ -4,8 +4,8 @@ import type { RunLoop } from "./run-loop.ts";
 import { nextWake } from "./runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
 import type { ThreadPlace } from "./storage/thread-rows.ts";
-import type { TraceRow } from "./storage/traces.ts";
 import { deliver, deliverTraces } from "./trace-delivery.ts";
+import type { TraceRow } from "./trace-texts.ts";
 import { WebhookOutbox } from "./webhook-outbox.ts";
 
 /** A beat while a run is live keeps the object awake and finds a dead attempt within seconds. */

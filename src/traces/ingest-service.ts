@@ -84,18 +84,17 @@ export async function ingestMultipart(ctx: Context, request: Request): Promise<M
   return { message: "Runs batch ingested" };
 }
 
+/** What Heddle's own runs tell: a JSON text, and long payloads as texts of their own. */
+export type OwnTrace = { kind: Kind; data: string; texts: Partial<Record<string, string>> };
+
 /**
- * What Heddle's own runs tell, each a JSON text; a project that a run names goes before the given one.
- * What ingestion refuses is left out: asking again would not make it better.
+ * A project that a run names goes before the given one. What ingestion refuses is left out: asking again
+ * would not make it better.
  */
-export async function ingestOwn(
-  ctx: Context,
-  project_id: string,
-  told: { kind: Kind; data: string }[],
-): Promise<void> {
-  const runs = told.flatMap(({ kind, data }) => {
+export async function ingestOwn(ctx: Context, project_id: string, told: OwnTrace[]): Promise<void> {
+  const runs = told.flatMap((one) => {
     try {
-      const run = toIncoming(JSON.parse(data), kind, ["body"]);
+      const run = toOwn(one);
       return [run.session_name === null ? { ...run, session_id: project_id } : run];
     } catch (error) {
       log.error("own_trace_refused", error);
@@ -103,6 +102,11 @@ export async function ingestOwn(
     }
   });
   await ingest(ctx, runs);
+}
+
+function toOwn({ kind, data, texts }: OwnTrace): IncomingRun {
+  const apart = Object.entries(texts).map(([name, text = "null"]) => [name, JSON.parse(text)]);
+  return toIncoming({ ...JSON.parse(data), ...Object.fromEntries(apart) }, kind, ["body"], texts);
 }
 
 /** Durable when this returns. Doing it twice leaves what doing it once leaves. */

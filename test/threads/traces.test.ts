@@ -213,6 +213,40 @@ test("a conversation's messages are told whole in each node's inputs, and once p
   }
 });
 
+test("a long conversation waits for its delivery once, and each step has it whole", async () => {
+  const thread = await testThread();
+  const messages = Array.from({ length: 200 }, (_, n) => ({
+    role: "user",
+    content: `say ${n} ${"and more ".repeat(20)}`,
+  }));
+  const { run_id } = await thread.create("echo", { input: { messages } });
+  await thread.join(run_id);
+  const outboxBytes = () =>
+    runInDurableObject(stubOf(thread.place), (_instance, { storage }) => {
+      const [row] = storage.sql.exec<{ bytes: number }>(
+        `SELECT (SELECT coalesce(sum(length(data) + coalesce(length(texts), 0)), 0) FROM trace_outbox)
+           + (SELECT coalesce(sum(length(data)), 0) FROM parts WHERE name LIKE 'trace %') AS bytes`,
+      );
+      return row?.bytes ?? 0;
+    });
+  const bytes = await vi.waitFor(async () => {
+    expect(await outboxBytes()).toBeGreaterThan(0);
+    return outboxBytes();
+  });
+  const runs = await treeOf(thread, run_id);
+  const root = runs.find(({ id }) => id === run_id);
+  const node = runs.find(({ name }) => name === "reply");
+  type Told = { kwargs: { content: string } };
+  const contentsOf = (payload: unknown) =>
+    (payload as { messages: Told[] }).messages.map(({ kwargs }) => kwargs.content);
+  const said = messages.map(({ content }) => content);
+  expect(contentsOf(node?.inputs)).toEqual(said);
+  expect(contentsOf(root?.outputs)).toEqual([...said, `echo: ${said.at(-1)}`]);
+  // The client's own input is a text that the others do not share.
+  const texts = [root?.inputs, root?.outputs].map((payload) => JSON.stringify(payload).length);
+  expect(bytes).toBeLessThan(1.3 * texts.reduce((sum, length) => sum + length));
+});
+
 test("what JSON cannot hold is told in words, and the run goes well", async () => {
   const thread = await testThread();
   const { run_id } = await thread.create("odd", { input: {} });

@@ -132,4 +132,5 @@ export const MIGRATIONS = [
   `ALTER TABLE runs ADD COLUMN first_event INTEGER;
    UPDATE runs SET first_event = (SELECT min(id) FROM events WHERE events.run_id = runs.run_id);`,
   "ALTER TABLE webhook_outbox ADD COLUMN user TEXT",
+  "ALTER TABLE trace_outbox ADD COLUMN texts TEXT",
 ];

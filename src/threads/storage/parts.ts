@@ -15,12 +15,17 @@ export class Parts {
     const bytes = typeof data === "string" ? data.length * 3 : data.byteLength;
     if (bytes <= PART_BYTES) return data;
     this.delete(name);
+    this.keep(name, data);
+    return null;
+  }
+
+  /** Of any size, under a name that is new. */
+  keep(name: string, data: string | Uint8Array) {
     const whole: Uint8Array = typeof data === "string" ? new TextEncoder().encode(data) : data;
     for (let part = 0; part * PART_BYTES < whole.byteLength; part++) {
       const slice = whole.slice(part * PART_BYTES, (part + 1) * PART_BYTES);
       this.#sql.exec("INSERT INTO parts (name, part, data) VALUES (?, ?, ?)", name, part, slice);
     }
-    return null;
   }
 
   bytes(name: string, column: ArrayBuffer | null): Uint8Array {

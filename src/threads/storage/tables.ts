@@ -113,7 +113,8 @@ export const TABLES = `
   CREATE TABLE trace_outbox (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL,
-    data TEXT
+    data TEXT,
+    texts TEXT
   );
   CREATE TABLE webhook_outbox (
     run_id TEXT PRIMARY KEY,

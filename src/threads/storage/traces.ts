@@ -1,10 +1,13 @@
-import type { TraceOp } from "../../isolate/contract.ts";
+import type { TraceOp, TraceText } from "../../isolate/contract.ts";
 import { advanceTrace, type OpenTrace } from "../trace-roots.ts";
+import { charactersOfRow, joinText, mapTexts, type TraceRow } from "../trace-texts.ts";
 import { insertRows } from "./insert.ts";
 import { PART_BYTES, type Parts } from "./parts.ts";
 import type { Runs } from "./runs.ts";
 
-export type TraceRow = Pick<TraceOp, "kind" | "data">;
+/** Where a row's text is: a part, or what a part has of it and what stands around that. */
+type KeptText = { part: string | null; before: string; from: number; chars: number; rest: string };
+type Row = { seq: number; kind: TraceOp["kind"]; data: string | null; texts: string | null };
 type Page = { last_seq: number; rows: TraceRow[]; hasParts: boolean; isLast: boolean };
 
 // Of one delivery: parsed beside what else the object holds.
@@ -41,8 +44,8 @@ export class Traces {
     if (traces.length === 0) return;
     const trace = this.of(run_id);
     if (trace) this.keep(run_id, advanceTrace(run_id, trace, traces));
-    if (traces.every(({ data }) => isSmall(data))) this.#insert(traces);
-    else for (const one of traces) this.#insertAny(one);
+    if (traces.every(({ data, texts }) => isSmall(data) && !texts)) this.#insert(traces);
+    else this.#insertLong(traces);
     this.#areWaiting = true;
     this.#hasNews = true;
   }
@@ -52,15 +55,33 @@ export class Traces {
     insertRows(this.#sql, "INSERT INTO trace_outbox (kind, data)", rows);
   }
 
-  #insertAny({ kind, data }: TraceOp) {
-    const { seq } = this.#sql
-      .exec<{ seq: number }>(
-        "INSERT INTO trace_outbox (kind, data) VALUES (?, ?) RETURNING seq",
-        kind,
-        isSmall(data) ? data : null,
-      )
-      .one();
-    if (!isSmall(data)) this.#parts.put(partName(seq), data);
+  /** Parts that many rows have need the number of the last one: they go with it. */
+  #insertLong(traces: TraceOp[]) {
+    const first = this.#lastSeq() + 1;
+    const last = first + traces.length - 1;
+    const parts = new Map<number, string>();
+    const keep = (told: TraceText): KeptText => {
+      if (!("id" in told)) return { part: parts.get(told.of) ?? null, ...told };
+      const part = `${last} ${parts.size}`;
+      parts.set(told.id, part);
+      this.#parts.keep(partName(part), told.text);
+      return { part, before: "", from: 0, chars: told.text.length, rest: "" };
+    };
+    const rows = traces.map(({ kind, data, texts }, n) => {
+      const seq = first + n;
+      if (!isSmall(data)) this.#parts.keep(partName(seq), data);
+      const kept = texts && JSON.stringify(mapTexts(texts, keep));
+      return [seq, kind, isSmall(data) ? data : null, kept ?? null];
+    });
+    insertRows(this.#sql, "INSERT INTO trace_outbox (seq, kind, data, texts)", rows);
+  }
+
+  /** The greatest that there ever was. */
+  #lastSeq(): number {
+    const [row] = this.#sql
+      .exec<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'trace_outbox'")
+      .toArray();
+    return row?.seq ?? 0;
   }
 
   get areWaiting(): boolean {
@@ -73,24 +94,37 @@ export class Traces {
 
   /** What comes behind a row, as much as one delivery takes. */
   page(after = 0): Page {
-    const found = this.#sql.exec<{ seq: number; kind: TraceOp["kind"]; data: string | null }>(
-      "SELECT seq, kind, data FROM trace_outbox WHERE seq > ? ORDER BY seq LIMIT ?",
+    const found = this.#sql.exec<Row>(
+      "SELECT seq, kind, data, texts FROM trace_outbox WHERE seq > ? ORDER BY seq LIMIT ?",
       after,
       PAGE_ROWS,
     );
     const page: Page = { last_seq: after, rows: [], hasParts: false, isLast: true };
+    const wholes = new Map<string, string>();
     let characters = 0;
-    for (const { seq, kind, data: column } of found) {
-      const data = this.#parts.text(partName(seq), column);
-      page.rows.push({ kind, data });
-      page.last_seq = seq;
-      page.hasParts ||= column === null;
-      characters += data.length;
+    for (const stored of found) {
+      const row = this.#toRow(stored, wholes);
+      page.rows.push(row);
+      page.last_seq = stored.seq;
+      page.hasParts ||= stored.data === null || stored.texts !== null;
+      characters += charactersOfRow(row);
       page.isLast = characters <= PAGE_CHARACTERS && page.rows.length < PAGE_ROWS;
       if (!page.isLast) break;
     }
     this.#hasNews = false;
     return page;
+  }
+
+  /** `wholes`: parts that were read before. */
+  #toRow({ seq, kind, data, texts }: Row, wholes: Map<string, string>): TraceRow {
+    const join = ({ part, ...text }: KeptText) => {
+      const whole =
+        part === null ? "" : (wholes.get(part) ?? this.#parts.text(partName(part), null));
+      if (part !== null) wholes.set(part, whole);
+      return joinText(text, whole);
+    };
+    const kept = texts === null ? {} : JSON.parse(texts);
+    return { kind, data: this.#parts.text(partName(seq), data), texts: mapTexts(kept, join) };
   }
 
   /** All of it, for a thread that goes away. */
@@ -126,6 +160,7 @@ function isSmall(data: string): boolean {
 
 const PART_PREFIX = "trace ";
 
-function partName(seq: number): string {
-  return `${PART_PREFIX}${seq}`;
+/** By its row, or for texts of many rows by the last of them and a number. */
+function partName(name: number | string): string {
+  return `${PART_PREFIX}${name}`;
 }
