@@ -12,15 +12,24 @@ const CONDITIONS = {
 
 export type ImportKind = keyof typeof CONDITIONS;
 
+/** For packages that know no others: both are less far from an isolate than nothing. */
+const LAST_RESORTS = ["browser", "node"];
+
 /** The file for `subpath` (`.` or `./x`), or null when the map does not have it. */
 export function resolveExports(map: unknown, subpath: string, kind: ImportKind): string | null {
-  const table = isSubpathMap(map) ? map : { ".": map };
-  return lookUp(table, subpath, CONDITIONS[kind]);
+  return choose(isSubpathMap(map) ? map : { ".": map }, subpath, kind);
 }
 
 /** The target of a `#name`: a file of the package (`./x`) or a bare specifier. */
 export function resolveImports(map: unknown, name: string, kind: ImportKind): string | null {
-  return isRecord(map) ? lookUp(map, name, CONDITIONS[kind]) : null;
+  return isRecord(map) ? choose(map, name, kind) : null;
+}
+
+function choose(table: Record<string, unknown>, key: string, kind: ImportKind): string | null {
+  const conditions = CONDITIONS[kind];
+  const found = lookUp(table, key, conditions);
+  if (found !== null || kind.startsWith("browser")) return found;
+  return firstOf(LAST_RESORTS, (last) => lookUp(table, key, [...conditions, last]));
 }
 
 function isSubpathMap(map: unknown): map is Record<string, unknown> {
@@ -52,19 +61,16 @@ function fits(pattern: string, key: string): boolean {
 
 function toTarget(value: unknown, conditions: readonly string[], middle: string): string | null {
   if (typeof value === "string") return value.replaceAll("*", middle);
-  if (Array.isArray(value)) return firstOf(value, conditions, middle);
+  const within = (one: unknown) => toTarget(one, conditions, middle);
+  if (Array.isArray(value)) return firstOf(value, within);
   if (!isRecord(value)) return null;
   const chosen = Object.keys(value).filter((condition) => conditions.includes(condition));
-  return firstOf(
-    chosen.map((condition) => value[condition]),
-    conditions,
-    middle,
-  );
+  return firstOf(chosen, (condition) => within(value[condition]));
 }
 
-function firstOf(values: unknown[], conditions: readonly string[], middle: string): string | null {
+function firstOf<T>(values: T[], find: (value: T) => string | null): string | null {
   for (const value of values) {
-    const target = toTarget(value, conditions, middle);
+    const target = find(value);
     if (target !== null) return target;
   }
   return null;

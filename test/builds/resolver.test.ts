@@ -107,6 +107,9 @@ test.each([
   [{ "./*": "./dist/*.js", "./private/*": null }, "./private/x", "import", null],
   [[{ unknown: "./u.js" }, "./list.js"], ".", "import", "./list.js"],
   [{ "./a": "./a.js" }, ".", "import", null],
+  [{ browser: "./b.js", node: "./n.js" }, ".", "import", "./b.js"],
+  [{ browser: { types: "./b.d.ts" }, node: { require: "./n.cjs" } }, ".", "require", "./n.cjs"],
+  [{ node: "./n.js" }, ".", "browser_import", null],
 ] as const)("exports %j of %s by %s", (map, subpath, kind, expected) => {
   expect(resolveExports(map, subpath, kind)).toBe(expected);
 });
