@@ -5,6 +5,7 @@ import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import type { Filters } from "../shared/filters.ts";
+import { handOn } from "../shared/rpc.ts";
 import { embed } from "./embedding.ts";
 import type { DeleteItem, GetItemQuery, ListNamespaces, PutItem, SearchItems } from "./schema.ts";
 import { type StoreSettings, toSettings, toTtl } from "./settings.ts";
@@ -99,7 +100,7 @@ export function applyToStore(
   deployment_id: string,
   ops: StoreOp[],
 ): Promise<StoreAnswer> {
-  return storeObject(env, deployment_id).apply(ops, null);
+  return handOn(storeObject(env, deployment_id).apply(ops, null));
 }
 
 /** Goes with the deployment. */

@@ -1,5 +1,6 @@
 import { exports } from "cloudflare:workers";
 import type { AuthAnswer } from "../isolate/contract.ts";
+import { handOn } from "../shared/rpc.ts";
 import type { StoredRun } from "./storage/runs.ts";
 
 /** An agent asks for its user's token: the run says who that is, the agent has no word in it. */
@@ -15,7 +16,7 @@ export function authenticateRun(run: StoredRun, body: string): Promise<AuthAnswe
       agent_ids: [assistant_id, graph_id],
     },
   });
-  return tokens.authenticate(body);
+  return handOn(tokens.authenticate(body));
 }
 
 function nobody(): AuthAnswer {

@@ -8,6 +8,7 @@ import type {
 } from "../isolate/contract.ts";
 import type { StoreOp } from "../isolate/store-contract.ts";
 import { AppError } from "../shared/errors.ts";
+import { handOn } from "../shared/rpc.ts";
 import { applyToStore } from "../store/service.ts";
 import { type AgentStub, askAgent } from "./agent.ts";
 import { ThreadHost, toGraphCall } from "./attempt.ts";
@@ -81,6 +82,6 @@ export class ThreadStates {
     const graph = toGraphCall(this.#store.thread.outline());
     if (!graph) return { missing: "graph" };
     const revision = this.#store.thread.place().revision ?? active;
-    return askAgent(this.#env, revision, (agent) => work(agent, graph));
+    return handOn(askAgent(this.#env, revision, (agent) => work(agent, graph)));
   }
 }
