@@ -21,8 +21,6 @@ import { fetchSource } from "./source.ts";
 import { bytesText, countText, durationText } from "./text.ts";
 import { compileUi } from "./ui.ts";
 
-const HEARTBEAT_MS = 5000;
-
 /** From a revision's source to its artifact. A user's mistake is an outcome and never thrown. */
 export async function runBuild(
   bucket: R2Bucket,
@@ -30,13 +28,11 @@ export async function runBuild(
   sink: BuildSink,
 ): Promise<BuildOutcome> {
   const log = buildLog(sink);
-  const heartbeat = setInterval(() => sink.log([]).catch(() => undefined), HEARTBEAT_MS);
   try {
     return await inTime(build(bucket, order, log));
   } catch (error) {
     return toOutcome(log, error);
   } finally {
-    clearInterval(heartbeat);
     await log.flush();
   }
 }
