@@ -54,12 +54,12 @@ function toTests(input: RunsQueryRequest) {
 }
 
 function readFilters(input: RunsQueryRequest): Filters {
-  const read = (name: keyof Filters) => {
+  const read = (name: keyof Filters | "search_filter") => {
     const text = input[name];
     return text == null || text.trim() === "" ? null : parseFilter(text, name);
   };
   const filters = {
-    filter: read("filter"),
+    filter: allOf([searchFor(input.query), read("filter"), read("search_filter")]),
     trace_filter: read("trace_filter"),
     tree_filter: read("tree_filter"),
   };
@@ -69,6 +69,17 @@ function readFilters(input: RunsQueryRequest): Filters {
   if (values <= MAX_VALUES) return filters;
   const text = `the filters together compare with ${values} values and ${MAX_VALUES} are allowed; in(field, [...]) counts as one`;
   throw invalid(["body", "filter"], text);
+}
+
+function searchFor(words: string | null | undefined): Filter | null {
+  if (words == null || words.trim() === "") return null;
+  return parseFilter(`search(${JSON.stringify(words)})`, "query");
+}
+
+function allOf(all: (Filter | null)[]): Filter | null {
+  const filters = all.filter((filter) => filter !== null);
+  const [only = null] = filters;
+  return filters.length > 1 ? { kind: "and", filters } : only;
 }
 
 export function toQuery(

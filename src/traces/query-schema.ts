@@ -35,6 +35,11 @@ export const RunsQueryRequest = Shared.extend({
   run_type: z.enum(RUN_TYPES).nullish(),
   reference_example: Ids.nullish(),
   execution_order: z.number().int().nullish(),
+  query: z
+    .string()
+    .nullish()
+    .openapi({ description: "Words to find, as `search(...)` of a filter." }),
+  search_filter: FilterText.nullish().openapi({ description: "Holds together with `filter`." }),
   start_time: Moment.nullish(),
   end_time: Moment.nullish(),
   error: z.boolean().nullish(),
