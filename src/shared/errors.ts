@@ -66,7 +66,7 @@ export class AppError extends Error {
 }
 
 function isErrorCode(code: unknown): code is ErrorCode {
-  return typeof code === "string" && code in STATUS;
+  return typeof code === "string" && Object.hasOwn(STATUS, code);
 }
 
 /** `notFound("Deployment", id)` reads "Deployment ID {id} not found." as published clients expect. */

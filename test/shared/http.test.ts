@@ -1,5 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { describe, expect, test } from "vitest";
+import { AppError } from "../../src/shared/errors.ts";
 import { onError, router } from "../../src/shared/http.ts";
 import { body, json } from "../../src/shared/schema.ts";
 
@@ -48,6 +49,11 @@ test("a body of another type is a 415 that says which is read", async () => {
   const response = await post("/v2/things", '{"name": "x"}', "text/plain");
   expect(response.status).toBe(415);
   expect(await response.json()).toEqual({ detail: expect.stringContaining("application/json") });
+});
+
+test.each(["toString", "NOPE", 404])("an error with the code %s is none of ours", (code) => {
+  const { status, message } = AppError.from(Object.assign(new Error("hunter2"), { code }));
+  expect([status, message]).toEqual([500, "Internal error"]);
 });
 
 test("the text of an unknown error stays inside", async () => {
