@@ -181,11 +181,7 @@ export class RunLoop {
       );
       const call = toRunCall(run, this.#store);
       const outcome = await askAgent(this.#env, run.revision, (agent) => agent.run(call, host));
-      if (!outcome.failure) outcome.ops.push(...(await feedbackOps(this.#env, run)));
-      const isLive = this.#live === attempt;
-      if (isLive) this.#end(run, outcome, { isTold: outcome.traces === null });
-      attempt.close();
-      await this.#traces.collect(attempt, outcome, isLive).finally(() => release(outcome));
+      await this.#take(attempt, outcome).finally(() => release(outcome));
     } catch (error) {
       log.warn("attempt_lost", { run_id: run.run_id, attempt: run.attempt, error: String(error) });
       if (this.#live === attempt) this.#tryAgain(run, messageOf(error));
@@ -193,6 +189,15 @@ export class RunLoop {
       attempt.close();
       this.#traces.leave(attempt);
     }
+  }
+
+  async #take(attempt: Attempt, outcome: RunOutcome) {
+    const { run } = attempt;
+    if (!outcome.failure) outcome.ops.push(...(await feedbackOps(this.#env, run)));
+    const isLive = this.#live === attempt;
+    if (isLive) this.#end(run, outcome, { isTold: outcome.traces === null });
+    attempt.close();
+    await this.#traces.collect(attempt, outcome, isLive);
   }
 
   #liveRun(attempt: Attempt): StoredRun {
