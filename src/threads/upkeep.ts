@@ -1,5 +1,6 @@
 import { log } from "../shared/log.ts";
-import { forgetThread, recordThread } from "./directory.ts";
+import { forgetThread } from "./directory.ts";
+import { DirectoryOutbox } from "./directory-outbox.ts";
 import type { RunLoop } from "./run-loop.ts";
 import { nextWake } from "./runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
@@ -16,8 +17,6 @@ const EVENTS_KEPT_MS = 24 * 60 * 60 * 1000;
 const LINGER_MS = 2 * 60 * 1000;
 /** The run of a cron may be ordered again by a clock that was away meanwhile, and must be found to have been. */
 const CRON_LINGER_MS = 24 * 60 * 60 * 1000;
-/** While runs are under way the directory hears of them this often; of their end, and of the rest, at once. */
-const TELL_PAUSE_MS = 300;
 /** What traces were told in one moment is delivered as one. */
 const DELIVER_DELAY_MS = 300;
 /** As long as a beat: the alarm of the run that made the news serves both. */
@@ -32,16 +31,13 @@ export class Upkeep {
   readonly #store: ThreadStore;
   readonly #loop: RunLoop;
   #alarm_at: number | null = null;
-  #publishing: Promise<void> | null = null;
-  #publish_after = 0;
-  #published_at = 0;
-  #publish_timer: ReturnType<typeof setTimeout> | undefined;
   #delivering: Promise<void> | null = null;
   #isDeliveryDue = false;
   #deliver_after = 0;
   /** Of the thread that was here last. */
   #left: ThreadPlace | null = null;
   readonly #webhooks: WebhookOutbox;
+  readonly #directory: DirectoryOutbox;
 
   constructor(ctx: DurableObjectState, env: Env, store: ThreadStore, loop: RunLoop) {
     this.#ctx = ctx;
@@ -49,6 +45,8 @@ export class Upkeep {
     this.#store = store;
     this.#loop = loop;
     this.#webhooks = new WebhookOutbox(env, store);
+    const onTold = () => this.arm();
+    this.#directory = new DirectoryOutbox(env, store, { retry_ms: TELL_RETRY_MS, onTold });
   }
 
   /** Makes sure that an alarm comes in time. */
@@ -60,7 +58,7 @@ export class Upkeep {
       void this.#ctx.storage.setAlarm(wake);
     }
     this.#webhooks.handOverSoon();
-    this.#publishSoon();
+    this.#directory.publishSoon();
     if (!this.#isDeliveryDue && this.#delivering === null && this.#mayDeliver()) {
       this.#isDeliveryDue = true;
       setTimeout(() => this.#deliver(), DELIVER_DELAY_MS);
@@ -165,16 +163,8 @@ export class Upkeep {
       events.areKept ? now + EVENTS_KEPT_MS : null,
       this.#webhooks.wake,
       traces.areWaiting ? now + TELL_RETRY_MS : null,
-      thread.hasNews() ? now + TELL_RETRY_MS : null,
+      this.#directory.wake,
     ]);
-  }
-
-  #markSent(seq: number) {
-    this.#store.transaction(() => this.#store.thread.markDirectorySent(seq));
-  }
-
-  #mayPublish(): boolean {
-    return Date.now() >= this.#publish_after && this.#store.thread.hasNews();
   }
 
   #mayDeliver(): boolean {
@@ -207,36 +197,8 @@ export class Upkeep {
     if (areUnused) events.dropUnused();
   }
 
-  /** Tells the directory, and resolves when it has heard all or could not be reached; then the alarm tries again. */
-  async publish(): Promise<void> {
-    while (this.#store.exists && this.#mayPublish()) {
-      this.#publishing ??= this.#tellDirectory().finally(() => {
-        this.#publishing = null;
-      });
-      await this.#publishing;
-    }
-  }
-
-  #publishSoon() {
-    if (this.#publishing || !this.#mayPublish()) return;
-    const isBusy = this.#store.thread.outline().status === "busy";
-    const pause = isBusy ? this.#published_at + TELL_PAUSE_MS - Date.now() : 0;
-    clearTimeout(this.#publish_timer);
-    this.#publish_timer = setTimeout(() => this.publish(), Math.max(pause, 0));
-  }
-
-  async #tellDirectory() {
-    const entry = this.#store.thread.directoryEntry();
-    try {
-      if (entry) await recordThread(this.#env, entry);
-      // A deletion may have passed this write on its way.
-      if (entry && !this.#store.exists) await forgetThread(this.#env, entry);
-      if (entry && this.#store.exists) this.#markSent(entry.seq);
-    } catch (error) {
-      log.error("directory_write_failed", error, { thread_id: entry?.thread_id });
-      this.#publish_after = Date.now() + TELL_RETRY_MS;
-    }
-    this.#published_at = Date.now();
-    this.arm();
+  /** Tells the directory, and resolves when it has heard all or could not be reached. */
+  publish(): Promise<void> {
+    return this.#directory.publish();
   }
 }
