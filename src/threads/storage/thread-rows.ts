@@ -1,6 +1,6 @@
 import type { RevisionRef, ThreadBefore, ThreadRecord } from "../records.ts";
 import type { ThreadStatus } from "../runs.ts";
-import type { Ttl } from "../ttl.ts";
+import { type ShownTtl, type Ttl, toShown } from "../ttl.ts";
 
 /** The one row of a thread. */
 export type Row = {
@@ -56,4 +56,24 @@ export function withoutRun(
   { served_by }: Pick<ThreadBefore, "served_by">,
 ): Record<string, unknown> {
   return { ...metadata, ...served_by };
+}
+
+/** As callers see it; its values, as JSON text, are kept beside the row. */
+export function toThreadRecord(row: Row, values: string | null): ThreadRecord {
+  const { thread_id, created_at, updated_at, state_updated_at, status } = row;
+  return {
+    ...{ thread_id, created_at, updated_at, state_updated_at, status },
+    metadata: JSON.parse(row.metadata),
+    config: JSON.parse(row.config),
+    values: JSON.parse(values ?? "null"),
+    interrupts: JSON.parse(row.interrupts),
+    error: row.error === null ? null : JSON.parse(row.error),
+    ttl: toShownTtl(row),
+  };
+}
+
+function toShownTtl({ ttl, updated_at }: Row): ShownTtl | null {
+  if (ttl === null) return null;
+  const { done_at: _, ...shown } = JSON.parse(ttl) as KeptTtl;
+  return toShown(shown, updated_at);
 }

@@ -9,7 +9,7 @@ import type {
   ThreadRecord,
 } from "../records.ts";
 import type { ThreadStatus } from "../runs.ts";
-import { expiryOf, type ShownTtl, type Ttl, toShown } from "../ttl.ts";
+import { expiryOf, type Ttl } from "../ttl.ts";
 import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
 import {
@@ -17,6 +17,7 @@ import {
   type KeptTtl,
   type Row,
   type ThreadPlace,
+  toThreadRecord,
   withoutRun,
 } from "./thread-rows.ts";
 
@@ -103,17 +104,7 @@ export class Thread {
   }
 
   record(): ThreadRecord {
-    const row = this.#row();
-    const { thread_id, created_at, updated_at, state_updated_at, status } = row;
-    return {
-      ...{ thread_id, created_at, updated_at, state_updated_at, status },
-      metadata: JSON.parse(row.metadata),
-      config: JSON.parse(row.config),
-      values: JSON.parse(this.valuesText() ?? "null"),
-      interrupts: JSON.parse(row.interrupts),
-      error: row.error === null ? null : JSON.parse(row.error),
-      ttl: this.#shownTtl(),
-    };
+    return toThreadRecord(this.#row(), this.valuesText());
   }
 
   /** When the only run of a temporary thread was over; null for every other thread. */
@@ -166,13 +157,6 @@ export class Thread {
     if (row.ttl === null) return;
     row.ttl = JSON.stringify({ ...JSON.parse(row.ttl), done_at: row.updated_at });
     this.#changed.add("ttl");
-  }
-
-  #shownTtl(): ShownTtl | null {
-    const { ttl } = this;
-    if (!ttl) return null;
-    const { done_at: _, ...shown } = ttl;
-    return toShown(shown, this.#row().updated_at);
   }
 
   /** A copy that is whole: from now on it is a thread like any other. */
