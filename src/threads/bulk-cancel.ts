@@ -1,20 +1,17 @@
 import { authorize } from "../access/service.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
-import { visitBusyThreads } from "./busy-threads.ts";
+import { visitAllBusyThreads } from "./busy-threads.ts";
 import type { CancelChoice } from "./records.ts";
 import type { CancelAction } from "./runs.ts";
 import type { CancelRuns } from "./schema.ts";
 import { openAgent } from "./service.ts";
 import { threadAs } from "./stub.ts";
 
-/** The directory hears of a run within this time; a run that was told of before must be found. */
-const DIRECTORY_LAG_MS = 600;
+/** Directory and list hear of a run within this time; a run that was told of before must be found, or be over. */
+const DIRECTORY_LAG_MS = 1_500;
 
-/**
- * Cancels runs by their ids, or all of one status, of a thread or of the whole deployment. Temporary
- * threads are in no directory: their runs are cancelled by id.
- */
+/** Cancels runs by their ids, or all of one status, of a thread or of the whole deployment. */
 export async function cancelRuns(
   ctx: Context,
   deployment: string,
@@ -41,12 +38,12 @@ const REASON = "bulk: cancelled with others by POST /runs/cancel";
 
 async function cancelBusy(
   ctx: Context,
-  place: Parameters<typeof visitBusyThreads>[1],
+  place: Parameters<typeof visitAllBusyThreads>[1],
   cancel: (thread_ids: string[]) => Promise<number>,
 ): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, DIRECTORY_LAG_MS));
   let found = 0;
-  const wereAll = await visitBusyThreads(ctx, place, async (thread_ids) => {
+  const wereAll = await visitAllBusyThreads(ctx, place, async (thread_ids) => {
     found += await cancel(thread_ids);
   });
   if (wereAll) return found;

@@ -74,3 +74,16 @@ export const threads = sqliteTable(
     index("threads_by_assistant").on(table.deployment_id, sql`metadata ->> 'assistant_id'`),
   ],
 );
+
+/** Temporary threads whose run is not over after a moment, for who cancels runs without knowing their ids. */
+export const temporary_threads = sqliteTable(
+  "temporary_threads",
+  {
+    deployment_id: text().notNull(),
+    thread_id: text().notNull(),
+    workspace_id: text().notNull(),
+    metadata: text({ mode: "json" }).$type<Record<string, unknown>>().notNull(),
+    listed_at: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.deployment_id, table.thread_id] })],
+);

@@ -5,6 +5,8 @@ import type { RunLoop } from "./run-loop.ts";
 import { nextWake } from "./runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
 import type { ThreadPlace } from "./storage/thread-rows.ts";
+import { TemporaryList } from "./temporary-list.ts";
+import { forgetTemporary } from "./temporary-rows.ts";
 import { deliver, deliverTraces } from "./trace-delivery.ts";
 import type { TraceRow } from "./trace-texts.ts";
 import { WebhookOutbox } from "./webhook-outbox.ts";
@@ -21,8 +23,8 @@ const CRON_LINGER_MS = 24 * 60 * 60 * 1000;
 const DELIVER_DELAY_MS = 300;
 /** As long as a beat: the alarm of the run that made the news serves both. */
 const TELL_RETRY_MS = BEAT_MS;
-/** Traces of a thread that goes away may hold it back so long, should ingestion fail. */
-const TRACES_HELD_MS = 60 * 60 * 1000;
+/** What a thread that goes away has still to tell may hold it back so long, should nobody take it. */
+const HELD_MS = 60 * 60 * 1000;
 
 /** What a thread does by the clock: beat, expire, tell the directory, go away. */
 export class Upkeep {
@@ -38,6 +40,7 @@ export class Upkeep {
   #left: ThreadPlace | null = null;
   readonly #webhooks: WebhookOutbox;
   readonly #directory: DirectoryOutbox;
+  readonly #temporary: TemporaryList;
 
   constructor(ctx: DurableObjectState, env: Env, store: ThreadStore, loop: RunLoop) {
     this.#ctx = ctx;
@@ -47,6 +50,7 @@ export class Upkeep {
     this.#webhooks = new WebhookOutbox(env, store);
     const onTold = () => this.arm();
     this.#directory = new DirectoryOutbox(env, store, { retry_ms: TELL_RETRY_MS, onTold });
+    this.#temporary = new TemporaryList(env, store, { retry_ms: TELL_RETRY_MS, onTold });
   }
 
   /** Makes sure that an alarm comes in time. */
@@ -59,6 +63,7 @@ export class Upkeep {
     }
     this.#webhooks.handOverSoon();
     this.#directory.publishSoon();
+    this.#temporary.tellSoon();
     if (!this.#isDeliveryDue && this.#delivering === null && this.#mayDeliver()) {
       this.#isDeliveryDue = true;
       setTimeout(() => this.#deliver(), DELIVER_DELAY_MS);
@@ -75,6 +80,7 @@ export class Upkeep {
     this.#alarm_at = null;
     this.#loop.advance();
     await this.#deliver();
+    if (this.#store.exists) await this.#temporary.settle();
     // Meanwhile the thread may have been deleted.
     if (!this.#store.exists) return;
     this.#webhooks.handOverSoon();
@@ -115,7 +121,8 @@ export class Upkeep {
   #isGone({ ended_at }: ThreadPlace): boolean {
     if (ended_at === null) return false;
     if (this.#store.webhooks.areWaiting) return false;
-    const held = this.#store.traces.areWaiting ? TRACES_HELD_MS : 0;
+    const { traces, thread } = this.#store;
+    const held = traces.areWaiting || thread.isListed ? HELD_MS : 0;
     return ended_at + this.#lingerMs() + held <= Date.now();
   }
 
@@ -133,9 +140,11 @@ export class Upkeep {
     const pages = this.#store.traces.pages();
     this.#left = place;
     for (const page of pages) this.deliverOrphans(page);
+    const { isListed } = this.#store.thread;
     await this.#store.deleteAll();
     this.#alarm_at = null;
     if (!place.temporary) await forgetThread(this.#env, place);
+    else if (isListed) await forgetTemporary(this.#env, place);
   }
 
   /** What has no outbox any more: tried from memory, a few times. */
@@ -164,6 +173,7 @@ export class Upkeep {
       this.#webhooks.wake,
       traces.areWaiting ? now + TELL_RETRY_MS : null,
       this.#directory.wake,
+      this.#temporary.wake,
     ]);
   }
 

@@ -239,7 +239,9 @@ describe("the SDK 1.13 alone", () => {
     };
     expect(cancel_reason).toMatch(/^taken:/);
     const other = await runs.create(thread_id, "steps", slow);
+    const threadless = runs.wait(null, "steps", slow);
     await runs.cancelMany({ status: "all" });
+    expect(await threadless).toEqual({});
     expect(await runs.get(thread_id, other.run_id)).toMatchObject({ status: "interrupted" });
   });
 

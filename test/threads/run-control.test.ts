@@ -1,6 +1,10 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { deleteThreadsOf } from "../../src/threads/deletion.ts";
 import type { ThreadRecord } from "../../src/threads/records.ts";
 import { testDeployment } from "../support/agent-deployment.ts";
+import { agentWithUsers } from "../support/agent-users.ts";
 import { testThread } from "../support/threads.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 
@@ -321,6 +325,74 @@ describe("over HTTP", () => {
     expect(none.status).toBe(404);
     const nothing = await post("/runs/cancel", { thread_id });
     expect([nothing.status, await nothing.text()]).toEqual([422, expect.stringMatching(/run_ids/)]);
+  });
+
+  const listed = async (id: string) => {
+    const rows = env.DB.prepare("SELECT thread_id FROM temporary_threads WHERE deployment_id = ?");
+    return (await rows.bind(id).all<{ thread_id: string }>()).results.map((row) => row.thread_id);
+  };
+
+  describe("threadless runs", () => {
+    const soon = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000 });
+    const idOf = () => agent.replace("/agents/", "");
+
+    test("are cancelled with all others, and leave no row", async () => {
+      const waited = Array.from({ length: 3 }, () =>
+        post("/runs/wait", { assistant_id: "steps", ...slow }).then((answer) => answer.json()),
+      );
+      const delayed = await post("/runs", { assistant_id: "steps", ...slow, after_seconds: 600 });
+      const { run_id } = await delayed.json<{ run_id: string }>();
+      expect((await post("/runs/cancel", { status: "all" })).status).toBe(204);
+      expect(await Promise.all(waited)).toEqual(new Array(3).fill({}));
+      const place = { thread_id: run_id, run_id };
+      await soon(async () => expect(await get(pathOf(place))).toBe(404));
+      await soon(async () => expect(await listed(idOf())).toEqual([]));
+      expect((await post("/runs/cancel", { status: "all" })).status).toBe(404);
+    });
+
+    test("that are over in a moment are listed nowhere", async () => {
+      const answer = await post("/runs", { assistant_id: "echo", input: hi });
+      const { run_id } = await answer.json<{ run_id: string }>();
+      await (await api(`${agent}/runs/${run_id}/stream`, { key: ours.viewer })).text();
+      const stub = env.THREADS.getByName(`${idOf()}/${run_id}`);
+      const marked = await runInDurableObject(stub, (_thread, { storage }) =>
+        storage.sql.exec("SELECT 1 FROM thread WHERE directory_sent = 0").toArray(),
+      );
+      expect(marked).toEqual([]);
+      expect(await listed(idOf())).toEqual([]);
+    });
+
+    test("are found after a crash of their object, whose end takes the row away", async () => {
+      const answer = await post("/runs", { assistant_id: "steps", input: { delay_ms: 700 } });
+      const { run_id } = await answer.json<{ run_id: string }>();
+      await soon(async () => expect(await listed(idOf())).toEqual([run_id]));
+      const stub = env.THREADS.getByName(`${idOf()}/${run_id}`);
+      await runInDurableObject(stub, (_thread, state) => state.abort("crash")).catch(() => {});
+      expect(await listed(idOf())).toEqual([run_id]);
+      await (await api(`${agent}/runs/${run_id}/stream`, { key: ours.viewer })).text();
+      await soon(async () => expect(await listed(idOf())).toEqual([]));
+    });
+
+    test("end with their deployment", async () => {
+      const { deployment_id } = await testDeployment(ours.workspace_id);
+      const json = { assistant_id: "steps", ...slow };
+      const waited = api(`/agents/${deployment_id}/runs/wait`, { key: ours.editor, json });
+      await soon(async () => expect(await listed(deployment_id)).toHaveLength(1));
+      expect(await deleteThreadsOf(env, deployment_id)).toBe(true);
+      expect(await listed(deployment_id)).toEqual([]);
+      await (await waited).text();
+    });
+
+    test("of other users stay as they are", async () => {
+      const { as } = await agentWithUsers();
+      const [anna, eve] = [as("anna"), as("eve")];
+      const json = { assistant_id: "steps", ...slow };
+      const waited = anna("/runs/wait", { json });
+      const all = { json: { status: "all" } };
+      expect((await eve("/runs/cancel", all)).status).toBe(404);
+      expect((await anna("/runs/cancel", all)).status).toBe(204);
+      expect((await waited).text.trim()).toBe("{}");
+    });
   });
 
   test("all runs of a deployment are cancelled at once, also those that just began", async () => {

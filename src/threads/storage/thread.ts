@@ -22,6 +22,8 @@ import {
 } from "./thread-rows.ts";
 
 const VALUES = "thread values";
+/** Of a temporary thread that is not among the listed ones; in the directory it never is. */
+const UNLISTED = Number.MAX_SAFE_INTEGER;
 
 /**
  * The one row of the thread, read once and kept. Changes gather until the end of their transaction,
@@ -61,8 +63,7 @@ export class Thread {
       ended_at: null,
       revision: null,
       directory_seq: 1,
-      // A temporary thread is in no directory: nothing is ever due for it.
-      directory_sent: temporary ? Number.MAX_SAFE_INTEGER : 0,
+      directory_sent: temporary ? UNLISTED : 0,
       ttl: ttl ? JSON.stringify(ttl) : null,
     };
   }
@@ -231,8 +232,19 @@ export class Thread {
 
   /** Whether there is something that the directory has not heard yet. */
   hasNews(): boolean {
-    const { directory_seq, directory_sent } = this.#row();
-    return directory_sent < directory_seq;
+    const { temporary, directory_seq, directory_sent } = this.#row();
+    return temporary === 0 && directory_sent < directory_seq;
+  }
+
+  /** Of a temporary thread whether it is, or may be, among the listed ones; null for every other thread. */
+  get isListed(): boolean | null {
+    const { temporary, directory_sent } = this.#row();
+    return temporary === 1 ? directory_sent !== UNLISTED : null;
+  }
+
+  markListed(isListed: boolean) {
+    this.#row().directory_sent = isListed ? 0 : UNLISTED;
+    this.#changed.add("directory_sent");
   }
 
   directoryEntry(): DirectoryEntry | null {
