@@ -67,7 +67,8 @@ export function toSummary(snapshot: Snapshot): ThreadSummary {
   const waiting = (snapshot.tasks ?? []).filter((task) => task.interrupts?.length);
   return {
     values: toWire(snapshot.values ?? {}),
-    next: snapshot.next ?? [],
+    // LangGraph takes a task that was answered once for done, though it asks again.
+    next: [...new Set([...(snapshot.next ?? []), ...waiting.map(({ name }) => name)])],
     interrupts: toWire(Object.fromEntries(waiting.map((task) => [task.id, task.interrupts]))),
   };
 }

@@ -24,6 +24,7 @@ export const TEST_GRAPHS = [
   "stores",
   "stores_plainly",
   "asks_two",
+  "asks_twice",
   "says",
   "branches",
   "calls",

@@ -144,6 +144,19 @@ test("an interrupted thread waits for its answer and goes on with it", async () 
   expect((await object.getThread())?.status).toBe("idle");
 });
 
+test("a node that asks again is waited for again", async () => {
+  const { object, wait } = await testThread();
+  const asked = async (resume?: string) => {
+    const input = resume === undefined ? { input: {} } : { command: { resume } };
+    const { __interrupt__ = [] } = await wait("asks_twice", input);
+    const { status } = (await object.getThread()) ?? {};
+    return [status, ...(__interrupt__ as { value: string }[]).map(({ value }) => value)];
+  };
+  expect(await asked()).toEqual(["interrupted", "first?"]);
+  expect(await asked("one")).toEqual(["interrupted", "second?"]);
+  expect(await asked("two")).toEqual(["idle"]);
+});
+
 test("interrupt_before stops ahead of a node, and a run without input goes on", async () => {
   const { object, wait } = await testThread();
   expect(await wait("steps", { input: {}, interrupt_before: ["b"] })).toEqual({ log: ["a"] });
