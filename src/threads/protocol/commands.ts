@@ -7,6 +7,7 @@ import { getThread, openAgent } from "../service.ts";
 import { threadNotFound } from "../state-answers.ts";
 import { getState } from "../state-service.ts";
 import { type Failure, invalidArgument, isFailure, issuesOf, readParams } from "./envelope.ts";
+import { lastSeqOf } from "./event.ts";
 import {
   type Command,
   type CommandAnswer,
@@ -15,7 +16,7 @@ import {
   RunStart,
   StateGet,
 } from "./schema.ts";
-import { assertVisible, readTree, toAppliedSeq } from "./service.ts";
+import { assertVisible, readTree } from "./service.ts";
 import type { Session } from "./session.ts";
 
 /** What a run tells that a command has started: all that the protocol has a channel for. */
@@ -89,7 +90,7 @@ async function startRun(ctx: Context, session: Session, call: Call): Promise<Don
   const started = await commandRun(ctx, toTarget(session, "input"), run.ok);
   if ("refusal" in started) return refused(started.refusal);
   const { run_id } = started.run;
-  return { result: { run_id }, applied_through_seq: toAppliedSeq(started.last_event) };
+  return { result: { run_id }, applied_through_seq: lastSeqOf(started.last_event) };
 }
 
 async function respond(ctx: Context, session: Session, call: Call): Promise<Done | Failure> {
@@ -108,7 +109,7 @@ async function respond(ctx: Context, session: Session, call: Call): Promise<Done
   if (isFailure(run)) return run;
   const started = await commandRun(ctx, toTarget(session, answers), run.ok);
   if ("refusal" in started) return refused(started.refusal);
-  return { result: {}, applied_through_seq: toAppliedSeq(started.last_event) };
+  return { result: {}, applied_through_seq: lastSeqOf(started.last_event) };
 }
 
 function resumeOf({ interrupt_id, response, responses }: InputRespond): Record<string, unknown> {
@@ -129,7 +130,7 @@ async function getTree(ctx: Context, session: Session, call: Call): Promise<Done
   if (isFailure(params)) return params;
   const run_id = params.ok.run_id ?? null;
   const { tree, last_event } = await readTree(ctx, session, run_id);
-  if (tree) return { result: { tree }, applied_through_seq: toAppliedSeq(last_event) };
+  if (tree) return { result: { tree }, applied_through_seq: lastSeqOf(last_event) };
   const message = `The thread has no ${run_id === null ? "run yet" : `run ${run_id}`}.`;
   return { error: "no_such_run", message };
 }
@@ -160,7 +161,7 @@ async function readState(ctx: Context, session: Session, call: Call): Promise<Do
     ...(checkpoint && { checkpoint: { id: checkpoint.checkpoint_id, ns } }),
   };
   const { last_event } = await readTree(ctx, session, null);
-  return { result, applied_through_seq: toAppliedSeq(last_event) };
+  return { result, applied_through_seq: lastSeqOf(last_event) };
 }
 
 async function notSupported(ctx: Context, session: Session, message: string): Promise<Failure> {

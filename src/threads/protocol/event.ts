@@ -50,7 +50,7 @@ export function rowOf(seq: number): number {
   return Math.floor(seq / ROW_ROOM);
 }
 
-/** Greater than that of every event of the row, and of those before. */
+/** Greater than that of every event of the row, and of those before: what a command has seen that saw the row last. */
 export function lastSeqOf(row_id: number): number {
   return (row_id + 1) * ROW_ROOM - 1;
 }

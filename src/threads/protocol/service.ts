@@ -6,7 +6,6 @@ import { configurableHeaders } from "../new-run.ts";
 import { openThread } from "../service.ts";
 import { threadNotFound } from "../state-answers.ts";
 import { threadSocket } from "../stub.ts";
-import { lastSeqOf } from "./event.ts";
 import type { EventFilter } from "./filter.ts";
 import type { Session } from "./session.ts";
 
@@ -48,11 +47,6 @@ export async function assertVisible(ctx: Context, session: Session): Promise<Act
 export async function readTree(ctx: Context, session: Session, run_id: string | null) {
   const { object } = await openThread(ctx, session, "read", {});
   return object.readTree(run_id);
-}
-
-/** What a command has seen: events with a greater number came after it. */
-export function toAppliedSeq(last_event: number): number {
-  return lastSeqOf(last_event);
 }
 
 /** Without what its request said to nobody but the Worker. */
