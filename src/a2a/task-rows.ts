@@ -1,5 +1,6 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, lt } from "drizzle-orm";
 import { type Context, database } from "../shared/context.ts";
+import { deleteSome } from "../shared/sql.ts";
 import { a2a_tasks } from "./table.ts";
 
 export type TaskRow = typeof a2a_tasks.$inferSelect;
@@ -43,20 +44,12 @@ export async function keepTask(
 }
 
 /** Some of a deployment's; true once none is left. */
-export async function deleteTasksOf(env: Env, deployment_id: string): Promise<boolean> {
-  const { meta } = await database(env).run(sql`
-    delete from a2a_tasks where rowid in (
-      select rowid from a2a_tasks where deployment_id = ${deployment_id} limit ${ROWS}
-    )
-  `);
-  return meta.changes < ROWS;
+export function deleteTasksOf(env: Env, deployment_id: string): Promise<boolean> {
+  const isIts = eq(a2a_tasks.deployment_id, deployment_id);
+  return deleteSome(database(env), a2a_tasks, isIts, ROWS);
 }
 
 export async function sweepTasks(env: Env, now: Date): Promise<void> {
   const until = new Date(now.getTime() - KEPT_MS).toISOString();
-  await database(env).run(sql`
-    delete from a2a_tasks where rowid in (
-      select rowid from a2a_tasks where created_at < ${until} limit ${ROWS}
-    )
-  `);
+  await deleteSome(database(env), a2a_tasks, lt(a2a_tasks.created_at, until), ROWS);
 }

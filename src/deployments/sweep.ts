@@ -1,12 +1,13 @@
-import { sql } from "drizzle-orm";
+import { lt, sql } from "drizzle-orm";
 import { database } from "../shared/context.ts";
 import { resealRows } from "../shared/rotation.ts";
+import { deleteSome } from "../shared/sql.ts";
 import { LEASE_MS } from "./build-service.ts";
 import { tokenOwner } from "./integration-service.ts";
 import { UNFINISHED } from "./revisions.ts";
 import { secretOwner } from "./secrets.ts";
 import { inStatus } from "./sql.ts";
-import { deployments, integrations, revisions, secrets } from "./table.ts";
+import { deployments, integrations, revisions, secrets, webhook_deliveries } from "./table.ts";
 
 /** A message that has not led to a lease by then is taken for lost; a second one does no harm. */
 const RESEND_AFTER_MS = LEASE_MS;
@@ -51,11 +52,8 @@ export async function sweepDeletions(env: Env, now: Date): Promise<void> {
 /** By then no host delivers again what it delivered. */
 export async function sweepDeliveries(env: Env, now: Date): Promise<void> {
   const oldest = new Date(now.getTime() - KEEP_DELIVERIES_MS).toISOString();
-  await database(env).run(sql`
-    delete from webhook_deliveries where rowid in (
-      select rowid from webhook_deliveries where created_at < ${oldest} limit ${DELIVERIES}
-    )
-  `);
+  const isOld = lt(webhook_deliveries.created_at, oldest);
+  await deleteSome(database(env), webhook_deliveries, isOld, DELIVERIES);
 }
 
 /** After a rotation of keys. */

@@ -1,8 +1,22 @@
 import { type Column, type SQL, sql } from "drizzle-orm";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Database } from "./context.ts";
 
 /** One parameter however many values: D1 binds at most 100. */
 export function among(column: Column, values: readonly string[]): SQL {
   return sql`${column} in (select value from json_each(${JSON.stringify(values)}))`;
+}
+
+/** Deletes rows that are so, at most `limit` of them; true once none is left. */
+export async function deleteSome(
+  db: Database,
+  table: SQLiteTable,
+  isSo: SQL,
+  limit: number,
+): Promise<boolean> {
+  const some = sql`select rowid from ${table} where ${isSo} limit ${limit}`;
+  const { meta } = await db.run(sql`delete from ${table} where rowid in (${some})`);
+  return meta.changes < limit;
 }
 
 /** SQLite names what refused: `UNIQUE constraint failed: a.x, a.y`. */

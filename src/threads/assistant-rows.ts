@@ -3,7 +3,7 @@ import type { BatchItem } from "drizzle-orm/batch";
 import type { ActiveRevision } from "../deployments/service.ts";
 import type { Context, Database } from "../shared/context.ts";
 import type { Filters } from "../shared/filters.ts";
-import { isUniqueViolation } from "../shared/sql.ts";
+import { deleteSome, isUniqueViolation } from "../shared/sql.ts";
 import type {
   AssistantCount,
   AssistantSearch,
@@ -234,18 +234,9 @@ export async function unfinishedPurges(db: Database, now: string, limit: number)
 }
 
 export async function deleteSomeOf(db: Database, deployment_id: string, limit: number) {
-  const { meta } = await db.run(sql`
-    delete from assistant_versions where rowid in (
-      select rowid from assistant_versions where deployment_id = ${deployment_id} limit ${limit}
-    )
-  `);
-  if (meta.changes >= limit) return false;
-  const { meta: rest } = await db.run(sql`
-    delete from assistants where rowid in (
-      select rowid from assistants where deployment_id = ${deployment_id} limit ${limit}
-    )
-  `);
-  return rest.changes < limit;
+  const isOfVersions = eq(assistant_versions.deployment_id, deployment_id);
+  if (!(await deleteSome(db, assistant_versions, isOfVersions, limit))) return false;
+  return deleteSome(db, assistants, eq(assistants.deployment_id, deployment_id), limit);
 }
 
 async function batch(db: Database, statements: BatchItem<"sqlite">[]): Promise<void> {

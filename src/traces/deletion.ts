@@ -2,8 +2,9 @@ import { and, eq, isNotNull, lte, sql } from "drizzle-orm";
 import { database } from "../shared/context.ts";
 import { deleteBelow } from "../shared/objects-below.ts";
 import { carries, sendOrLeave } from "../shared/queue.ts";
+import { deleteSome } from "../shared/sql.ts";
 import { tracePartition } from "./stub.ts";
-import { partitions, projects } from "./table.ts";
+import { partitions, projects, run_locations } from "./table.ts";
 
 export type ProjectDeletionMessage = { project_id: string };
 
@@ -82,12 +83,7 @@ function deletePayloads(env: Env, project_id: string): Promise<boolean> {
   return deleteBelow(env.ARTIFACTS, payloadPrefix(project_id));
 }
 
-async function deleteLocations(env: Env, project_id: string): Promise<boolean> {
-  const { meta } = await database(env).run(sql`
-    delete from run_locations where (workspace_id, run_id) in (
-      select workspace_id, run_id from run_locations
-      where project_id = ${project_id} limit ${LOCATIONS}
-    )
-  `);
-  return meta.changes < LOCATIONS;
+function deleteLocations(env: Env, project_id: string): Promise<boolean> {
+  const isIts = eq(run_locations.project_id, project_id);
+  return deleteSome(database(env), run_locations, isIts, LOCATIONS);
 }
