@@ -2,6 +2,7 @@ import { and, eq, ne } from "drizzle-orm";
 import { type Context, type Database, database } from "../shared/context.ts";
 import { decrypt } from "../shared/crypto.ts";
 import { AppError } from "../shared/errors.ts";
+import { isForeignKeyViolation } from "../shared/sql.ts";
 import type { CallbackAnswer, CallbackQuery } from "./authorization-schema.ts";
 import { verifierOwner } from "./authorization-service.ts";
 import { saidBy } from "./grants.ts";
@@ -10,7 +11,7 @@ import { ownerOf } from "./owner.ts";
 import { isPending } from "./pending.ts";
 import type { Grant } from "./provider-access.ts";
 import { requestGrant } from "./provider-client.ts";
-import { isViolation, openProvider, type ProviderRow } from "./rows.ts";
+import { openProvider, type ProviderRow } from "./rows.ts";
 import { tokenObject } from "./stub.ts";
 import { oauth_authorizations, oauth_providers, oauth_tokens } from "./table.ts";
 
@@ -163,7 +164,7 @@ async function saveToken(db: Database, row: AuthorizationRow, grant: Grant): Pro
       : db.batch([insert, end]));
     return true;
   } catch (error) {
-    if (isViolation(error, "FOREIGN KEY constraint failed")) return false;
+    if (isForeignKeyViolation(error)) return false;
     throw error;
   }
 }

@@ -4,6 +4,7 @@ import type { Context } from "../shared/context.ts";
 import { assertReachable } from "../shared/egress.ts";
 import { AppError } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
+import { isForeignKeyViolation, isUniqueViolation } from "../shared/sql.ts";
 import { deleteOne, deleteUnrevoked, toError } from "./deletion.ts";
 import { assertSameHost, assertSecretNamed, isSameHost } from "./provider-rules.ts";
 import {
@@ -15,7 +16,6 @@ import {
 import {
   type Credentials,
   isProvider,
-  isViolation,
   needProvider,
   openCredentials,
   type ProviderRow,
@@ -24,7 +24,6 @@ import {
 import { oauth_authorizations, oauth_providers, oauth_tokens } from "./table.ts";
 
 const MAX_PROVIDERS = 500;
-const UNIQUE = "UNIQUE constraint failed: oauth_providers";
 
 type NewProvider = Omit<
   ProviderRow,
@@ -75,7 +74,7 @@ export async function insertProvider(
   try {
     await ctx.db.insert(oauth_providers).values(row);
   } catch (error) {
-    throw isViolation(error, UNIQUE) ? taken(row.provider_id, error) : error;
+    throw isUniqueViolation(error, "oauth_providers") ? taken(row.provider_id, error) : error;
   }
   return Provider.parse(row);
 }
@@ -179,7 +178,7 @@ async function dropProvider(ctx: Context, { id, provider_id }: ProviderRow): Pro
       ctx.db.delete(oauth_providers).where(isProvider(ctx, provider_id)),
     ]);
   } catch (error) {
-    throw isViolation(error, "FOREIGN KEY constraint failed") ? overtaken(error) : error;
+    throw isForeignKeyViolation(error) ? overtaken(error) : error;
   }
 }
 

@@ -58,11 +58,3 @@ export async function openProvider(env: Env, row: ProviderRow): Promise<Provider
 export function sealOwner(id: string): string {
   return `oauth_provider:${id}`;
 }
-
-/** SQLite says in words which constraint refused. */
-export function isViolation(error: unknown, constraint: string): boolean {
-  for (let at = error; at instanceof Error; at = at.cause) {
-    if (at.message.includes(constraint)) return true;
-  }
-  return false;
-}

@@ -29,7 +29,14 @@ export function isOrphaned(error: unknown): boolean {
   return isViolation(error, "NOT NULL", "");
 }
 
-function isViolation(error: unknown, constraint: "UNIQUE" | "NOT NULL", column: string): boolean {
+/** It names a row that is not there, or is named by one that is. */
+export function isForeignKeyViolation(error: unknown): boolean {
+  return isViolation(error, "FOREIGN KEY", "");
+}
+
+type Constraint = "UNIQUE" | "NOT NULL" | "FOREIGN KEY";
+
+function isViolation(error: unknown, constraint: Constraint, column: string): boolean {
   for (let at = error; at instanceof Error; at = at.cause) {
     const isOne = at.message.includes(`${constraint} constraint failed`);
     if (isOne && at.message.includes(column)) return true;
