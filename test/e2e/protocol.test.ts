@@ -24,8 +24,16 @@ beforeAll(async () => {
 });
 
 /** Sockets take no headers: the key goes as the name of a subprotocol, which is what a browser can send. */
-function socketClient(): Client {
-  return new Client({ apiUrl: `${stack.base_url}/agents/${deployment_id}`, apiKey: null });
+function socketClient(callerOptions = {}): Client {
+  const apiUrl = `${stack.base_url}/agents/${deployment_id}`;
+  return new Client({ apiUrl, apiKey: null, callerOptions });
+}
+
+/** What goes over HTTP beside the socket. */
+function withKey(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set("X-Api-Key", stack.api_key);
+  return fetch(input, { ...init, headers });
 }
 
 const webSocketFactory = (url: string) => {
@@ -217,11 +225,18 @@ describe.each(Object.entries(transports))("threads.stream of the SDK over %s", (
 
 /** What `useStream` is made of, without a page around it. */
 describe("the SDK's StreamController", () => {
-  function controller(assistantId: string, threadId?: string) {
-    const stream = new StreamController<Record<string, unknown>, unknown>({
+  type State = Record<string, unknown>;
+  const events = () => ({ client: client(deployment_id) as Client<State> });
+  const socket = () => ({
+    client: socketClient({ fetch: withKey }) as Client<State>,
+    transport: "websocket" as const,
+    webSocketFactory,
+  });
+  function controller(assistantId: string, threadId?: string, transport = events) {
+    const stream = new StreamController<State, unknown>({
       assistantId,
-      client: client(deployment_id) as Client<Record<string, unknown>>,
       ...(threadId && { threadId }),
+      ...transport(),
     });
     const now = () => stream.rootStore.getSnapshot();
     const texts = () => now().messages.map(({ text }) => text);
@@ -257,6 +272,22 @@ describe("the SDK's StreamController", () => {
     expect(reloaded.texts()).toHaveLength(4);
     await first.showing(() => first.texts().length === 4);
     await Promise.all([first.stream.dispose(), reloaded.stream.dispose()]);
+  });
+
+  test("over a socket a question is told after the answer to the one before, whose id it has", async () => {
+    const { stream, now, showing } = controller("asks_within", undefined, socket);
+    await stream.submit({});
+    await showing(() => now().interrupts.length === 1);
+    expect(now().interrupt?.value).toEqual({ question: "first?" });
+    await stream.respond("one");
+    await showing(() => JSON.stringify(now().interrupt?.value ?? "").includes("second?"));
+    await stream.respond("two");
+    await showing(() => !now().isLoading && JSON.stringify(now().values).includes("done"));
+    expect(now()).toMatchObject({
+      interrupts: [],
+      values: { log: ["before", "one two", "done"] },
+    });
+    await stream.dispose();
   });
 
   test("a question shows, is answered, and shows no more; a stop ends a run", async () => {

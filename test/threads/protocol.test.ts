@@ -486,6 +486,34 @@ describe("a socket", () => {
     expect(replayed).toEqual(ofMethod(sent().slice(0, -2), "values"));
   });
 
+  test("the answer that a run begins comes before what the run tells", async () => {
+    const { socket } = protocol();
+    const { command, ends, until, messages } = await socket();
+    await command("subscription.subscribe", ALL);
+    const asked = (n: number) =>
+      until(() => {
+        const questions = messages.filter(
+          (message): message is SentEvent =>
+            message.type === "event" && message.method === "input.requested",
+        );
+        return questions[n - 1];
+      });
+    const begun = [await command("run.start", { assistant_id: "asks_within", input: {} })];
+    for (const n of [1, 2]) {
+      const { params } = await asked(n);
+      const interrupt_id = params.data.interrupt_id;
+      const { namespace } = params;
+      begun.push(await command("input.respond", { interrupt_id, namespace, response: `${n}` }));
+    }
+    await ends(3);
+    const inOrder = messages.flatMap((message) => {
+      if (message.type !== "event") return begun.includes(message) ? ["answer"] : [];
+      return message.params.data.event === "running" ? ["running"] : [];
+    });
+    expect(begun.map(({ type }) => type)).toEqual(["success", "success", "success"]);
+    expect(inOrder).toEqual(["answer", "running", "answer", "running", "answer", "running"]);
+  });
+
   test("is told each event once, whatever its subscriptions, and none after they are given up", async () => {
     const { socket, start, events } = protocol();
     const { command, ends, events: sent } = await socket();

@@ -18,6 +18,9 @@ import { joined, pageOf, upToEnd } from "./replay.ts";
 import { type Command, Subscribe, Unsubscribe } from "./schema.ts";
 import type { Attachment, Refused, Session, Subscription } from "./session.ts";
 
+/** What such a run tells comes after the answer: clients take a question of before it for the one they have answered. */
+const BEGINS_A_RUN = new Set(["run.start", "input.respond"]);
+
 /** What is known of a socket while its object is awake. */
 type Line = {
   /** One thing at a time: what is sent stays in order. */
@@ -95,8 +98,12 @@ export class Sockets {
       return this.#inTurn(socket, async () => this.#unsubscribe(socket, command));
     }
     const { session } = attachmentOf(socket);
-    if (session.expires_at !== null && !(await this.#isLetIn(socket, this.#lineOf(socket)))) return;
-    socket.send(await exports.ThreadSession({ props: session }).command(String(data)));
+    const carryOut = async () => {
+      if (session.expires_at !== null && !(await this.#isLetIn(socket, this.#lineOf(socket))))
+        return;
+      socket.send(await exports.ThreadSession({ props: session }).command(String(data)));
+    };
+    return BEGINS_A_RUN.has(command.method) ? this.#inTurn(socket, carryOut) : carryOut();
   }
 
   async #subscribe(socket: WebSocket, command: Command): Promise<void> {
