@@ -2,15 +2,15 @@ import { Command, Send } from "@langchain/langgraph";
 import type { RunCall, StateCall, WireCommand, WireUpdate } from "./contract.ts";
 
 /** Options of `graph.stream` for a run. Absent ones are left out: an explicit undefined overrides defaults. */
-export function toOptions(call: RunCall) {
-  const { config, context, interrupt_before, interrupt_after } = call;
+export function toOptions(call: RunCall, context: Record<string, unknown> | undefined) {
+  const { config, interrupt_before, interrupt_after } = call;
   return {
     configurable: { checkpoint_ns: "", ...config.configurable, thread_id: call.thread_id },
     metadata: config.metadata ?? {},
     durability: call.durability,
     ...(config.tags && { tags: config.tags }),
     ...(config.recursion_limit !== undefined && { recursionLimit: config.recursion_limit }),
-    ...(context !== null && context !== undefined && { context }),
+    ...(context !== undefined && { context }),
     ...(interrupt_before && { interruptBefore: interrupt_before as "*" }),
     ...(interrupt_after && { interruptAfter: interrupt_after as "*" }),
   };

@@ -15,7 +15,7 @@ import type {
 } from "./contract.ts";
 import { contextOf } from "./graphs.ts";
 import { langChainTracer } from "./langchain-tracer.ts";
-import { type Graph, withSaver } from "./langgraph.ts";
+import { contextOfRun, type Graph, withSaver } from "./langgraph.ts";
 import { toCommand, toOptions, toStateConfig, toStateUpdate } from "./langgraph-config.ts";
 import { storeFor } from "./langgraph-store.ts";
 import type { Outbox } from "./outbox.ts";
@@ -86,7 +86,7 @@ export class LangGraphEngine implements Engine {
     );
     const input = call.resuming ? null : (toCommand(call.command) ?? call.input ?? null);
     const chunks = streamOf(graph, input, events, {
-      ...toOptions(call),
+      ...toOptions(call, await contextOfRun(graph, call.context)),
       // With a version that is not its newest, LangGraph adds envelopes of checkpoints and changes nothing else.
       ...(call.short_forms && { version: "v2" }),
       streamMode: events.graphModes,

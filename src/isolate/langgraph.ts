@@ -36,6 +36,31 @@ export function withSaver(graph: Graph, saver: HostSaver, store: BaseStore): Gra
   return new Compiled({ ...graph, checkpointer: saver, store, autoValidate: false });
 }
 
+/**
+ * A run that is given no context has an empty one, as on other servers, so that nodes may look into it;
+ * unless the graph has its own, or a schema that takes none for wrong: that then looks at the configurable.
+ */
+export async function contextOfRun(graph: Graph, given: unknown): Promise<Given | undefined> {
+  // Whatever a client gives: what a graph's context may be, is the graph's to say.
+  if (given !== null && given !== undefined) return given as Given;
+  const { config, _validateContext: validate } = graph as unknown as Validated;
+  if (config?.context !== undefined) return undefined;
+  try {
+    await validate?.call(graph, {});
+    return {};
+  } catch {
+    return undefined;
+  }
+}
+
+type Given = Record<string, unknown>;
+
+/** LangGraph's own, which it does not show. */
+type Validated = {
+  config?: { context?: unknown };
+  _validateContext?: (context: object) => Promise<unknown>;
+};
+
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }

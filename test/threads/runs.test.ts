@@ -263,6 +263,16 @@ test("a factory is told what its graph is for, and of a run its context", async 
   expect(updated).toMatchObject({ ok: true });
 });
 
+test.each([
+  ["looks", {}, "{}"],
+  ["looks", { context: { who: "ada" } }, '{"who":"ada"}'],
+  ["looks_within", {}, '{"of":"graph"}'],
+  ["looks_strictly", { config: { configurable: { who: "ada" } } }, "null"],
+])("the context of %s given %j is %s", async (graph, given, seen) => {
+  const { wait } = await testThread();
+  expect((await wait(graph, { input: {}, ...given })).log).toEqual([seen]);
+});
+
 test("a run with after_seconds starts when it is due", async () => {
   const { create, join, object } = await testThread();
   const run = await create("echo", { input: hi, after_seconds: 1 });
