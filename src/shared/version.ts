@@ -1,7 +1,13 @@
 import { z } from "@hono/zod-openapi";
+import { QueryBoolean } from "./schema.ts";
 
 export const VERSION = "0.1.0";
 
+export const OkQuery = z.object({
+  check_db: QueryBoolean.default(false).openapi({
+    description: "Whether the database answers, too.",
+  }),
+});
 export const Ok = z.object({ ok: z.literal(true) }).openapi("Ok");
 
 export const Info = z

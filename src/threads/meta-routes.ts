@@ -1,11 +1,12 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { json } from "../shared/schema.ts";
-import { Info, Ok, SERVICE_INFO } from "../shared/version.ts";
+import { Info, Ok, OkQuery, SERVICE_INFO } from "../shared/version.ts";
 import { agentErrors } from "./errors-schema.ts";
 import { toPrometheus } from "./metrics.ts";
 import { Metrics, MetricsQuery } from "./metrics-schema.ts";
 import { getMetrics } from "./metrics-service.ts";
+import { getOk } from "./ok-service.ts";
 import { AgentPath } from "./schema.ts";
 import { openAgent } from "./service.ts";
 
@@ -18,12 +19,12 @@ metaRoutes.openapi(
     operationId: "agentOk",
     tags: ["System"],
     summary: "Whether an agent serves",
-    request: { params: AgentPath },
+    request: { params: AgentPath, query: OkQuery },
     responses: { 200: json(Ok, "It does"), ...agentErrors },
   }),
   async (c) => {
-    await openAgent(c.var.ctx, c.req.valid("param").deployment_id, "read");
-    return c.json({ ok: true as const }, 200);
+    const { check_db } = c.req.valid("query");
+    return c.json(await getOk(c.var.ctx, c.req.valid("param").deployment_id, check_db), 200);
   },
 );
 

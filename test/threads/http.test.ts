@@ -25,7 +25,11 @@ async function newThread(): Promise<string> {
 }
 
 test("an agent says that it serves, by its id and by its slug", async () => {
-  expect(await (await get("/ok")).json()).toEqual({ ok: true });
+  for (const path of ["/ok", "/ok?check_db=1", "/ok?check_db=0"]) {
+    expect(await (await get(path)).json()).toEqual({ ok: true });
+  }
+  const odd = await get("/ok?check_db=perhaps");
+  expect([odd.status, await odd.text()]).toEqual([422, expect.stringMatching(/check_db/)]);
   expect(await (await get("/info")).json()).toMatchObject({ flags: { assistants: true } });
   const bySlug = agent.replace("/agents/", "/agents/test-");
   expect((await api(`${bySlug}/ok`, { key: ours.viewer })).status).toBe(200);
