@@ -55,6 +55,16 @@ export class Followers {
     }
   }
 
+  /** The last event by which the run has told of a checkpoint; -1: none of those that are kept. */
+  eventOf(run_id: string, checkpoint_id: string): number {
+    let found = -1;
+    for (let page = this.#page(run_id, -1); page.length > 0; ) {
+      found = page.findLast((row) => isOfCheckpoint(row, checkpoint_id))?.id ?? found;
+      page = this.#page(run_id, page.at(-1)?.id ?? 0);
+    }
+    return found;
+  }
+
   #page(run_id: string, after: number): EventRow[] {
     const { exists, runs, events } = this.#store;
     const first = exists ? runs.firstEvent(run_id) : null;
@@ -89,6 +99,14 @@ export class Followers {
       this.#waiting.set(run_id, waiting.add(resume));
     });
   }
+}
+
+/** In the long form, in that of `debug`, and in the short form of the v2 protocol. */
+function isOfCheckpoint({ event, data }: EventRow, checkpoint_id: string): boolean {
+  if (!/^(checkpoints|debug)(\||$)/.test(event) || !data.includes(checkpoint_id)) return false;
+  const told = JSON.parse(data);
+  const { checkpoint, id } = told.payload ?? told;
+  return (checkpoint?.checkpoint_id ?? id) === checkpoint_id;
 }
 
 export function toFrame({ id, event, data }: Omit<EventRow, "run_id">): string {

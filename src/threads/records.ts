@@ -134,4 +134,6 @@ export type StreamChoice = {
   /** Of which graphs: "" is the root, `a:1|b:2` a graph below it; null: of all. */
   namespaces: string[] | null;
   cancel_on_disconnect: boolean;
+  /** Where the run has told of this checkpoint, only what it told later. */
+  checkpoint_id?: string | undefined;
 };

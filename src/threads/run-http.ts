@@ -62,6 +62,7 @@ export function toFollow(
     cancel_on_disconnect: boolean;
     stream_mode?: string | string[] | undefined;
     namespace?: string | string[] | undefined;
+    checkpoint_id?: string | undefined;
   },
   headers: { "last-event-id"?: string | undefined },
 ): StreamChoice {
@@ -71,6 +72,7 @@ export function toFollow(
     modes: modes.length > 0 ? modes : null,
     namespaces: toNamespaces(query.namespace),
     cancel_on_disconnect: query.cancel_on_disconnect,
+    checkpoint_id: query.checkpoint_id,
   };
 }
 

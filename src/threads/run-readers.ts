@@ -18,7 +18,9 @@ export class RunReaders {
   }
 
   events(run_id: string, choice: StreamChoice): ReadableStream {
-    const frames = this.#followers.events(run_id, choice.after, eventFilter(choice));
+    const { after, checkpoint_id } = choice;
+    const told = checkpoint_id ? this.#followers.eventOf(run_id, checkpoint_id) : -1;
+    const frames = this.#followers.events(run_id, Math.max(after, told), eventFilter(choice));
     return toByteStream(frames, () => this.#left(run_id, choice.cancel_on_disconnect));
   }
 

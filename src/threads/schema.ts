@@ -199,6 +199,10 @@ export const StreamQuery = z.object({ namespace: Namespaces });
 export const FollowQuery = JoinQuery.extend({
   stream_mode: z.union([z.string(), z.array(z.string())]).optional(),
   namespace: Namespaces,
+  checkpoint_id: z.string().optional().openapi({
+    description:
+      "Only events after this checkpoint, where the run streams `checkpoints` or `debug`; otherwise all.",
+  }),
 });
 
 export const FollowHeaders = z.object({

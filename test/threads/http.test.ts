@@ -375,3 +375,18 @@ describe("nobody else gets in", () => {
     if (!reads) expect((await api(url, { ...call, key: ours.viewer })).status).toBe(403);
   });
 });
+
+test("a stream is joined after a checkpoint, of a thread and without one", async () => {
+  const body = { assistant_id: "steps", input: {}, stream_mode: ["updates", "checkpoints"] };
+  const kept = { ...body, on_completion: "keep" };
+  const { run_id } = await (await post("/runs", kept)).json<{ run_id: string }>();
+  await (await get(`/runs/${run_id}/stream`)).text();
+  const history = await post(`/threads/${run_id}/history`, { limit: 10 });
+  const states = await history.json<{ next: string[]; checkpoint: { checkpoint_id: string } }[]>();
+  const id = states.find(({ next }) => next[0] === "c")?.checkpoint.checkpoint_id;
+  for (const path of [`/runs/${run_id}`, `/threads/${run_id}/runs/${run_id}`]) {
+    const text = await (await get(`${path}/stream?checkpoint_id=${id}`)).text();
+    expect(text.match(/^event: .*$/gm)).toEqual(["event: updates", "event: checkpoints"]);
+    expect(text).toContain('data: {"c":{"log":["c"]}}');
+  }
+});

@@ -81,6 +81,42 @@ test("tasks tells of each task twice, checkpoints of each state", async () => {
   });
 });
 
+describe("a joined stream that begins after a checkpoint", () => {
+  type Told = { checkpoint: { checkpoint_id: string }; values: { log: string[] } };
+  const logOf = (data: unknown) => ((data as Told).values ?? data).log;
+
+  test.each([["checkpoints"], ["debug"], ["checkpoints", "debug"]])(
+    "has what came later, where the run has told of it by %s %s",
+    async (...modes) => {
+      const { stream, wait, object } = await testThread();
+      await wait("steps", { input: {} });
+      const body = { input: {}, stream_mode: ["values", ...modes] };
+      const all = await stream("steps", body);
+      const states = all.flatMap(({ event, data }) => {
+        const told = event === "debug" ? (data as { payload: Told }).payload : (data as Told);
+        return modes.includes(event) && told.checkpoint ? [told] : [];
+      });
+      const [run] = (await object.listRuns({ limit: 1, offset: 0 })) ?? [];
+      const since = async (checkpoint_id: string) => {
+        const joined = await object.followRun(run?.run_id ?? "", { ...EVERYTHING, checkpoint_id });
+        return joined ? readEvents(joined) : [];
+      };
+      const log = ["a", "b", "c", "a", "b"];
+      const atB = states.find(({ values }) => values.log.length === log.length);
+      const later = await since(atB?.checkpoint.checkpoint_id ?? "");
+      expect(all.slice(-later.length)).toEqual(later);
+      expect(dataOf(later, "values").map(logOf)).toEqual([[...log, "c"]]);
+      const parent = all.flatMap(({ data }) => {
+        const { payload = data } = data as { payload?: unknown };
+        return (payload as { parent_checkpoint?: Told["checkpoint"] }).parent_checkpoint ?? [];
+      })[0];
+      for (const id of [parent?.checkpoint_id ?? "", crypto.randomUUID()]) {
+        expect(await since(id)).toEqual(all);
+      }
+    },
+  );
+});
+
 describe("an agent without LangGraph is told of like a graph of one node", () => {
   const MODES = ["values", "updates", "debug", "tasks", "checkpoints", "events", "tools"];
   // What is another of each run, and the steps: a graph has one more, of its input.
