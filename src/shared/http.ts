@@ -6,7 +6,7 @@ import type { AppEnv } from "./context.ts";
 import { isShallow, MAX_DEPTH } from "./depth.ts";
 import { AppError, type Issue, invalid } from "./errors.ts";
 import { log } from "./log.ts";
-import { isIngestion } from "./paths.ts";
+import { isIngestion, withoutToken } from "./paths.ts";
 import { isUpgrade, refusedSocket } from "./sockets.ts";
 
 type RouterOptions = NonNullable<ConstructorParameters<typeof OpenAPIHono<AppEnv>>[0]>;
@@ -67,7 +67,10 @@ function invalidRequest(target: Target, error: z.core.$ZodError): AppError {
 export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
   const failure = toAppError(error);
   if (failure.code === "internal" && !failure.answer)
-    log.error("request_failed", error, { path: c.req.path, request_id: c.var.request_id });
+    log.error("request_failed", error, {
+      path: withoutToken(c.req.path),
+      request_id: c.var.request_id,
+    });
   const headers = new Headers(failure.answer?.headers);
   if (failure.retry_after_seconds !== undefined) {
     headers.set("Retry-After", String(failure.retry_after_seconds));

@@ -34,6 +34,11 @@ function pinned(path: string): string {
     .replace(/^(\/agents\/[^/]+\/mcp)\/$/, "$1");
 }
 
+/** As it may be written down: whoever has all of such a path may do what it is for. */
+export function withoutToken(path: string): string {
+  return path.replace(/(\/feedback\/tokens\/)[^/]+/, "$1...");
+}
+
 /** Of a path that routes match: whether runs are sent to it, in bodies of any size and packing. */
 export function isIngestion(method: string, path: string): boolean {
   if (method === "PATCH") return /^\/api\/v1\/runs\/[^/]+$/.test(path);

@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { AppError } from "../../src/shared/errors.ts";
 import { onError, router } from "../../src/shared/http.ts";
 import { body, json } from "../../src/shared/schema.ts";
@@ -14,9 +14,13 @@ for (const path of ["/v2/things", "/agents/x/things"]) {
     (c) => c.json(c.req.valid("json"), 200),
   );
 }
-app.get("/v2/broken", () => {
-  throw new Error("password is hunter2");
-});
+for (const path of ["/v2/broken", "/api/v1/feedback/tokens/:token"]) {
+  app.get(path, () => {
+    throw new Error("password is hunter2");
+  });
+}
+
+afterEach(() => void vi.restoreAllMocks());
 
 function post(path: string, text: string, type = "application/json") {
   return app.request(path, { method: "POST", body: text, headers: { "Content-Type": type } });
@@ -54,6 +58,14 @@ test("a body of another type is a 415 that says which is read", async () => {
 test.each(["toString", "NOPE", 404])("an error with the code %s is none of ours", (code) => {
   const { status, message } = AppError.from(Object.assign(new Error("hunter2"), { code }));
   expect([status, message]).toEqual([500, "Internal error"]);
+});
+
+test("a URL that lets in whoever has it is logged without what does so", async () => {
+  const print = vi.spyOn(console, "error").mockReturnValue();
+  const response = await app.request("/api/v1/feedback/tokens/claim.k1.signature");
+  expect(response.status).toBe(500);
+  const [line] = print.mock.calls.flat();
+  expect(JSON.parse(line)).toMatchObject({ path: "/api/v1/feedback/tokens/..." });
 });
 
 test("the text of an unknown error stays inside", async () => {
