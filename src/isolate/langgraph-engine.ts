@@ -19,6 +19,7 @@ import { contextOfRun, type Graph, withSaver } from "./langgraph.ts";
 import { toCommand, toOptions, toStateConfig, toStateUpdate } from "./langgraph-config.ts";
 import { storeFor } from "./langgraph-store.ts";
 import type { Outbox } from "./outbox.ts";
+import { PatientSaver, Reading } from "./reading.ts";
 import { assertAwaited } from "./resume.ts";
 import { HostSaver } from "./saver.ts";
 import { describeSchemas } from "./schemas.ts";
@@ -69,15 +70,19 @@ export class LangGraphEngine implements Engine {
 
   async run(call: RunCall, { host, outbox, signal, tracer, onSummary }: RunTools): Promise<void> {
     const { thread_id, run_id } = call;
-    const saver = new HostSaver({
-      host,
-      outbox,
-      thread_id,
-      head: call.head,
-      metadata: checkpointMetadata(call),
-      sync: call.durability === "sync",
-      answer_again: answeredAgain(call),
-    });
+    const reading = new Reading();
+    const saver = new PatientSaver(
+      {
+        host,
+        outbox,
+        thread_id,
+        head: call.head,
+        metadata: checkpointMetadata(call),
+        sync: call.durability === "sync",
+        answer_again: answeredAgain(call),
+      },
+      reading,
+    );
     const graph = withSaver(this.#graph, saver, storeFor(host));
     onSummary(async () => toSummary(await readState(graph, toStateConfig(call))));
     if (call.strict_resume) await assertAnswersWaited(graph, call);
@@ -95,7 +100,7 @@ export class LangGraphEngine implements Engine {
       signal,
       ...(tracer && { callbacks: [langChainTracer(tracer)] }),
     });
-    for await (const chunk of chunks) {
+    for await (const chunk of reading.of(chunks)) {
       events.write(...toParts(chunk, call.stream_subgraphs));
       if (outbox.isBehind) await outbox.flush();
     }

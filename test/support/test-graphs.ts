@@ -4,6 +4,7 @@ export const TEST_GRAPHS = [
   "steps",
   "ask",
   "fails",
+  "last_words",
   "unserializable",
   "tokens",
   "nested",

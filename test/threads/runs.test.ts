@@ -124,6 +124,22 @@ test("an event larger than a row arrives whole", async () => {
   ]);
 });
 
+test.each(["async", "sync", "exit"] as const)(
+  "what a node said before it failed is all told, whenever it is kept: %s",
+  async (durability) => {
+    const { stream } = await testThread();
+    const stream_mode = ["custom", "tasks"] as const;
+    const events = await stream("last_words", {
+      input: {},
+      stream_mode: [...stream_mode],
+      durability,
+    });
+    const said = events.filter(({ event }) => event === "custom").map(({ data }) => data);
+    expect(said).toEqual(Array.from({ length: 50 }, (_, n) => ({ n })));
+    expect(namesOf(events).slice(-2)).toEqual(["tasks", "error"]);
+  },
+);
+
 test("a value that JSON cannot hold is an error that names it", async () => {
   const { wait } = await testThread();
   const { __error__ } = await wait("unserializable", { input: { log: [] } });
