@@ -11,7 +11,28 @@ export type Message = {
 /** The same in every message, or told of key by key. */
 const CONSTANT = new Set(["lc_namespace", "lc_serializable", "lc_kwargs"]);
 
-const written = new WeakMap<object, Written>();
+/** A constructor that gives back what it is given: the fields of a class that extends it come onto that. */
+function given(value: object) {
+  return value;
+}
+const Given = given as unknown as new (value: object) => object;
+
+/**
+ * What was written of a message, as a private field of the message itself: nobody else sees it, and of a
+ * thousand messages a run a WeakMap costs more to collect than all of their texts.
+ */
+class Noted extends Given {
+  #written: Written | undefined;
+
+  static of(message: object): Written | undefined {
+    return #written in message ? message.#written : undefined;
+  }
+
+  static set(message: object, written: Written | undefined) {
+    if (#written in message) message.#written = written;
+    else if (Object.isExtensible(message)) Noted.set(new Noted(message), written);
+  }
+}
 
 export function isMessage(value: unknown): value is Message {
   if (typeof value !== "object" || value === null || !("lc_kwargs" in value)) return false;
@@ -19,23 +40,23 @@ export function isMessage(value: unknown): value is Message {
 }
 
 export function knownText(message: Message, kind: Kind): string | undefined {
-  const before = written.get(message);
+  const before = Noted.of(message);
   if (before?.texts[kind] === undefined) return undefined;
   return isUnchanged(message, before.marks) ? before.texts[kind] : undefined;
 }
 
 /** `marks` are those of the message when the text was made; null keeps nothing. */
 export function rememberText(message: Message, marks: unknown[] | null, kind: Kind, text: string) {
-  const before = written.get(message);
-  if (!marks) written.delete(message);
+  const before = Noted.of(message);
+  if (!marks) Noted.set(message, undefined);
   else if (before && isUnchanged(message, before.marks)) before.texts[kind] = text;
-  else written.set(message, { marks, texts: { [kind]: text } });
+  else Noted.set(message, { marks, texts: { [kind]: text } });
 }
 
 /** Of a message that is new, both of its texts. */
 export function rememberTexts(message: Message, texts: Record<Kind, string>) {
   const marks = marksOf(message);
-  if (marks) written.set(message, { marks, texts });
+  if (marks) Noted.set(message, { marks, texts });
 }
 
 /** All that the texts follow from; null: it holds something whose changes could not be seen. */

@@ -82,13 +82,6 @@ export class TraceJson {
     return `{${fields.join()}}`;
   }
 
-  // What was read from a checkpoint has its text already: there a mark stands for what JSON has no word for.
-  #text(message: Message): string | undefined {
-    const known = isMessage(message) ? knownText(message, "checkpoint") : undefined;
-    return known === undefined || known.includes('"lc":2') ? stringify(message) : known;
-  }
-
-  // A reducer may give a message its id later: it is the same while its fields are.
   #message(message: Message): string | undefined {
     const fresh = this.#fresh.get(message);
     if (fresh !== undefined) return fresh;
@@ -97,11 +90,15 @@ export class TraceJson {
     return text;
   }
 
+  // What a checkpoint has holds its text already: there a mark stands for what JSON has no word for.
   #messageText(message: Message): string | undefined {
+    const stored = isMessage(message) ? knownText(message, "checkpoint") : undefined;
+    if (stored !== undefined && !stored.includes('"lc":2')) return stored;
     const fields = Object.values(message);
     const before = this.#written.get(message);
+    // A reducer may give a message its id later: it is the same while its fields are.
     if (before && isSame(before.fields, fields)) return before.text;
-    const text = this.#text(message);
+    const text = stringify(message);
     if (text !== undefined) this.#written.set(message, { fields, text });
     return text;
   }
