@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { list, Timestamp, Uuid } from "../shared/schema.ts";
+import { list, numberOr, Timestamp, Uuid } from "../shared/schema.ts";
 import {
   AgentPath,
   MultitaskStrategy,
@@ -101,19 +101,8 @@ export type CronCount = z.infer<typeof CronCount>;
 const CronField = z.enum([...Cron.keyof().options, "now"]);
 
 export const CronSearch = CronCount.extend({
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(1000)
-    .nullish()
-    .transform((limit) => limit ?? 10),
-  offset: z
-    .number()
-    .int()
-    .min(0)
-    .nullish()
-    .transform((offset) => offset ?? 0),
+  limit: numberOr(10, z.number().int().min(1).max(1000)),
+  offset: numberOr(0, z.number().int().min(0)),
   sort_by: z
     .enum(["cron_id", "assistant_id", "thread_id", "created_at", "updated_at", "next_run_date"])
     .nullish(),

@@ -51,6 +51,16 @@ export const PageQuery = z.object({
   offset: z.coerce.number().int().min(0).default(0),
 });
 
+/** Null means absent, as published clients send it. */
+export function optional<T extends z.ZodType>(schema: T) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
+
+/** A number that is `standard` where it is null or absent. */
+export function numberOr(standard: number, number: z.ZodNumber) {
+  return number.nullish().transform((value) => value ?? standard);
+}
+
 // Far beyond what a person writes; a list with a limit of its own is below.
 const MAX_ITEMS = 1000;
 

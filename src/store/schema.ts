@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { list, QueryBoolean, Timestamp } from "../shared/schema.ts";
+import { list, numberOr, QueryBoolean, Timestamp } from "../shared/schema.ts";
 import { MAX_LIMIT } from "./limits.ts";
 
 const Loose = z.record(z.string(), z.unknown());
@@ -22,24 +22,8 @@ const SearchItem = Item.extend({
     .openapi({ description: "Nearness to the query, where there is one" }),
 }).openapi("SearchItem");
 
-const Page = {
-  offset: z
-    .number()
-    .int()
-    .min(0)
-    .nullish()
-    .transform((offset) => offset ?? 0),
-};
-
-function limit(standard: number) {
-  return z
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_LIMIT)
-    .nullish()
-    .transform((value) => value ?? standard);
-}
+const Limit = z.number().int().min(1).max(MAX_LIMIT);
+const Offset = z.number().int().min(0);
 
 export const PutItem = z
   .object({
@@ -76,8 +60,8 @@ export const SearchItems = z
     namespace_prefix: Labels.nullish(),
     filter: Loose.nullish(),
     query: z.string().nullish(),
-    limit: limit(10),
-    ...Page,
+    limit: numberOr(10, Limit),
+    offset: numberOr(0, Offset),
     refresh_ttl: z.boolean().nullish(),
   })
   .openapi("SearchItems");
@@ -90,8 +74,8 @@ export const ListNamespaces = z
     prefix: Labels.nullish(),
     suffix: Labels.nullish(),
     max_depth: z.number().int().min(1).nullish(),
-    limit: limit(100),
-    ...Page,
+    limit: numberOr(100, Limit),
+    offset: numberOr(0, Offset),
   })
   .openapi("ListNamespaces");
 export type ListNamespaces = z.infer<typeof ListNamespaces>;

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { list, QueryBoolean, Timestamp, Uuid } from "../shared/schema.ts";
+import { list, optional, QueryBoolean, Timestamp, Uuid } from "../shared/schema.ts";
 import { AgentPath, isBounded, Loose, Metadata, RunConfig, TOO_LARGE } from "./schema.ts";
 
 const Name = z.string().min(1).max(255);
@@ -8,11 +8,6 @@ const Context = z.unknown().refine(isContextBounded, TOO_LARGE);
 
 function isContextBounded(value: unknown): boolean {
   return value === undefined || isBounded(value);
-}
-
-/** Null means absent, as published clients send it. */
-function optional<T extends z.ZodType>(schema: T) {
-  return schema.nullish().transform((value) => value ?? undefined);
 }
 
 export const AssistantVersion = z

@@ -1,13 +1,8 @@
 import { z } from "@hono/zod-openapi";
-import { list, Timestamp, Uuid } from "../shared/schema.ts";
+import { list, optional, Timestamp, Uuid } from "../shared/schema.ts";
 import { toSteps } from "./extract.ts";
 import { Command, Loose, Metadata, Thread, ThreadStatus } from "./schema.ts";
 import { MAX_TTL_MINUTES, TTL_STRATEGIES } from "./ttl.ts";
-
-/** Null means absent, as published clients send it. */
-function optional<T extends z.ZodType>(schema: T) {
-  return schema.nullish().transform((value) => value ?? undefined);
-}
 
 const Minutes = z.number().positive().max(MAX_TTL_MINUTES);
 
