@@ -118,7 +118,11 @@ export class FunctionEngine implements Engine {
       state = applyUpdate(state, update);
       events.update(update, state);
     };
-    await Promise.race([this.#drive(call, state, tools, take), rejection(signal)]);
+    const work = Promise.race([this.#drive(call, state, tools, take), rejection(signal)]);
+    await work.catch((error: unknown) => {
+      if (!signal.aborted) events.fail();
+      throw error;
+    });
     state = save(state, call, outbox, "loop");
     events.end(state);
     tracer?.end(state.values);

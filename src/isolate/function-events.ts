@@ -47,6 +47,10 @@ export class FunctionEvents {
     this.#task?.end(state);
   }
 
+  fail() {
+    this.#task?.fail();
+  }
+
   #complete(messages: Message[]) {
     const fresh = messages.slice(this.#told);
     this.#told = messages.length;

@@ -3,6 +3,7 @@ import { toCheckpointPayload } from "./debug-events.ts";
 import { type FunctionState, isUpdate, stepOf } from "./function-state.ts";
 
 type Fields = Record<string, unknown>;
+type Task = { id: string; step: number; place: Fields };
 type Waiting = { id: string; name: string; path: string[]; interrupts: [] };
 type Tell = (mode: StreamMode, data: unknown) => void;
 
@@ -14,7 +15,7 @@ export class FunctionTask {
   readonly #call: RunCall;
   readonly #tell: Tell;
   readonly #event_id = crypto.randomUUID();
-  #task: { id: string; step: number; place: Fields } | null = null;
+  #task: Task | null = null;
   #result: Fields = {};
 
   constructor(call: RunCall, tell: Tell) {
@@ -46,16 +47,24 @@ export class FunctionTask {
 
   end(state: FunctionState) {
     if (!this.#task) return;
-    const { graph_id: name, input } = this.#call;
-    const { id, step } = this.#task;
+    const { input } = this.#call;
     const [result, output] = [this.#result, state.values];
     this.#eventOfTask("on_chain_end", { output: result, input });
-    const told = { id, name, result, interrupts: [] };
-    this.#tell("tasks", told);
-    this.#debug("task_result", step, told);
+    this.#over(this.#task, result);
     if (this.#call.short_forms) this.#envelope(state);
     this.#checkpoint(state, []);
     this.#event("on_chain_end", { output });
+  }
+
+  /** As LangGraph tells of a task that failed: without what it has said before. */
+  fail() {
+    if (this.#task) this.#over(this.#task, {});
+  }
+
+  #over({ id, step }: Task, result: Fields) {
+    const told = { id, name: this.#call.graph_id, result, interrupts: [] };
+    this.#tell("tasks", told);
+    this.#debug("task_result", step, told);
   }
 
   /** The short form, which comes before the values. */
