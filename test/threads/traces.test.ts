@@ -129,8 +129,10 @@ test("an interrupt ends its root well, and the resumed run has a root of its own
 test("what a cancel or a failure cuts off does not stay open", async () => {
   const thread = await testThread();
   const { run_id } = await thread.create("steps", { input: { delay_ms: 60_000 } });
-  await vi.waitFor(async () =>
-    expect((await read(thread.place, { trace: run_id })).map(({ name }) => name)).toContain("a"),
+  await vi.waitFor(
+    async () =>
+      expect((await read(thread.place, { trace: run_id })).map(({ name }) => name)).toContain("a"),
+    { timeout: 5000 },
   );
   await thread.object.cancelRun(run_id, "interrupt", { wait: true, reason: null });
   const runs = await treeOf(thread, run_id);
@@ -141,8 +143,10 @@ test("what a cancel or a failure cuts off does not stay open", async () => {
 test("a run that is rolled back leaves a trace that is ended", async () => {
   const thread = await testThread();
   const { run_id } = await thread.create("steps", { input: { delay_ms: 60_000 } });
-  await vi.waitFor(async () =>
-    expect((await read(thread.place, { trace: run_id })).map(({ name }) => name)).toContain("a"),
+  await vi.waitFor(
+    async () =>
+      expect((await read(thread.place, { trace: run_id })).map(({ name }) => name)).toContain("a"),
+    { timeout: 5000 },
   );
   await thread.object.cancelRun(run_id, "rollback", { wait: true, reason: null });
   await vi.waitFor(async () => {
