@@ -19,6 +19,7 @@ import { consumeWebhook } from "../src/webhooks/consumer.ts";
 import { payloadKey } from "../src/webhooks/payloads.ts";
 import { run_webhooks } from "../src/webhooks/table.ts";
 import { providerBody } from "./oauth/support.ts";
+import { testDeployment } from "./support/agent-deployment.ts";
 import { bucket } from "./support/belongings.ts";
 import { deploymentRow, revisionRow } from "./support/deployment.ts";
 import { type TestWorkspace, workspace } from "./support/workspace.ts";
@@ -56,11 +57,13 @@ const INSIDE = [
 type Answer = (request: Request) => Response;
 
 let ours: TestWorkspace;
+let agent: { deployment_id: string };
 let asked: string[];
 let answer: Answer;
 
 beforeAll(async () => {
   ours = await workspace();
+  agent = await testDeployment(ours.workspace_id);
 });
 
 beforeEach(() => {
@@ -288,7 +291,7 @@ const LEADS: Record<string, Lead> = {
   "the webhook of a run": async (inside) => {
     answer = () => to(inside, 307);
     const run_id = newId();
-    const place = { deployment_id: newId(), run_id };
+    const place = { deployment_id: agent.deployment_id, run_id };
     const now = new Date().toISOString();
     await env.ARTIFACTS.put(payloadKey(place), "{}");
     await database(env)
