@@ -54,31 +54,30 @@ async function visitPages(
   return false;
 }
 
-function busyThreads(ctx: Context, { deployment_id, filters = null }: Place, after: string) {
+function busyThreads(ctx: Context, place: Place, after: string) {
   return ctx.db
     .select({ thread_id: threads.thread_id })
     .from(threads)
-    .where(
-      and(
-        eq(threads.workspace_id, ctx.caller.workspace_id),
-        eq(threads.deployment_id, deployment_id),
-        eq(threads.status, "busy"),
-        fulfils(threads.metadata, filters),
-        gt(threads.thread_id, after),
-      ),
-    );
+    .where(and(isThere(threads, ctx, place, after), eq(threads.status, "busy")));
 }
 
-function listedThreads(ctx: Context, { deployment_id, filters = null }: Place, after: string) {
+function listedThreads(ctx: Context, place: Place, after: string) {
   return ctx.db
     .select({ thread_id: temporary_threads.thread_id })
     .from(temporary_threads)
-    .where(
-      and(
-        eq(temporary_threads.workspace_id, ctx.caller.workspace_id),
-        eq(temporary_threads.deployment_id, deployment_id),
-        fulfils(temporary_threads.metadata, filters),
-        gt(temporary_threads.thread_id, after),
-      ),
-    );
+    .where(isThere(temporary_threads, ctx, place, after));
+}
+
+function isThere(
+  table: typeof threads | typeof temporary_threads,
+  { caller }: Context,
+  { deployment_id, filters = null }: Place,
+  after: string,
+) {
+  return and(
+    eq(table.workspace_id, caller.workspace_id),
+    eq(table.deployment_id, deployment_id),
+    fulfils(table.metadata, filters),
+    gt(table.thread_id, after),
+  );
 }
