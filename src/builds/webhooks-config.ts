@@ -1,9 +1,8 @@
-import { isMalformed, variablesIn } from "../shared/templates.ts";
+import { isHeaderText, isMalformed, variablesIn, WEBHOOK_ENV_PREFIX } from "../shared/templates.ts";
 import { assertAll, type Check, flag } from "./config-checks.ts";
 import { isRecord, type Place, section, wrong } from "./config-values.ts";
 import { BuildFailure } from "./failure.ts";
 
-const PREFIX = "LG_WEBHOOK_";
 /** What the sender says itself, and what is the connection's. */
 const OWN = [
   ...["webhook-id", "webhook-timestamp", "webhook-signature", "idempotency-key"],
@@ -24,7 +23,7 @@ const length: Check = {
   holds: (value) => isWhole(value, 2048),
 };
 const prefix: Check = {
-  wanted: `the beginning of names of variables, like "${PREFIX}"`,
+  wanted: `the beginning of names of variables, like "${WEBHOOK_ENV_PREFIX}"`,
   holds: (value) => typeof value === "string" && /^[A-Za-z_][A-Za-z0-9_]*$/.test(value),
 };
 
@@ -42,7 +41,7 @@ export function assertWebhooks(place: Place, value: unknown): void {
   assertAll(place, "webhooks", webhooks, { env_prefix: prefix });
   assertAll(place, "webhooks.url", section(place, "webhooks.url", webhooks.url), RULES);
   const headers = section(place, "webhooks.headers", webhooks.headers);
-  const opened = typeof webhooks.env_prefix === "string" ? webhooks.env_prefix : PREFIX;
+  const opened = typeof webhooks.env_prefix === "string" ? webhooks.env_prefix : WEBHOOK_ENV_PREFIX;
   for (const [name, text] of Object.entries(headers)) assertHeader(place, name, text, opened);
 }
 
@@ -52,7 +51,7 @@ function assertHeader(place: Place, name: string, text: unknown, opened: string)
   if (OWN.includes(name.toLowerCase())) {
     throw odd(place, `${at} is set by Heddle with each webhook; choose another name`);
   }
-  if (typeof text !== "string" || !/^[\t -~]*$/.test(text)) {
+  if (typeof text !== "string" || !isHeaderText(text)) {
     throw wrong(place.path, at, "one line of ASCII text", text);
   }
   const unopened = variablesIn(text).find((variable) => !variable.startsWith(opened));

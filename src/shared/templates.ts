@@ -1,3 +1,6 @@
+/** What a header of a webhook may name, unless `webhooks.env_prefix` of langgraph.json says otherwise. */
+export const WEBHOOK_ENV_PREFIX = "LG_WEBHOOK_";
+
 /** `${{ env.NAME }}` in a text of langgraph.json. */
 const TEMPLATE = /\$\{\{\s*env\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g;
 
@@ -12,4 +15,9 @@ export function fillIn(text: string, toValue: (name: string) => string): string 
 /** It has something that begins like a template and is none. */
 export function isMalformed(text: string): boolean {
   return text.replace(TEMPLATE, "").includes("${{");
+}
+
+/** A header's value: one line of ASCII text. */
+export function isHeaderText(text: string): boolean {
+  return /^[\t -~]*$/.test(text);
 }

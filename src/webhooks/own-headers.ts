@@ -1,8 +1,6 @@
 import { AppError } from "../shared/errors.ts";
-import { fillIn, variablesIn } from "../shared/templates.ts";
+import { fillIn, isHeaderText, variablesIn, WEBHOOK_ENV_PREFIX } from "../shared/templates.ts";
 import type { WebhookSettings } from "./settings.ts";
-
-const PREFIX = "LG_WEBHOOK_";
 
 export function hasTemplates({ headers }: WebhookSettings): boolean {
   return Object.values(headers ?? {}).some((text) => variablesIn(text).length > 0);
@@ -13,7 +11,7 @@ export function ownHeaders(
   { headers, env_prefix }: WebhookSettings,
   variables: Record<string, string>,
 ): Record<string, string> {
-  const prefix = env_prefix ?? PREFIX;
+  const prefix = env_prefix ?? WEBHOOK_ENV_PREFIX;
   const entries = Object.entries(headers ?? {}).map(([header, text]) => {
     const toValue = (name: string) => {
       const value = name.startsWith(prefix) ? variables[name] : undefined;
@@ -21,7 +19,7 @@ export function ownHeaders(
       return value;
     };
     const filled = fillIn(text, toValue);
-    if (!/^[\t -~]*$/.test(filled)) throw unsent(header, "its value is not one line of ASCII text");
+    if (!isHeaderText(filled)) throw unsent(header, "its value is not one line of ASCII text");
     return [header.toLowerCase(), filled] as const;
   });
   return Object.fromEntries(entries);
