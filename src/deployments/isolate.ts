@@ -13,7 +13,11 @@ type RevisionCode = { artifact: Artifact; env: Record<string, string> };
 /** Of one call; a run is one call however long it waits for models, so this is generous. */
 const CPU_LIMIT_MS = 120_000;
 
-type IsolateRef = RevisionRef & { secrets_version: number };
+type IsolateRef = RevisionRef & {
+  secrets_version: number;
+  /** Loads an isolate that only calls with the same text share: a run that has lost its isolate before. */
+  quarantine?: string;
+};
 
 /** A load that failed, or whose caller died, is remembered by the loader under its name. */
 const givenUp = new Map<string, number>();
@@ -33,7 +37,7 @@ export function agentIsolate(env: Env, ref: IsolateRef, given: Given = {}): Fetc
   const name = nameOf(ref);
   const worker = env.LOADER.get(name, async () => {
     const code = await readRevisionCode(env, ref);
-    loaded.add(name);
+    if (ref.quarantine === undefined) loaded.add(name);
     return {
       compatibilityDate: code.artifact.compatibility_date,
       mainModule: code.artifact.main_module,
@@ -53,7 +57,8 @@ export function agentIsolate(env: Env, ref: IsolateRef, given: Given = {}): Fetc
 
 /** After a call that was lost: an isolate that never came up is loaded anew by the next call. */
 export function giveUpUnloaded(ref: IsolateRef): void {
-  if (loaded.has(nameOf(ref))) return;
+  // The name of a quarantine is used for one attempt.
+  if (ref.quarantine !== undefined || loaded.has(nameOf(ref))) return;
   const key = keyOf(ref);
   givenUp.set(key, (givenUp.get(key) ?? 0) + 1);
 }
@@ -64,8 +69,9 @@ function nameOf(ref: IsolateRef): string {
   return times === undefined ? key : `${key}:${times}`;
 }
 
-function keyOf({ revision_id, secrets_version }: IsolateRef): string {
-  return `${revision_id}:${secrets_version}`;
+function keyOf({ revision_id, secrets_version, quarantine }: IsolateRef): string {
+  const key = `${revision_id}:${secrets_version}`;
+  return quarantine === undefined ? key : `${key}:quarantine:${quarantine}`;
 }
 
 function toTailProps({ deployment_id, revision_id }: RevisionRef): TailProps {
