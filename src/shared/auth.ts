@@ -29,3 +29,8 @@ export function assertMay(ctx: Pick<Context, "caller">, action: Action): void {
   const text = `${DOING[action]} needs the role ${NEEDED[action]}; the caller's role is ${role}.`;
   throw new AppError("forbidden", text);
 }
+
+/** Whether one role may do at least what another may. */
+export function includesRole(role: Role, other: Role): boolean {
+  return ALLOWED[other].every((action) => ALLOWED[role].includes(action));
+}

@@ -9,7 +9,13 @@ type Reach = {
   role: Role | null;
 };
 
-export type Credential = { actor: Actor; is_organization_wide: boolean; reaches: Reach[] };
+export type Credential = {
+  actor: Actor;
+  is_organization_wide: boolean;
+  /** ISO time; `null` when it does not expire. */
+  expires_at: string | null;
+  reaches: Reach[];
+};
 
 const SPECIFY =
   "requires workspace specification: send the id of a workspace in the X-Tenant-Id header.";

@@ -10,6 +10,7 @@ import {
 } from "drizzle-orm/sqlite-core";
 
 const ROLES = ["admin", "editor", "viewer"] as const;
+const ORGANIZATION_ROLES = ["admin", "user"] as const;
 
 export const organizations = sqliteTable("organizations", {
   id: text().primaryKey(),
@@ -40,7 +41,10 @@ export const users = sqliteTable(
       .notNull()
       .references(() => organizations.id),
     email: text().notNull(),
+    /** Bound by the first bearer token of the person: from then on the email identifies nobody. */
     oidc_subject: text(),
+    /** An admin of the organization is an admin of each of its workspaces. */
+    organization_role: text({ enum: ORGANIZATION_ROLES }).notNull().default("user"),
     created_at: text().notNull(),
   },
   (table) => [
@@ -63,7 +67,10 @@ export const memberships = sqliteTable(
   (table) => [primaryKey({ columns: [table.user_id, table.workspace_id] })],
 );
 
-/** A service key has a role and, unless it is organization-wide, a workspace; a personal key has its user's. */
+/**
+ * A service key has a role and, unless it is organization-wide, a workspace. A personal key has the roles of its
+ * user. `previous_sha256` is the secret before the last rotation, valid until `previous_expires_at`.
+ */
 export const api_keys = sqliteTable(
   "api_keys",
   {
@@ -77,10 +84,21 @@ export const api_keys = sqliteTable(
       .references(() => organizations.id),
     workspace_id: text().references(() => workspaces.id),
     role: text({ enum: ROLES }),
+    description: text().notNull().default(""),
+    /** Id of the key or of the user that created it; `null` for keys of the command line. */
+    created_by: text(),
     created_at: text().notNull(),
+    expires_at: text(),
+    /** Exact to a day: one write a day and key. */
+    last_used_at: text(),
     revoked_at: text(),
+    previous_sha256: text().unique(),
+    previous_expires_at: text(),
   },
   (table) => [
+    index("api_keys_by_workspace").on(table.workspace_id),
+    index("api_keys_by_organization").on(table.organization_id),
+    index("api_keys_by_user").on(table.user_id),
     check(
       "api_keys_kind",
       sql`(${table.kind} = 'personal' AND ${table.user_id} IS NOT NULL AND ${table.role} IS NULL) OR (${table.kind} = 'service' AND ${table.user_id} IS NULL AND ${table.role} IS NOT NULL)`,

@@ -14,9 +14,10 @@ type Plan = (typeof organizations.$inferSelect)["plan"];
 type Created = { id: string };
 
 /** `workspace_id` null makes a service key that reaches every workspace of its organization. */
-type NewApiKey =
+type NewApiKey = { expires_at?: string } & (
   | { kind: "service"; organization_id: string; workspace_id: string | null; role: Role }
-  | { kind: "personal"; organization_id: string; user_id: string };
+  | { kind: "personal"; organization_id: string; user_id: string }
+);
 
 export async function createOrganization(
   db: Database,
@@ -38,7 +39,12 @@ export async function createWorkspace(
 
 export async function createUser(
   db: Database,
-  input: { organization_id: string; email: string; oidc_subject?: string },
+  input: {
+    organization_id: string;
+    email: string;
+    oidc_subject?: string;
+    organization_role?: "admin" | "user";
+  },
 ): Promise<Created> {
   const row = { id: newId(), ...input, email: input.email.toLowerCase(), created_at: now() };
   await db.insert(users).values(row);

@@ -2,7 +2,7 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import { accessOf } from "../../access/service.ts";
 import { type Context, contextFor } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { assertStillLetIn } from "../../workspaces/service.ts";
+import { assertPrincipalActive } from "../../workspaces/service.ts";
 import { answerCommand } from "./commands.ts";
 import { isFailure, readCommand } from "./envelope.ts";
 import { assertVisible } from "./service.ts";
@@ -44,7 +44,7 @@ export class ThreadSession extends WorkerEntrypoint<Env, Session> {
   async #context(): Promise<Context> {
     const { caller, deployment_id, user } = this.ctx.props;
     const ctx = contextFor(this.env, caller);
-    await assertStillLetIn(ctx.db, caller);
+    await assertPrincipalActive(ctx.db, caller);
     const access = await accessOf(this.env, deployment_id, user);
     return access ? { ...ctx, access } : ctx;
   }
