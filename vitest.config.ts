@@ -24,7 +24,10 @@ export default defineConfig({
                 ENCRYPTION_KEYS: [["test", 7] as const, ["before", 8] as const]
                   .map(([id, byte]) => `${id}:${Buffer.alloc(32, byte).toString("base64")}`)
                   .join(","),
-                EGRESS_ALLOW_PRIVATE: "true",
+                EGRESS_PRIVATE_BUILDS: "true",
+                EGRESS_PRIVATE_EXPORTS: "true",
+                EGRESS_PRIVATE_WEBHOOKS: "true",
+                EGRESS_PRIVATE_OAUTH: "true",
                 TEST_AGENT: await bundleTestAgent(),
                 TEST_MIGRATIONS: await readD1Migrations("./migrations"),
               },

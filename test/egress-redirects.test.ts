@@ -22,6 +22,7 @@ import { providerBody } from "./oauth/support.ts";
 import { testDeployment } from "./support/agent-deployment.ts";
 import { bucket } from "./support/belongings.ts";
 import { deploymentRow, revisionRow } from "./support/deployment.ts";
+import { PUBLIC_ONLY } from "./support/public-only.ts";
 import { type TestWorkspace, workspace } from "./support/workspace.ts";
 
 /**
@@ -29,7 +30,7 @@ import { type TestWorkspace, workspace } from "./support/workspace.ts";
  * never asked for. The internet is made up, all else is as an installation has it.
  */
 const dns_url = inject("dns_url");
-const cautious = { ...env, EGRESS_ALLOW_PRIVATE: "false", EGRESS_DNS_URL: dns_url };
+const cautious = { ...env, ...PUBLIC_ONLY, EGRESS_DNS_URL: dns_url };
 const policy = { allow_private: false, dns_url };
 const app = createApp();
 

@@ -5,10 +5,10 @@ import { createApp } from "../src/app.ts";
 import { providerBody } from "./oauth/support.ts";
 import { testDeployment } from "./support/agent-deployment.ts";
 import { bucket } from "./support/belongings.ts";
+import { PUBLIC_ONLY } from "./support/public-only.ts";
 import { type TestWorkspace, workspace } from "./support/workspace.ts";
 
-/** As an installation on the internet has it; the local stack and other tests may go anywhere. */
-const cautious = { ...env, EGRESS_ALLOW_PRIVATE: "false" };
+const cautious = { ...env, ...PUBLIC_ONLY };
 const app = createApp();
 let ours: TestWorkspace;
 let deployment_id: string;

@@ -13,7 +13,7 @@ import { publishExamples } from "./repositories.ts";
 import { startS3 } from "./s3/server.ts";
 import { formatStep, paint } from "./terminal.ts";
 import { startTicks } from "./ticks.ts";
-import type { Variables } from "./variables.ts";
+import { assertAgentHosts, LOCAL_SWITCHES, type Variables } from "./variables.ts";
 import { ping, watch } from "./watchdog.ts";
 import { logOf, startWorker, type WorkerProcess } from "./worker.ts";
 import { execNode } from "./wrangler.ts";
@@ -103,6 +103,7 @@ async function raise(
     step(onStep, "S3 server has a bucket for exports", startBucket(folder, closers)),
   ]);
   const port = wantedPort === 0 ? await freePort() : wantedPort;
+  assertAgentHosts(variables.EGRESS_AGENT_HOSTS, port);
   const worker = await step(
     onStep,
     "Worker answers",
@@ -196,7 +197,8 @@ async function serve(
     // A machine is where it is: workerd has no jurisdictions and refuses them.
     const usual = {
       DATA_JURISDICTION: "",
-      EGRESS_ALLOW_PRIVATE: "true",
+      ...LOCAL_SWITCHES,
+      LOCAL_PORTS: [port, inspector_port ?? 0].filter((each) => each > 0).join(","),
       REGISTRY_URL: registry_url,
     };
     const options = { ...place, ca_file, onError, variables: { ...usual, ...variables } };

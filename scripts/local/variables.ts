@@ -1,11 +1,15 @@
 // How a stack differs from wrangler.toml: variables of the Worker, as HEDDLE_<name> in the environment.
 
-/** All of wrangler.toml's but the jurisdiction, which workerd cannot give. */
+/** Every variable of wrangler.toml but DATA_JURISDICTION, which workerd does not have, and LOCAL_PORTS, which the stack sets. */
 export const SETTABLE = [
   "BASE_URL",
   "AGENTS_DOMAIN",
   "REGISTRY_URL",
-  "EGRESS_ALLOW_PRIVATE",
+  "EGRESS_PRIVATE_BUILDS",
+  "EGRESS_PRIVATE_EXPORTS",
+  "EGRESS_PRIVATE_WEBHOOKS",
+  "EGRESS_PRIVATE_OAUTH",
+  "EGRESS_AGENT_HOSTS",
   "EGRESS_DNS_URL",
   "OIDC_ISSUER",
   "OIDC_AUDIENCE",
@@ -14,6 +18,14 @@ export const SETTABLE = [
 ] as const;
 
 export type Variables = Partial<Record<(typeof SETTABLE)[number], string>>;
+
+/** The git host, the S3 server and receivers of a local stack are on loopback. Agents have no switch. */
+export const LOCAL_SWITCHES = {
+  EGRESS_PRIVATE_BUILDS: "true",
+  EGRESS_PRIVATE_EXPORTS: "true",
+  EGRESS_PRIVATE_WEBHOOKS: "true",
+  EGRESS_PRIVATE_OAUTH: "true",
+} as const satisfies Variables;
 
 const PREFIX = "HEDDLE_";
 /** Said to the stack and not to the Worker. */
@@ -33,4 +45,18 @@ export function readVariables(environment: NodeJS.ProcessEnv): Variables {
     variables[known] = value;
   }
   return variables;
+}
+
+/** An agent that reaches the Worker's port reaches the emulated storage of every tenant behind it. */
+export function assertAgentHosts(hosts = "", port: number): void {
+  for (const entry of hosts.split(",").filter(Boolean)) {
+    const url = URL.parse(`http://${entry.trim()}`);
+    const isHost = url !== null && /^[^/@?#\s]+:\d+$/.test(entry.trim());
+    if (!isHost) {
+      throw new Error(`EGRESS_AGENT_HOSTS: "${entry}" must be host:port, like 127.0.0.1:11434.`);
+    }
+    if (url.port === String(port)) {
+      throw new Error(`EGRESS_AGENT_HOSTS: "${entry}" must not name the Worker's own port.`);
+    }
+  }
 }

@@ -95,7 +95,7 @@ async function toOrder(env: Env, build: Build): Promise<BuildOrder> {
         : { kind: "tarball", object_key: source_tarball_path },
     config_path: langgraph_config_path ?? "langgraph.json",
     registry_url: env.REGISTRY_URL,
-    ...egressPolicy(env),
+    ...egressPolicy(env, "builds"),
   };
 }
 

@@ -30,7 +30,7 @@ export async function installationToken(
   const known = cache.get(integration_id);
   if (known && known.expires_at_ms - SPARE_MS > Date.now()) return known.token;
   const response = await safeFetch(
-    egressPolicy(env),
+    egressPolicy(env, "builds"),
     apiUrl(api_url, `/app/installations/${app.installation_id}/access_tokens`),
     {
       method: "POST",

@@ -33,7 +33,7 @@ async function report(env: Env, revision_id: string): Promise<void> {
   const headers = apiHeaders(api_url, await tokenOf(env, integration));
   const init = { method: "POST", headers, body: JSON.stringify(request.body) };
   const url = apiUrl(api_url, request.path);
-  const response = await safeFetch(egressPolicy(env), url, init, LIMITS);
+  const response = await safeFetch(egressPolicy(env, "builds"), url, init, LIMITS);
   await response.body?.cancel();
   if (!response.ok) log.warn("commit_status_refused", { revision_id, status: response.status });
 }

@@ -18,7 +18,7 @@ export async function createIntegration(
   { name, token, app, api_url }: IntegrationCreateRequest,
 ): Promise<Integration> {
   assertMay(ctx, "write");
-  assertReachable(ctx.env, { api_url });
+  assertReachable(ctx.env, "builds", { api_url });
   const id = newId();
   const [row] = await ctx.db
     .insert(integrations)

@@ -29,7 +29,12 @@ async function readPage(env: Env, row: IntegrationRow, token: string, page: numb
   const kind = kindOf(api_url);
   const path = repositoriesPath(kind, app_installation_id !== null, page);
   const headers = apiHeaders(api_url, token);
-  const response = await safeFetch(egressPolicy(env), apiUrl(api_url, path), { headers }, LIMITS);
+  const response = await safeFetch(
+    egressPolicy(env, "builds"),
+    apiUrl(api_url, path),
+    { headers },
+    LIMITS,
+  );
   if (response.status === 200) return readRepositories(kind, id, await response.json());
   await response.body?.cancel();
   const text = `${new URL(api_url).host} lists no repositories for the integration "${row.name}": it answers ${response.status}; its token may have expired.`;

@@ -68,7 +68,7 @@ export async function createDeployment(
   assertSecrets(input.secrets);
   const parts = toNewSource(input);
   const { repo_url } = parts.source_config;
-  assertReachable(ctx.env, { repo_url }, ["body", "source_config"]);
+  assertReachable(ctx.env, "builds", { repo_url }, ["body", "source_config"]);
   await assertIntegration(ctx, parts.source_config);
   const [id, revision_id, now] = [newId(), newId(), new Date().toISOString()];
   const isBuilt = canBuild(parts.source, parts.source_revision_config);

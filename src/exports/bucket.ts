@@ -17,6 +17,6 @@ export async function openBucket(
   const ctx = await systemContext(env, workspace_id);
   if (ctx === null) throw notFound("Workspace", workspace_id);
   const { target, bucket_name } = await targetOf(ctx, bulk_export_destination_id);
-  const policy = egressPolicy(env);
+  const policy = egressPolicy(env, "exports");
   return { ctx, bucket_name, client: s3Client(target, { policy, ...options }) };
 }

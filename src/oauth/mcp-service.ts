@@ -30,14 +30,14 @@ export async function discoverProvider(
   origin: string,
 ): Promise<Provider> {
   assertMay(ctx, "write");
-  assertReachable(ctx.env, { mcp_server_url });
+  assertReachable(ctx.env, "oauth", { mcp_server_url });
   if (await findProvider(ctx, provider_id)) {
     const text = `There is an OAuth provider ${provider_id} in this workspace already.`;
     throw new AppError("conflict", text);
   }
   const issuer = await issuerOf(ctx.env, mcp_server_url);
   const server = await serverOf(ctx.env, issuer);
-  assertReachable(ctx.env, {
+  assertReachable(ctx.env, "oauth", {
     auth_url: server.authorization_endpoint,
     token_url: server.token_endpoint,
     revocation_url: server.revocation_endpoint,

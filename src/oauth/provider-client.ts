@@ -28,7 +28,7 @@ export async function askProvider(
   const init = { method, headers: { Accept: "application/json", ...headers } };
   try {
     const response = await safeFetch(
-      egressPolicy(env),
+      egressPolicy(env, "oauth"),
       url,
       body === undefined ? init : { ...init, body },
       LIMITS,

@@ -36,7 +36,7 @@ export async function createProvider(
 ): Promise<Provider> {
   assertMay(ctx, "write");
   const { auth_url, token_url, revocation_url } = input;
-  assertReachable(ctx.env, { auth_url, token_url, revocation_url });
+  assertReachable(ctx.env, "oauth", { auth_url, token_url, revocation_url });
   assertSameHost(token_url, revocation_url);
   return insertProvider(
     ctx,
@@ -132,7 +132,7 @@ export async function updateProvider(
 async function toChange(env: Env, row: ProviderRow, patch: ProviderPatchRequest) {
   const { client_secret, token_request_headers, ...plain } = patch;
   const { auth_url, token_url, revocation_url } = patch;
-  assertReachable(env, { auth_url, token_url, revocation_url });
+  assertReachable(env, "oauth", { auth_url, token_url, revocation_url });
   const moves = Boolean(token_url) && !isSameHost(row.token_url, token_url ?? "");
   assertSameHost(token_url ?? row.token_url, revocation_url);
   const stored = await openCredentials(env, row);

@@ -1,4 +1,13 @@
-/** Which hosts the open internet has. Pure: names and literals only; the URL parser has made `0x7f.1` a dotted quad. */
+/** Decides which hosts are public. Pure: names and literals only; the URL parser has made `0x7f.1` a dotted quad. */
+
+export type EgressPolicy = {
+  /** Also `http:`, and hosts that are not public. */
+  allow_private: boolean;
+  /** A DNS-over-HTTPS resolver that names are resolved with before a fetch. */
+  dns_url?: string;
+  /** Ports on which this Heddle listens. They are refused on every host, because a name may resolve to loopback. */
+  own_ports?: number[];
+};
 
 type Block4 = readonly [base: string, bits: number];
 
@@ -33,16 +42,36 @@ const NOT_PUBLIC_SUFFIXES = [
   "localdomain",
 ];
 
-/** Why this URL may not be fetched, or null. */
-export function refusal(url: URL, allowPrivate: boolean): string | null {
+/** Returns the reason for which the policy refuses the URL, or `null`. */
+export function refusal(url: URL, policy: EgressPolicy): string | null {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     return `${url.protocol}// is not a protocol that Heddle fetches; use https://`;
   }
-  if (allowPrivate) return null;
+  if (policy.allow_private) return refusalOfOwn(url, policy);
   if (url.protocol === "http:") return "only https:// addresses may be fetched";
   return isPublicHost(url.hostname)
     ? null
     : `${url.hostname} is not a public address; private, loopback and link-local hosts are refused`;
+}
+
+function refusalOfOwn(url: URL, { own_ports = [] }: EgressPolicy): string | null {
+  if (isRuntimePath(url)) return RUNTIME_PATH_REFUSED;
+  return own_ports.includes(portOf(url)) ? `port ${portOf(url)} is Heddle's own` : null;
+}
+
+export const RUNTIME_PATH_REFUSED = "/cdn-cgi/ is reserved for Heddle's runtime";
+
+/** Whether any segment of the path is `cdn-cgi`: the local runtime serves every bucket below it, without a key. */
+export function isRuntimePath({ pathname }: URL): boolean {
+  const decoded = pathname.replace(/%([0-9a-f]{2})/gi, (_, hex) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  return decoded.toLowerCase().split(/[/\\]/).includes("cdn-cgi");
+}
+
+export function portOf({ port, protocol }: URL): number {
+  if (port !== "") return Number(port);
+  return protocol === "https:" ? 443 : 80;
 }
 
 /** `hostname` as `URL` gives it: lower case, IPv4 in dotted quads, IPv6 in brackets. */

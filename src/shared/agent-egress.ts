@@ -1,12 +1,30 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { egressPolicy, egressRefusal } from "./egress.ts";
+import { isRuntimePath, portOf, RUNTIME_PATH_REFUSED } from "./addresses.ts";
+import { egressRefusal, ownPorts, publicPolicy } from "./egress.ts";
 
-/** The only way out for an agent's isolate: the same host rules, bodies and redirects untouched. */
+type Variables = Pick<Env, "EGRESS_AGENT_HOSTS" | "EGRESS_DNS_URL" | "LOCAL_PORTS">;
+
+/** The `globalOutbound` of agents' isolates. Redirects are returned, so that the next hop comes through here again. */
 export class Egress extends WorkerEntrypoint<Env, { deployment_id: string }> {
   override async fetch(request: Request): Promise<Response> {
-    const refused = await egressRefusal(egressPolicy(this.env), new URL(request.url));
+    const refused = await agentRefusal(this.env, new URL(request.url));
     if (refused !== null)
       return new Response(`Heddle refused this request: ${refused}.`, { status: 403 });
     return fetch(request, { redirect: "manual" });
   }
+}
+
+/** Agents reach public hosts, and the hosts of EGRESS_AGENT_HOSTS. No switch for other purposes applies to them. */
+export async function agentRefusal(env: Variables, url: URL): Promise<string | null> {
+  if (isRuntimePath(url)) return RUNTIME_PATH_REFUSED;
+  return isListed(env, url) ? null : egressRefusal(publicPolicy(env), url);
+}
+
+/** A list that names a port of Heddle's own does not open it. */
+function isListed(env: Variables, url: URL): boolean {
+  if (ownPorts(env).includes(portOf(url))) return false;
+  return env.EGRESS_AGENT_HOSTS.split(",").some((entry) => {
+    const listed = URL.parse(`${url.protocol}//${entry.trim()}`);
+    return listed !== null && listed.host === url.host;
+  });
 }

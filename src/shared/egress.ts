@@ -1,13 +1,12 @@
-import { isAddress, refusal } from "./addresses.ts";
+import { type EgressPolicy, isAddress, refusal } from "./addresses.ts";
 import { AppError, invalid } from "./errors.ts";
 import { follow, type Hop, isRedirect, toUrl } from "./hops.ts";
 import { privateAddressOf } from "./resolver.ts";
 
-export type EgressPolicy = {
-  allow_private: boolean;
-  /** A DNS-over-HTTPS resolver that names are looked up with first; none: they are not. */
-  dns_url?: string;
-};
+export type { EgressPolicy };
+
+/** The parts of Heddle that fetch URLs of users. Agents are not among them: see `agent-egress.ts`. */
+export type EgressPurpose = "builds" | "exports" | "webhooks" | "oauth";
 
 type EgressLimits = {
   /** From the first byte sent to the last byte read. */
@@ -19,33 +18,51 @@ type EgressLimits = {
 
 const MAX_REDIRECTS = 5;
 
-type Variables = { EGRESS_ALLOW_PRIVATE: string; EGRESS_DNS_URL: string };
+const SWITCHES = {
+  builds: "EGRESS_PRIVATE_BUILDS",
+  exports: "EGRESS_PRIVATE_EXPORTS",
+  webhooks: "EGRESS_PRIVATE_WEBHOOKS",
+  oauth: "EGRESS_PRIVATE_OAUTH",
+} as const satisfies Record<EgressPurpose, string>;
 
-export function egressPolicy(env: Variables): EgressPolicy {
-  const { EGRESS_ALLOW_PRIVATE, EGRESS_DNS_URL } = env;
-  const allow_private = EGRESS_ALLOW_PRIVATE === "true";
-  return EGRESS_DNS_URL === "" ? { allow_private } : { allow_private, dns_url: EGRESS_DNS_URL };
+/** Not `Env`: the types of Node's programs, which know no Worker, include this file. */
+type Variables = Record<(typeof SWITCHES)[EgressPurpose], string> & Resolver & Ports;
+type Resolver = { EGRESS_DNS_URL: string };
+type Ports = { LOCAL_PORTS: string };
+
+export function egressPolicy(env: Variables, purpose: EgressPurpose): EgressPolicy {
+  const allow_private = env[SWITCHES[purpose]] === "true";
+  return { ...publicPolicy(env), allow_private, own_ports: ownPorts(env) };
 }
 
-/** Told at once, by field, instead of at the first use, which would refuse it too. */
+/** The policy that reaches public hosts only, whatever the switches are. */
+export function publicPolicy({ EGRESS_DNS_URL }: Resolver): EgressPolicy {
+  return { allow_private: false, ...(EGRESS_DNS_URL === "" ? {} : { dns_url: EGRESS_DNS_URL }) };
+}
+
+/** The ports of this machine on which the Worker and its runtime listen; none on Cloudflare. */
+export function ownPorts({ LOCAL_PORTS }: Ports): number[] {
+  return LOCAL_PORTS.split(",").filter(Boolean).map(Number);
+}
+
+/** Refuses a URL when it is stored, with the name of its field. The first fetch would refuse it too. */
 export function assertReachable(
   env: Variables,
+  purpose: EgressPurpose,
   urls: Record<string, string | null | undefined>,
   loc: string[] = ["body"],
 ): void {
   for (const [field, url] of Object.entries(urls)) {
     if (url === null || url === undefined) continue;
-    const refused = refusal(toUrl(url), egressPolicy(env).allow_private);
+    const refused = refusal(toUrl(url), egressPolicy(env, purpose));
     if (refused !== null) throw invalid([...loc, field], refused);
   }
 }
 
-/** Why this URL may not be fetched, or null: by what it says and, where names are looked up, by where it leads. */
-export async function egressRefusal(
-  { allow_private, dns_url = "" }: EgressPolicy,
-  url: URL,
-): Promise<string | null> {
-  const refused = refusal(url, allow_private);
+/** Returns the reason for which the policy refuses the URL: its host, or an address that the host resolves to. */
+export async function egressRefusal(policy: EgressPolicy, url: URL): Promise<string | null> {
+  const { allow_private, dns_url = "" } = policy;
+  const refused = refusal(url, policy);
   if (refused !== null || allow_private || dns_url === "" || isAddress(url.hostname))
     return refused;
   const address = await privateAddressOf(dns_url, url.hostname);

@@ -93,7 +93,7 @@ async function tellApp({ deployment_id, url, user }: WebhookRow, init: RequestIn
 async function post(env: Env, url: string, init: RequestInit): Promise<Response> {
   const limits = { timeout_ms: ATTEMPT_MS, max_bytes: Number.MAX_SAFE_INTEGER };
   const response = await safeFetch(
-    egressPolicy(env),
+    egressPolicy(env, "webhooks"),
     url,
     { ...init, method: "POST" },
     { ...limits, redirects: "answer" },

@@ -44,7 +44,7 @@ function assertAllowed(url: string, rules: UrlRules): void {
 function assertWholeUrl(env: Env, url: string): void {
   const { error } = HttpUrl.safeParse(url);
   if (error) throw invalid(LOC, error.issues[0]?.message ?? "must be a URL");
-  assertReachable(env, { webhook: url });
+  assertReachable(env, "webhooks", { webhook: url });
 }
 
 type Told = { run_id: string; url: string; payload: string; user: AgentUser | null };

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { beforeAll, expect, test } from "vitest";
 import { client } from "./support/clients.ts";
 import { build, exampleUrl } from "./support/deployments.ts";
+import { stack } from "./support/stack.ts";
 
 type Values = { messages: { type: string; content: string }[] };
 
@@ -63,10 +63,9 @@ test("with a key in its secrets the chat example asks an OpenAI-compatible serve
   const asked: { authorization: string | undefined; model: string }[] = [];
   const server = await startModelServer(asked);
   try {
-    const { port } = server.address() as AddressInfo;
     const secrets = [
       { name: "OPENAI_API_KEY", value: "sk-test" },
-      { name: "OPENAI_BASE_URL", value: `http://127.0.0.1:${port}/v1` },
+      { name: "OPENAI_BASE_URL", value: `http://127.0.0.1:${stack.agent_port}/v1` },
       { name: "OPENAI_MODEL", value: "tiny" },
     ];
     const { id } = await build("chat-openai", exampleUrl("chat"), { secrets });
@@ -101,7 +100,9 @@ function startModelServer(asked: { authorization: string | undefined; model: str
     }
     response.end("data: [DONE]\n\n");
   });
-  return new Promise<Server>((resolve) => model.listen(0, "127.0.0.1", () => resolve(model)));
+  return new Promise<Server>((resolve) =>
+    model.listen(stack.agent_port, "127.0.0.1", () => resolve(model)),
+  );
 }
 
 function toolDelta(call: object) {

@@ -54,7 +54,7 @@ async function start(): Promise<void> {
       PORT: String(port),
       HEDDLE_DIR: dir,
       HEDDLE_BASE_URL: BASE_URL,
-      HEDDLE_EGRESS_ALLOW_PRIVATE: "true",
+      HEDDLE_EGRESS_PRIVATE_BUILDS: "true",
     },
   });
   const printed: string[] = [];

@@ -1,9 +1,8 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { client } from "./support/clients.ts";
 import { deploy } from "./support/deployments.ts";
-import { until } from "./support/stack.ts";
+import { stack, until } from "./support/stack.ts";
 
 const CONFIG = JSON.stringify({
   graphs: { loop: "./agent.ts:loop", grow: "./agent.ts:grow", echo: "./agent.ts:echo" },
@@ -36,7 +35,7 @@ beforeAll(async () => {
     if (isOpen) response.end();
     else held.push(response);
   });
-  await new Promise<void>((resolve) => gate.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => gate.listen(stack.agent_port, "127.0.0.1", resolve));
 });
 
 afterAll(() => {
@@ -52,7 +51,7 @@ test.each(["loop", "grow"])(
     const { runs, threads } = client(id);
     const { thread_id } = await threads.create();
     isOpen = false;
-    const input = { gate: `http://127.0.0.1:${(gate.address() as AddressInfo).port}` };
+    const input = { gate: `http://127.0.0.1:${stack.agent_port}` };
     const { run_id } = await runs.create(thread_id, graph, { input });
     isOpen = true;
     for (const response of held.splice(0)) response.end();

@@ -95,7 +95,7 @@ describe.each([undefined, ...REGIONS])("environment %s", (env) => {
   });
 });
 
-test("a local stack can be told every variable but its jurisdiction", () => {
-  const { DATA_JURISDICTION: _, ...others } = read("wrangler.toml").vars;
+test("every variable but the jurisdiction and the ports can be set on a local stack", () => {
+  const { DATA_JURISDICTION: _, LOCAL_PORTS: __, ...others } = read("wrangler.toml").vars;
   expect(Object.keys(others)).toEqual([...SETTABLE]);
 });

@@ -131,7 +131,7 @@ test.each([
   ["token_url", "https://169.254.169.254/token"],
   ["token_url", "https://id.internal/token"],
 ])("%s %s is refused where private addresses are", async (field, url) => {
-  const cautious = { ...env, EGRESS_ALLOW_PRIVATE: "false" };
+  const cautious = { ...env, EGRESS_PRIVATE_OAUTH: "false" };
   const ctx = contextFor(cautious, systemContext(ours.workspace_id).caller);
   const open = { auth_url: "https://id.test/auth", token_url: "https://id.test/token" };
   const input = ProviderCreateRequest.parse(providerBody({ ...open, [field]: url }));

@@ -60,15 +60,16 @@ const PUBLIC = [
 ];
 
 test.each(REFUSED)("%s is refused", (url) => {
-  expect(refusal(new URL(url), false)).toEqual(expect.any(String));
+  expect(refusal(new URL(url), { allow_private: false })).toEqual(expect.any(String));
 });
 
 test.each(PUBLIC)("%s is public", (url) => {
-  expect(refusal(new URL(url), false)).toBeNull();
+  expect(refusal(new URL(url), { allow_private: false })).toBeNull();
 });
 
 test("an installation may allow private addresses and plain http, never another protocol", () => {
-  expect(refusal(new URL("http://127.0.0.1:9300/"), true)).toBeNull();
-  expect(refusal(new URL("file:///etc/passwd"), true)).toContain("file:");
+  const open = { allow_private: true };
+  expect(refusal(new URL("http://127.0.0.1:9300/"), open)).toBeNull();
+  expect(refusal(new URL("file:///etc/passwd"), open)).toContain("file:");
   expect(isPublicHost("127.0.0.1")).toBe(false);
 });

@@ -66,7 +66,7 @@ test("a host that cannot be reached is unavailable", async () => {
 
 test("an agent is told why its request was refused", async () => {
   const ctx = Object.assign(createExecutionContext(), { props: { deployment_id: "d" } });
-  const egress = new Egress(ctx, { ...env, EGRESS_ALLOW_PRIVATE: "false" });
+  const egress = new Egress(ctx, env);
   const response = await egress.fetch(new Request("https://169.254.169.254/latest/meta-data/"));
   expect(response.status).toBe(403);
   expect(await response.text()).toBe(

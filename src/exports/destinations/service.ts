@@ -123,7 +123,7 @@ function validate(
   const isAccelerated = config.config_kwargs_s3?.use_accelerate_endpoint === true;
   const style = isAccelerated ? "virtual" : (config.config_kwargs_s3?.addressing_style ?? "auto");
   const target = toTarget(config, credentials, style);
-  return probe(egressPolicy(ctx.env), target, `${baseOf(config)}_probe/${id}.txt`);
+  return probe(egressPolicy(ctx.env, "exports"), target, `${baseOf(config)}_probe/${id}.txt`);
 }
 
 async function seal(ctx: Context, id: string, credentials: DestinationCredentials) {

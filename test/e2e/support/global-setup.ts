@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { freePort } from "../../../scripts/local/ports.ts";
 import { type Stack, type StackInfo, startStack } from "../../../scripts/local/stack.ts";
 import { type KeyDesk, startKeyDesk } from "../../support/node/key-desk.ts";
 import { type StartedReceiver, startReceiver } from "../../support/node/receiver.ts";
@@ -16,7 +17,8 @@ declare module "vitest" {
   }
 }
 
-type LaneStack = StackInfo & { dir: string };
+/** `agent_port`: the one port of loopback that agents of this lane reach; a test may listen on it. */
+type LaneStack = StackInfo & { dir: string; agent_port: number };
 
 const stacks: Stack[] = [];
 let s3: StartedS3;
@@ -43,9 +45,11 @@ export async function setupWith(project: TestProject, startS3: () => Promise<Sta
 }
 
 async function startLane(dir: string): Promise<LaneStack> {
-  const stack = await startStack({ dir, quiet: true });
+  const agent_port = await freePort();
+  const variables = { EGRESS_AGENT_HOSTS: `127.0.0.1:${agent_port}` };
+  const stack = await startStack({ dir, quiet: true, variables });
   stacks.push(stack);
-  return { ...stack.info, dir };
+  return { ...stack.info, dir, agent_port };
 }
 
 export async function teardown() {

@@ -1,0 +1,75 @@
+// A tenant's agent on a stack with every switch of `npm start` on: finding 4 of the security review.
+import { createServer } from "node:http";
+import { beforeAll, expect, test } from "vitest";
+import { client } from "./support/clients.ts";
+import { deploy } from "./support/deployments.ts";
+import { stack } from "./support/stack.ts";
+
+const CONFIG = JSON.stringify({
+  node_version: "22",
+  graphs: { fetches: "./agent.ts:fetches" },
+});
+const AGENT = `
+export async function fetches({ urls }: { urls: string[] }) {
+  const answers = [];
+  for (const url of urls) {
+    try {
+      const response = await fetch(url);
+      answers.push(response.status + " " + (await response.text()).slice(0, 200));
+    } catch (error) {
+      answers.push(String(error));
+    }
+  }
+  return { messages: [{ role: "assistant", content: JSON.stringify(answers) }] };
+}
+`;
+
+let deployment_id: string;
+
+beforeAll(async () => {
+  ({ id: deployment_id } = await deploy("egress", { "langgraph.json": CONFIG, "agent.ts": AGENT }));
+});
+
+async function answersTo(urls: string[]): Promise<string[]> {
+  const values = await client(deployment_id).runs.wait(null, "fetches", { input: { urls } });
+  const { messages } = values as { messages: { content: string }[] };
+  return JSON.parse(messages.at(-1)?.content ?? "[]");
+}
+
+test("an agent reaches no port of the stack", async () => {
+  const ports = [stack.base_url, stack.git.url, stack.s3.endpoint].map((url) => new URL(url).port);
+  const hosts = [
+    "127.0.0.1",
+    "localhost",
+    "127.1",
+    "2130706433",
+    "[::1]",
+    "[::ffff:7f00:1]",
+    "0.0.0.0",
+  ];
+  const paths = [
+    "/ok",
+    "/cdn-cgi/local/r2/public/heddle-artifacts/artifacts/x.json",
+    "/cdn-cgi/local/scheduled",
+  ];
+  const urls = ports.flatMap((port) =>
+    hosts.flatMap((host) => paths.map((path) => `http://${host}:${port}${path}`)),
+  );
+  for (const answer of await answersTo(urls)) {
+    expect(answer).toMatch(/^403 Heddle refused this request: /);
+  }
+});
+
+test("an agent reaches the listed port", async () => {
+  const server = createServer((_, response) => response.end("a model"));
+  await new Promise<void>((resolve) => server.listen(stack.agent_port, "127.0.0.1", resolve));
+  try {
+    const url = `http://127.0.0.1:${stack.agent_port}`;
+    const [answer, refused] = await answersTo([url, `${url}/cdn-cgi/x`]);
+    expect(answer).toBe("200 a model");
+    expect(refused).toMatch(/^403 Heddle refused/);
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
