@@ -33,6 +33,7 @@ export function addDocs(app: OpenAPIHono<AppEnv>): void {
 export function docsPage(c: Context<AppEnv>, root: "/" | "") {
   const nonce = crypto.randomUUID();
   c.header("Content-Security-Policy", policy(nonce));
+  c.header("Cross-Origin-Opener-Policy", "same-origin");
   return c.html(page(nonce, root));
 }
 
@@ -54,6 +55,7 @@ function policy(nonce: string): string {
     "img-src 'self' data:",
     "connect-src 'self'",
     "base-uri 'none'",
+    "form-action 'none'",
     "frame-ancestors 'none'",
   ].join("; ");
 }

@@ -14,8 +14,7 @@ export function toRoutePath(
   options?: { env?: { AGENTS_DOMAIN?: string } },
 ): string {
   const path = getPath(request);
-  const domain = options?.env?.AGENTS_DOMAIN ?? "";
-  const slug = domain === "" ? null : slugOf(request, domain);
+  const slug = slugOf(request, options?.env?.AGENTS_DOMAIN ?? "");
   if (slug !== null) return pinned(`/agents/${slug}${path}`);
   const isPrefixed = path === CONTROL_PLANE_PREFIX || path.startsWith(`${CONTROL_PLANE_PREFIX}/`);
   if (isPrefixed) return path.slice(CONTROL_PLANE_PREFIX.length) || "/";
@@ -50,7 +49,13 @@ export function isUpload(method: string, path: string): boolean {
   return method === "PUT" && path.startsWith("/uploads/");
 }
 
+/** Whether the request is to a host name of one agent, and not to the origin that all share. */
+export function isAgentHost(request: Request, env: { AGENTS_DOMAIN: string }): boolean {
+  return slugOf(request, env.AGENTS_DOMAIN) !== null;
+}
+
 function slugOf(request: Request, domain: string): string | null {
+  if (domain === "") return null;
   const host = new URL(request.url).hostname;
   const suffix = `.${domain.toLowerCase().replace(/:\d+$/, "")}`;
   if (!host.endsWith(suffix)) return null;
