@@ -17,12 +17,18 @@ import { inRounds } from "./rounds.ts";
 import { stateTypes } from "./state-types.ts";
 import { bytesText, countText, durationText } from "./text.ts";
 import type { Tree } from "./tree.ts";
-import { readTsConfig } from "./tsconfig.ts";
+import { readTsConfig, type TsConfig } from "./tsconfig.ts";
+import { TYPE_LIMITS, TypeBudget } from "./type-budget.ts";
+import type { Schema } from "./type-reader.ts";
 
 /** The runtime that artifacts are loaded with; a newer Heddle does not change what is deployed. */
 const COMPATIBILITY_DATE = "2026-11-01";
 const MAIN = "main.js";
 const MAX_LOGGED = 20;
+const TYPES_CUT =
+  `The types of the state are too large to describe in full: at most ${TYPE_LIMITS.nodes_per_type} nodes of one type, ` +
+  `${TYPE_LIMITS.nodes} in total, and ${bytesText(TYPE_LIMITS.source)} of TypeScript are read. ` +
+  "The agent runs all the same; the schemas of some fields are empty.";
 
 export type CompileInput = {
   tree: Tree;
@@ -37,9 +43,10 @@ export async function compile(log: BuildLog, input: CompileInput): Promise<Artif
   const { tree, project } = input;
   const tsconfig = readTsConfig(project.folder, (path) => textOf(tree, path));
   const started = Date.now();
+  const graphs = describeGraphs(log, input);
   let used = new Set<string>();
   const bundled = await inRounds(log, input, async () => {
-    const options = pluginOptions(input, tsconfig);
+    const options = pluginOptions(input, tsconfig, graphs);
     used = options.used;
     const plugin = heddlePlugin(options);
     return {
@@ -59,11 +66,8 @@ export async function compile(log: BuildLog, input: CompileInput): Promise<Artif
   };
 }
 
-function pluginOptions(
-  input: CompileInput,
-  tsconfig: ReturnType<typeof readTsConfig>,
-): PluginOptions {
-  const { tree, config, dependencies, installer, runtime } = input;
+function pluginOptions(input: CompileInput, tsconfig: TsConfig, graphs: string): PluginOptions {
+  const { tree, dependencies, installer, runtime } = input;
   const files = disk(tree, dependencies.install, installer.installed);
   const { langgraph, provided } = dependencies;
   return {
@@ -77,10 +81,7 @@ function pluginOptions(
         directory: langgraph ?? dependencies.directory,
       },
       "heddle:globals": { text: HARNESS.globals, directory: "/" },
-      "heddle:graphs": {
-        text: graphsModule(config, stateTypes(typeScriptOf(tree)), contextTypes(input)),
-        directory: "/",
-      },
+      "heddle:graphs": { text: graphs, directory: "/" },
     },
     loaders: AGENT_LOADERS,
     used: new Set(),
@@ -88,13 +89,18 @@ function pluginOptions(
   };
 }
 
-/** By the ids of graphs. */
-function contextTypes({ tree, config }: CompileInput) {
-  const found = Object.entries(config.graphs).map(([id, { path }]) => {
-    const text = textOf(tree, path);
-    return [id, text === null ? null : contextType(text)] as const;
+/** Returns the module that lists the graphs with their types. */
+function describeGraphs(log: BuildLog, { tree, config }: CompileInput): string {
+  const budget = new TypeBudget();
+  const byPath = new Map<string, Schema | null>();
+  // Contexts come first: the files of graphs are few, and the rest of a large source may use up the budget.
+  const contexts = Object.entries(config.graphs).map(([id, { path }]) => {
+    if (!byPath.has(path)) byPath.set(path, contextType(textOf(tree, path) ?? "", budget));
+    return [id, byPath.get(path) ?? null] as const;
   });
-  return Object.fromEntries(found);
+  const types = stateTypes(typeScriptOf(tree), budget);
+  if (budget.isExceeded) log.warn(TYPES_CUT);
+  return graphsModule(config, types, Object.fromEntries(contexts));
 }
 
 function* typeScriptOf(tree: Tree): Generator<string> {

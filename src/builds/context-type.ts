@@ -1,23 +1,25 @@
-import { declarationsOf, fieldsOf } from "./state-types.ts";
-import { readType, type Schema } from "./type-reader.ts";
+import { declarationsOf, readFields } from "./state-types.ts";
+import { TYPE_LIMITS, TypeBudget } from "./type-budget.ts";
+import type { Schema } from "./type-reader.ts";
 import { type Token, tokensOf } from "./type-tokens.ts";
 
 const OPENS = ["(", "{", "["];
 const CLOSES = [")", "}", "]"];
+/** Constants between a graph's second argument and its `Annotation.Root(`. */
+const MAX_CONSTANTS = 8;
 
 /**
- * JSON Schema of the context that `new StateGraph(state, Annotation.Root({...}))` of a file names, there or
- * by a constant of the same file: LangGraph keeps nothing of it. Null: none does, or two differ.
+ * Reads the context of `new StateGraph(state, Annotation.Root({...}))` as JSON Schema. The annotation may be
+ * a constant of the same file. LangGraph keeps nothing of it at run time.
+ * @returns null when no graph has a context, or two graphs have different ones.
  */
-export function contextType(source: string): Schema | null {
-  const tokens = tokensOf(source);
+export function contextType(source: string, budget = new TypeBudget()): Schema | null {
+  const tokens = tokensOf(source, budget);
   const declarations = declarationsOf([tokens]);
-  const found = [...contextsOf(tokens)].map((fields) => ({
+  const found = [...contextsOf(tokens, budget)].map((fields) => ({
     $schema: "http://json-schema.org/draft-07/schema#",
     type: "object",
-    properties: Object.fromEntries(
-      [...fieldsOf(fields)].map(([name, at]) => [name, readType(fields, at, declarations)]),
-    ),
+    properties: Object.fromEntries(readFields(fields, declarations, budget)),
   }));
   const [first, ...others] = found.map((schema) => JSON.stringify(schema));
   return first !== undefined && others.every((other) => other === first)
@@ -25,45 +27,61 @@ export function contextType(source: string): Schema | null {
     : null;
 }
 
-/** The tokens of each annotation that a graph's second argument is. */
-function* contextsOf(tokens: Token[]): Generator<Token[]> {
+/** Yields the tokens of each annotation that is a graph's second argument. */
+function* contextsOf(tokens: Token[], budget: TypeBudget): Generator<Token[]> {
+  let graphs = 0;
   for (const [at, { text }] of tokens.entries()) {
     if (text !== "StateGraph" || tokens[at + 1]?.text !== "(") continue;
-    const second = argumentsAt(tokens, at + 1)[1];
-    const root = second && rootAt(tokens, second);
-    if (root === undefined || root === null) continue;
-    yield [...bracketed(tokens, root)].map(({ token }) => token);
+    // Calls may nest, and each is read up to its closing bracket.
+    if (++graphs > TYPE_LIMITS.graphs_per_file) return void budget.exceed();
+    const second = secondArgument(tokens, at + 1);
+    const root = second === null ? null : rootAt(tokens, second);
+    if (root !== null) yield [...bracketed(tokens, root)].map(({ token }) => token);
   }
 }
 
-/** Where each argument of the call begins whose `(` is at this place. */
-function argumentsAt(tokens: Token[], open: number): number[] {
-  const commas = [...bracketed(tokens, open)].filter(
-    ({ token, depth }) => token.text === "," && depth === 1,
-  );
-  return [open, ...commas.map(({ at }) => at)].map((at) => at + 1);
+/** Returns the position of the second argument of the call whose `(` is at `open`. */
+function secondArgument(tokens: Token[], open: number): number | null {
+  for (const { at, token, depth } of bracketed(tokens, open)) {
+    if (token.text === "," && depth === 1) return at + 1;
+  }
+  return null;
 }
 
-/** Where the `(` of `Annotation.Root(` stands, written here or behind the constant that is named here. */
-function rootAt(tokens: Token[], at: number): number | null {
-  const text = (offset: number) => tokens[at + offset]?.text;
-  if (text(0) === "Annotation" && text(2) === "Root" && text(3) === "(") return at + 3;
-  const name = text(0);
-  if (tokens[at]?.kind !== "name" || ![")", ","].includes(text(1) ?? "")) return null;
+/** Returns the position of the `(` of `Annotation.Root(`, followed through constants. */
+function rootAt(tokens: Token[], start: number): number | null {
+  let at: number | null = start;
+  for (let constants = 0; at !== null && constants <= MAX_CONSTANTS; constants++) {
+    if (isRoot(tokens, at)) return at + 3;
+    at = constantAt(tokens, at);
+  }
+  return null;
+}
+
+function isRoot(tokens: Token[], at: number): boolean {
+  const texts = tokens.slice(at, at + 4).map(({ text }) => text);
+  return texts[0] === "Annotation" && texts[2] === "Root" && texts[3] === "(";
+}
+
+/** Returns the position of the value of the constant that an argument names; it is declared before its use. */
+function constantAt(tokens: Token[], at: number): number | null {
+  const [name, after] = tokens.slice(at, at + 2);
+  if (name?.kind !== "name" || ![")", ","].includes(after?.text ?? "")) return null;
   const declared = tokens.findIndex(
-    (token, n) =>
-      token.text === "const" && tokens[n + 1]?.text === name && tokens[n + 2]?.text === "=",
+    ({ text }, n) =>
+      text === "const" && tokens[n + 1]?.text === name.text && tokens[n + 2]?.text === "=",
   );
-  return declared < 0 || declared + 3 >= at ? null : rootAt(tokens, declared + 3);
+  return declared < 0 || declared + 3 >= at ? null : declared + 3;
 }
 
-/** The tokens from an opening bracket to the one that closes it, each with the brackets that it stands in. */
+/** Yields the tokens from an opening bracket to the one that closes it, each with its bracket depth. */
 function* bracketed(tokens: Token[], open: number) {
   let depth = 0;
-  for (const [offset, token] of tokens.slice(open).entries()) {
+  for (let at = open; at < tokens.length; at++) {
+    const token = tokens[at] as Token;
     if (OPENS.includes(token.text)) depth += 1;
     if (CLOSES.includes(token.text)) depth -= 1;
-    yield { at: open + offset, token, depth };
+    yield { at, token, depth };
     if (depth === 0) return;
   }
 }

@@ -1,24 +1,24 @@
+import { TypeBudget } from "./type-budget.ts";
 import { type Declarations, readType, type Schema } from "./type-reader.ts";
 import { type Token, tokensOf } from "./type-tokens.ts";
 
 /** JSON Schemas of a state's fields, by name. */
 export type StateTypes = Record<string, Schema>;
 
-/** More than any agent has; a build is not held up by what only describes it. */
-const MAX_CHARACTERS = 1024 * 1024;
-
 /**
- * What `name: Annotation<T>` says of fields in TypeScript sources: their types are gone once they are
- * bundled. Of a name with two different types it says what they have in common, and nothing of a type that
- * is written in other files' generics, conditions or functions.
+ * Reads `name: Annotation<T>` fields of TypeScript sources: bundling drops their types. A name with two
+ * different types gets what both have in common. Types that use generics, conditions or functions are left out.
  */
-export function stateTypes(sources: Iterable<string>): StateTypes {
-  const files = [...upTo(sources)].map(tokensOf);
+export function stateTypes(sources: Iterable<string>, budget = new TypeBudget()): StateTypes {
+  const files: Token[][] = [];
+  for (const source of sources) {
+    files.push(tokensOf(source, budget));
+    if (budget.isExceeded) break;
+  }
   const declarations = declarationsOf(files);
   const found = new Map<string, Schema>();
   for (const tokens of files) {
-    for (const [name, at] of fieldsOf(tokens)) {
-      const schema = readType(tokens, at, declarations);
+    for (const [name, schema] of readFields(tokens, declarations, budget)) {
       const known = found.get(name);
       found.set(name, known ? inCommon(known, schema) : schema);
     }
@@ -32,17 +32,20 @@ function inCommon(one: Schema, other: Schema): Schema {
   return one.type !== undefined && one.type === other.type ? { type: one.type } : {};
 }
 
-function* upTo(sources: Iterable<string>) {
-  let characters = 0;
-  for (const text of sources) {
-    characters += text.length;
-    if (characters > MAX_CHARACTERS) return;
-    yield text;
+/** Yields the schema of each field until the budget ends. */
+export function* readFields(
+  tokens: Token[],
+  declarations: Declarations,
+  budget: TypeBudget,
+): Generator<[name: string, schema: Schema]> {
+  for (const [name, at] of fieldsOf(tokens)) {
+    if (!budget.spend("nodes", 1) || !budget.spend("text", name.length)) return;
+    yield [name, readType(tokens, at, declarations, budget)];
   }
 }
 
-/** Where the type of each field begins. */
-export function* fieldsOf(tokens: Token[]): Generator<[name: string, at: number]> {
+/** Yields the position of each field's type. */
+function* fieldsOf(tokens: Token[]): Generator<[name: string, at: number]> {
   for (let at = 0; at + 4 < tokens.length; at++) {
     const [name, colon, annotation, open] = tokens.slice(at, at + 4);
     if (colon?.text !== ":" || annotation?.text !== "Annotation" || open?.text !== "<") continue;

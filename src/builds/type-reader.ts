@@ -1,10 +1,10 @@
+import { TYPE_LIMITS, type TypeBudget } from "./type-budget.ts";
 import type { Token } from "./type-tokens.ts";
 
 export type Schema = Record<string, unknown>;
 /** Where the type of a name begins; null: it has two. */
 export type Declarations = Map<string, { tokens: Token[]; at: number } | null>;
 
-const MAX_DEPTH = 12;
 const ANYTHING: Schema = {};
 
 const PRIMITIVES = new Map<string, Schema>([
@@ -25,10 +25,16 @@ const MESSAGE: Schema = {
 const MESSAGES = ["BaseMessage", "AIMessage", "HumanMessage", "SystemMessage", "ToolMessage"];
 const LISTS = ["Array", "ReadonlyArray", "Set"];
 
-/** The type at a place as JSON Schema; what it cannot say is `{}`. */
-export function readType(tokens: Token[], at: number, declarations: Declarations): Schema {
+/** Reads the type at a position as JSON Schema; `{}` when JSON Schema cannot express it or it is over a limit. */
+export function readType(
+  tokens: Token[],
+  at: number,
+  declarations: Declarations,
+  budget: TypeBudget,
+): Schema {
   try {
-    return new TypeReader(tokens, at, declarations, 0).union();
+    const shared = { declarations, budget, nodes: 0 };
+    return new TypeReader(tokens, at, 0, shared).union();
   } catch (error) {
     if (error instanceof Unreadable) return ANYTHING;
     throw error;
@@ -37,24 +43,27 @@ export function readType(tokens: Token[], at: number, declarations: Declarations
 
 class Unreadable extends Error {}
 
+/** State of one type that the readers of the declarations it names share. */
+type Shared = { declarations: Declarations; budget: TypeBudget; nodes: number };
+
 class TypeReader {
   readonly #tokens: Token[];
-  readonly #declarations: Declarations;
+  readonly #shared: Shared;
   #depth: number;
   #at: number;
 
-  constructor(tokens: Token[], at: number, declarations: Declarations, depth: number) {
+  constructor(tokens: Token[], at: number, depth: number, shared: Shared) {
     this.#tokens = tokens;
     this.#at = at;
-    this.#declarations = declarations;
     this.#depth = depth;
+    this.#shared = shared;
   }
 
   union(): Schema {
-    if (++this.#depth > MAX_DEPTH) throw new Unreadable();
+    this.#enter();
     const options = this.#options();
     this.#depth -= 1;
-    // An intersection, a condition, a function: more than is read here.
+    // Intersections, conditional types and function types are not supported.
     if (["&", "extends", "=>"].includes(this.#peek())) throw new Unreadable();
     return toUnion(options);
   }
@@ -72,17 +81,34 @@ class TypeReader {
 
   #list(): Schema {
     this.#skip("readonly");
+    const depth = this.#depth;
     let item = this.#primary();
-    while (this.#peek() === "[") {
-      this.#take("[");
+    while (this.#skip("[")) {
       this.#take("]");
+      this.#enter();
       item = { type: "array", items: item };
     }
+    this.#depth = depth;
     return item;
+  }
+
+  #enter() {
+    if (++this.#depth > TYPE_LIMITS.depth) throw new Unreadable();
+  }
+
+  /** Counts a node of the schema as often as it is written, not as often as it is declared. */
+  #count(text: string) {
+    const { budget } = this.#shared;
+    const isWithin = budget.spend("nodes", 1) && budget.spend("text", text.length);
+    if (!isWithin || ++this.#shared.nodes > TYPE_LIMITS.nodes_per_type) {
+      budget.exceed();
+      throw new Unreadable();
+    }
   }
 
   #primary(): Schema {
     const token = this.#next();
+    this.#count(token.text);
     if (token.kind === "string") return { const: token.text.slice(1, -1) };
     if (token.kind === "number") return { const: Number(token.text) };
     if (token.kind === "name") return this.#named(token.text);
@@ -102,10 +128,9 @@ class TypeReader {
   }
 
   #declared(name: string): Schema {
-    const place = this.#declarations.get(name);
-    if (!place) return ANYTHING;
-    const { tokens, at } = place;
-    return new TypeReader(tokens, at, this.#declarations, this.#depth).union();
+    const declared = this.#shared.declarations.get(name);
+    if (!declared) return ANYTHING;
+    return new TypeReader(declared.tokens, declared.at, this.#depth, this.#shared).union();
   }
 
   #argument(): Schema {
@@ -131,6 +156,7 @@ class TypeReader {
       this.#skip("readonly");
       const { kind, text } = this.#next();
       if (kind === "sign") throw new Unreadable();
+      this.#count(text);
       const name = kind === "string" ? text.slice(1, -1) : text;
       if (!this.#skip("?")) required.push(name);
       this.#take(":");

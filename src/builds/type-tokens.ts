@@ -1,21 +1,30 @@
+import type { TypeBudget } from "./type-budget.ts";
+
 export type Token = { kind: "name" | "string" | "number" | "sign"; text: string };
+type Groups = Record<string, string | undefined>;
 
-const SKIPPED = String.raw`\s+|\/\/[^\n]*|\/\*[^]*?\*\/`;
-const STRING = String.raw`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`;
-const TOKEN = new RegExp(
-  `(?<skipped>${SKIPPED})|(?<string>${STRING})|(?<number>-?\\d+(?:\\.\\d+)?)|(?<name>[\\p{L}_$][\\p{L}\\p{N}_$]*)|(?<sign>=>|[^])`,
-  "gu",
-);
+// Each alternative accepts an unterminated string or comment: a match that fails at the end of the source
+// would be tried again from every later quote, in quadratic time.
+const TOKEN =
+  /(?<skipped>\s+|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<string>"(?:[^"\\\n]|\\[\s\S])*"?|'(?:[^'\\\n]|\\[\s\S])*'?)|(?<number>-?\d+(?:\.\d+)?)|(?<name>[\p{L}_$][\p{L}\p{N}_$]*)|(?<sign>=>|[\s\S])/gu;
 
-/** The tokens of TypeScript as far as types need them. */
-export function tokensOf(source: string): Token[] {
+/** Tokenizes TypeScript as far as types need it; stops where the budget ends. */
+export function tokensOf(source: string, budget: TypeBudget): Token[] {
   const tokens: Token[] = [];
+  if (!budget.spend("source", source.length)) return tokens;
   for (const { groups = {} } of source.matchAll(TOKEN)) {
-    const { string, number, name, sign } = groups;
-    if (string !== undefined) tokens.push({ kind: "string", text: string });
-    else if (number !== undefined) tokens.push({ kind: "number", text: number });
-    else if (name !== undefined) tokens.push({ kind: "name", text: name });
-    else if (sign !== undefined) tokens.push({ kind: "sign", text: sign });
+    const token = toToken(groups);
+    if (token === null) continue;
+    if (!budget.spend("tokens", 1)) break;
+    tokens.push(token);
   }
   return tokens;
+}
+
+/** @returns null for white space and comments. */
+function toToken({ string, number, name, sign }: Groups): Token | null {
+  if (string !== undefined) return { kind: "string", text: string };
+  if (number !== undefined) return { kind: "number", text: number };
+  if (name !== undefined) return { kind: "name", text: name };
+  return sign === undefined ? null : { kind: "sign", text: sign };
 }
