@@ -1,5 +1,6 @@
 import { nowMicros, toIso } from "../shared/times.ts";
 import type { BuildLine, BuildSink } from "./contract.ts";
+import { cutMessage } from "./text.ts";
 
 export type BuildLog = {
   debug(message: string): void;
@@ -37,7 +38,7 @@ export function buildLog(sink: BuildSink): BuildLog {
   };
   const add = (level: BuildLine["level"], message: string) => {
     last = Math.max(nowMicros(), last + 1);
-    waiting.push({ level, message, timestamp: toIso(last) });
+    waiting.push({ level, message: cutMessage(message), timestamp: toIso(last) });
     sending ??= send();
   };
   return {

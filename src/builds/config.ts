@@ -1,14 +1,13 @@
-import { isShallow, MAX_DEPTH } from "../shared/depth.ts";
 import { readAuth } from "./auth-config.ts";
 import { findScript, isRecord, SCRIPT, wrong } from "./config-values.ts";
 import type { AgentConfig } from "./contract.ts";
 import { BuildFailure } from "./failure.ts";
 import { readHttp } from "./http-config.ts";
-import { parseJson } from "./json.ts";
-import { CONFIG_BYTES } from "./limits.ts";
+import { assertSize, readJson } from "./json-file.ts";
+import { JSON_BYTES } from "./limits.ts";
 import { directoryOf, joinPath } from "./paths.ts";
 import { readStore } from "./store-config.ts";
-import { bytesText, listText } from "./text.ts";
+import { listText } from "./text.ts";
 import type { Tree } from "./tree.ts";
 import { readUi } from "./ui-config.ts";
 import { assertWebhooks } from "./webhooks-config.ts";
@@ -37,23 +36,14 @@ export function readConfig(tree: Tree, config_path: string): AgentConfig {
 }
 
 function textOf(path: string, bytes: Uint8Array): string {
-  if (bytes.byteLength <= CONFIG_BYTES) return new TextDecoder().decode(bytes);
-  const sizes = `${bytesText(bytes.byteLength)}; it may have ${bytesText(CONFIG_BYTES)}`;
-  throw new BuildFailure("config_invalid", `${path} has ${sizes}.`);
+  assertSize(path, bytes.byteLength, JSON_BYTES.config, "config_invalid");
+  return new TextDecoder().decode(bytes);
 }
 
 function toObject(path: string, text: string): Record<string, unknown> {
-  const parsed = parseJson(text);
-  if (!parsed.ok) {
-    const { line, column, text: why } = parsed.mistake;
-    throw new BuildFailure("config_invalid", `${path}:${line}:${column}: not JSON: ${why}.`);
-  }
-  if (!isShallow(parsed.value)) {
-    const text = `${path}: it is nested more than ${MAX_DEPTH} levels deep.`;
-    throw new BuildFailure("config_invalid", text);
-  }
-  if (!isRecord(parsed.value)) throw wrong(path, "the file", "an object", parsed.value);
-  return parsed.value;
+  const value = readJson(path, text, JSON_BYTES.config, "config_invalid");
+  if (!isRecord(value)) throw wrong(path, "the file", "an object", value);
+  return value;
 }
 
 function readGraphs(

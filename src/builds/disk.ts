@@ -1,3 +1,6 @@
+import { isShallow } from "../shared/depth.ts";
+import { isRecord } from "./config-values.ts";
+import { JSON_BYTES } from "./limits.ts";
 import type { Install, Manifest } from "./lockfile.ts";
 import type { PackageFiles } from "./package-files.ts";
 import type { Tree } from "./tree.ts";
@@ -22,12 +25,16 @@ type PackageManifest = Manifest & {
   sideEffects?: unknown;
 };
 
-const PACKAGE = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)(?:\/(.*))?$/;
+const PACKAGE_NAME = /^(?:@[^/]+\/)?[^/]+/;
 
-/** The package's directory and the path inside it. */
+/** Splits a path into the directory of the innermost package and the path inside it. */
 export function splitPackagePath(path: string): { directory: string; rest: string } | null {
-  const match = PACKAGE.exec(path);
-  return match ? { directory: match[1] ?? "", rest: match[2] ?? "" } : null;
+  const marker = "/node_modules/";
+  const start = path.lastIndexOf(marker) + marker.length;
+  const name = start < marker.length ? undefined : PACKAGE_NAME.exec(path.slice(start))?.[0];
+  if (name === undefined) return null;
+  const end = start + name.length;
+  return { directory: path.slice(0, end), rest: path.slice(end + 1) };
 }
 
 export function disk(tree: Tree, install: Install, installed: Map<string, PackageFiles>): Disk {
@@ -71,9 +78,10 @@ function homeOf(path: string, installed: Map<string, PackageFiles>): string | nu
 }
 
 function parseManifest(bytes: Uint8Array | null): PackageManifest | null {
-  if (bytes === null) return null;
+  if (bytes === null || bytes.byteLength > JSON_BYTES.manifest) return null;
   try {
-    return JSON.parse(new TextDecoder().decode(bytes)) as PackageManifest;
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return isRecord(value) && isShallow(value) ? value : null;
   } catch {
     return null;
   }

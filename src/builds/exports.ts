@@ -1,4 +1,5 @@
 import { isRecord } from "./config-values.ts";
+import { SPECIFIER_CHARACTERS } from "./limits.ts";
 
 /** The `exports` and `imports` maps of package.json, as Node resolves them. */
 
@@ -60,12 +61,19 @@ function fits(pattern: string, key: string): boolean {
 }
 
 function toTarget(value: unknown, conditions: readonly string[], middle: string): string | null {
-  if (typeof value === "string") return value.replaceAll("*", middle);
+  if (typeof value === "string") return withMiddle(value, middle);
   const within = (one: unknown) => toTarget(one, conditions, middle);
   if (Array.isArray(value)) return firstOf(value, within);
   if (!isRecord(value)) return null;
   const chosen = Object.keys(value).filter((condition) => conditions.includes(condition));
   return firstOf(chosen, (condition) => within(value[condition]));
+}
+
+/** A target may repeat its star, so that a short map makes a long path. */
+function withMiddle(target: string, middle: string): string | null {
+  const parts = target.split("*", SPECIFIER_CHARACTERS);
+  const length = target.length + (parts.length - 1) * middle.length;
+  return length > SPECIFIER_CHARACTERS ? null : parts.join(middle);
 }
 
 function firstOf<T>(values: T[], find: (value: T) => string | null): string | null {

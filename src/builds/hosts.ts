@@ -1,3 +1,4 @@
+import { trimEnd } from "../shared/trim.ts";
 import { BuildFailure } from "./failure.ts";
 
 export type Repository = {
@@ -48,7 +49,7 @@ export function toRepository(repo_url: string): Repository {
   const ssh = /^(?:ssh:\/\/)?git@([^:/]+)[:/](.+)$/.exec(repo_url);
   const url = URL.parse(ssh ? `https://${ssh[1]}/${ssh[2]}` : repo_url);
   if (url === null) throw notARepository(repo_url);
-  const path = url.pathname.replace(/\/+$/, "").replace(/\.git$/, "");
+  const path = trimEnd(url.pathname, "/").replace(/\.git$/, "");
   const segments = toSegments(path);
   if (segments.length < 2) throw notARepository(repo_url);
   return { name: segments.join("/"), origin: url.origin, hostname: url.hostname, segments };

@@ -17,9 +17,11 @@ export function parseJson(source: string): JsonResult {
 
 /** Comments and trailing commas, as tsconfig.json may have them. */
 export function parseJsonc(source: string): JsonResult {
+  // Strings and comments may be unterminated here: a match that failed at the end of the text would be
+  // tried again from every later quote, in quadratic time.
   const plain = source
-    .replace(/("(?:[^"\\]|\\.)*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, "$1")
-    .replace(/("(?:[^"\\]|\\.)*")|,(\s*[}\]])/g, "$1$2");
+    .replace(/("(?:[^"\\]|\\[\s\S])*"?)|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g, "$1")
+    .replace(/("(?:[^"\\]|\\[\s\S])*"?)|,(?=\s*[}\]])/g, "$1");
   return parseJson(plain);
 }
 

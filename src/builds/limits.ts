@@ -11,11 +11,25 @@ export const SOURCE_LIMITS = {
   timeout_ms: 60_000,
 };
 
-/** langgraph.json, and the .env file it names: both stand in the revision's row, which takes 2 MB. */
-export const CONFIG_BYTES = 256 * KB;
+/** Bytes of a JSON file that a build parses. A parsed value takes several times as much memory. */
+export const JSON_BYTES = {
+  /** langgraph.json, and the .env file it names: both are stored in the revision's row of at most 2 MB. */
+  config: 256 * KB,
+  tsconfig: 256 * KB,
+  manifest: MB,
+  lockfile: 8 * MB,
+};
+
+/** Characters of a build's error message and of one line of its log. */
+export const MESSAGE_CHARACTERS = 8000;
+
+/** Characters of an import specifier, and of the file that an `exports` map makes of it. */
+export const SPECIFIER_CHARACTERS = 2048;
 
 export const PACKAGE_LIMITS = {
   count: 3000,
+  /** Entries of a lockfile, most of which an agent may not reach. */
+  lockfile_entries: 20_000,
   compressed_bytes: 48 * MB,
   total_bytes: 160 * MB,
   metadata_bytes: 32 * MB,

@@ -1,7 +1,8 @@
 import { satisfies, validRange } from "semver";
 import { isRecord } from "./config-values.ts";
 import { BuildFailure } from "./failure.ts";
-import { parseJson } from "./json.ts";
+import { readJson } from "./json-file.ts";
+import { JSON_BYTES, PACKAGE_LIMITS, SOURCE_LIMITS } from "./limits.ts";
 import { directoryOf, joinPath } from "./paths.ts";
 
 export type Manifest = {
@@ -46,6 +47,7 @@ export function readLockfile(folder: string, text: string, registry_url: string)
   const install: Install = { packages: new Map(), links: new Map() };
   for (const [key, entry] of Object.entries(entries)) {
     if (!key.includes("node_modules/")) continue;
+    assertEntry(path, key, entry);
     const place = joinPath(`/${folder}`, key);
     if (entry.link) install.links.set(place, joinPath(`/${folder}`, entry.resolved ?? ""));
     else if (isInstalled(entry))
@@ -55,19 +57,30 @@ export function readLockfile(folder: string, text: string, registry_url: string)
 }
 
 function toEntries(path: string, text: string): Record<string, LockEntry> {
-  const parsed = parseJson(text);
-  if (!parsed.ok) {
-    const { line, column, text: why } = parsed.mistake;
-    throw unresolved(`${path}:${line}:${column}: not JSON: ${why}.`);
-  }
-  const lock = isRecord(parsed.value) ? parsed.value : {};
+  const value = readJson(path, text, JSON_BYTES.lockfile, "dependency_unresolved");
+  const lock = isRecord(value) ? value : {};
   if (!isRecord(lock.packages)) {
     const version = String(lock.lockfileVersion ?? "unknown");
     throw unresolved(
       `${path} has version ${version}; Heddle reads versions 2 and 3. Run npm install with npm 7 or newer and commit the file.`,
     );
   }
+  const count = Object.keys(lock.packages).length;
+  if (count > PACKAGE_LIMITS.lockfile_entries) {
+    throw unresolved(
+      `${path} has ${count} packages; at most ${PACKAGE_LIMITS.lockfile_entries} are allowed.`,
+    );
+  }
   return lock.packages as Record<string, LockEntry>;
+}
+
+/** A path is searched for packages at each of its levels. */
+function assertEntry(lock: string, key: string, entry: unknown): void {
+  if (key.length > SOURCE_LIMITS.path_bytes) {
+    const text = `${lock}: "packages" has a path of ${key.length} characters; at most ${SOURCE_LIMITS.path_bytes} are allowed.`;
+    throw unresolved(text);
+  }
+  if (!isRecord(entry)) throw unresolved(`${lock}: "packages.${key}" must be an object.`);
 }
 
 /** Optional packages of one system are native addons, which nothing here can load. */
@@ -104,10 +117,10 @@ export function asksOf(manifest: Manifest): string[] {
   });
 }
 
-const REGISTRY_PATH =
-  /^https?:\/\/.*?\/((?:@[^/]+\/|@[^/]+%2f)?[^/@]+\/-\/[^/]+\.tgz)(?:[?#].*)?$/i;
+/** Characters of a `resolved` address: npm's own are under 200. */
+const MAX_RESOLVED = 2048;
 
-/** The registry of the installation stands in for whichever one wrote the lockfile. */
+/** The registry of the installation replaces the one that wrote the lockfile. */
 function tarballUrl(
   lock: string,
   name: string,
@@ -116,12 +129,32 @@ function tarballUrl(
   registry_url: string,
 ): string {
   if (resolved === undefined) return registryTarball(registry_url, name, version);
-  const path = REGISTRY_PATH.exec(resolved)?.[1];
-  if (path !== undefined && registry_url !== "") return withSlash(registry_url) + path;
-  if (/^https?:.*\.(tgz|tar\.gz)([?#]|$)/.test(resolved)) return resolved;
+  if (typeof resolved !== "string" || resolved.length > MAX_RESOLVED) {
+    throw unresolved(
+      `${lock}: "resolved" of "${name}" must be a text of at most ${MAX_RESOLVED} characters. Run npm install again.`,
+    );
+  }
+  const url = URL.parse(resolved);
+  const path = url && isWeb(url) ? registryPath(url) : null;
+  if (path !== null && registry_url !== "") return withSlash(registry_url) + path;
+  if (url && isWeb(url) && /\.(tgz|tar\.gz)$/.test(url.pathname)) return resolved;
   throw unresolved(
     `${lock}: "${name}" comes from ${resolved.replace(/\/\/[^@/]*@/, "//")}; Heddle installs packages from the registry or an https tarball, not from git or files. Publish it, or put its code into the repository.`,
   );
+}
+
+function isWeb({ protocol }: URL): boolean {
+  return protocol === "https:" || protocol === "http:";
+}
+
+/** @returns `@scope/name/-/file.tgz`, or null when the address is not one of an npm registry. */
+function registryPath({ pathname }: URL): string | null {
+  const segments = pathname.split("/");
+  const [scope = "", name = "", dash, file = ""] = segments.slice(-4);
+  if (dash !== "-" || name === "" || !file.endsWith(".tgz")) return null;
+  const isScoped = scope.startsWith("@") && scope.length > 1;
+  if (name.startsWith("@") && !/%2f./i.test(name)) return null;
+  return segments.slice(isScoped ? -4 : -3).join("/");
 }
 
 export function registryTarball(registry_url: string, name: string, version: string): string {

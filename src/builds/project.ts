@@ -1,6 +1,7 @@
 import { isRecord } from "./config-values.ts";
 import { BuildFailure } from "./failure.ts";
-import { parseJson } from "./json.ts";
+import { readJson } from "./json-file.ts";
+import { JSON_BYTES } from "./limits.ts";
 import type { Manifest } from "./lockfile.ts";
 import { ancestors, directoryOf, joinPath } from "./paths.ts";
 import type { Tree } from "./tree.ts";
@@ -16,6 +17,14 @@ export type Project = {
 };
 
 const FOREIGN = ["yarn.lock", "pnpm-lock.yaml", "bun.lock", "npm-shrinkwrap.json"];
+
+const MAPS = [
+  "dependencies",
+  "optionalDependencies",
+  "peerDependencies",
+  "peerDependenciesMeta",
+  "overrides",
+];
 
 export function readProject(tree: Tree, config_path: string): Project {
   const home = directoryOf(joinPath("", config_path));
@@ -47,12 +56,11 @@ function nearest(tree: Tree, from: string, name: string): string | null {
 }
 
 function readManifest(tree: Tree, path: string): Manifest {
-  const parsed = parseJson(textOf(tree, path) ?? "");
-  if (!parsed.ok) {
-    const { line, column, text } = parsed.mistake;
-    throw new BuildFailure("config_invalid", `${path}:${line}:${column}: not JSON: ${text}.`);
+  const value = readJson(path, textOf(tree, path) ?? "", JSON_BYTES.manifest, "config_invalid");
+  if (!isRecord(value)) throw new BuildFailure("config_invalid", `${path}: must be an object.`);
+  for (const key of MAPS) {
+    if (value[key] === undefined || isRecord(value[key])) continue;
+    throw new BuildFailure("config_invalid", `${path}: "${key}" must be an object.`);
   }
-  if (!isRecord(parsed.value))
-    throw new BuildFailure("config_invalid", `${path}: must be an object.`);
-  return parsed.value as Manifest;
+  return value as Manifest;
 }

@@ -1,6 +1,7 @@
 import type { Disk } from "./disk.ts";
 import { splitPackagePath } from "./disk.ts";
 import { type ImportKind, resolveExports, resolveImports } from "./exports.ts";
+import { SPECIFIER_CHARACTERS } from "./limits.ts";
 import { ancestors, joinPath } from "./paths.ts";
 import { aliasesOf, type TsConfig } from "./tsconfig.ts";
 
@@ -51,6 +52,10 @@ function resolveFrom(
   directory: string,
   kind: ImportKind,
 ): Resolved {
+  if (specifier.length > SPECIFIER_CHARACTERS) {
+    const text = `An import has ${specifier.length} characters; at most ${SPECIFIER_CHARACTERS} are allowed`;
+    return { type: "error", text };
+  }
   if (specifier.startsWith("/") || /^\.\.?(\/|$)/.test(specifier)) {
     return resolvePath(options, joinPath(`${directory}/`, specifier), specifier);
   }

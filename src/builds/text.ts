@@ -1,3 +1,5 @@
+import { MESSAGE_CHARACTERS } from "./limits.ts";
+
 /** Numbers as people read them in a build's log. */
 export function bytesText(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
@@ -17,4 +19,9 @@ export function countText(count: number, noun: string): string {
 export function listText(items: readonly string[], max = 5): string {
   if (items.length <= max) return items.join(", ");
   return `${items.slice(0, max).join(", ")} and ${items.length - max} more`;
+}
+
+/** Messages quote the source, which may have lines of megabytes. */
+export function cutMessage(text: string): string {
+  return text.length <= MESSAGE_CHARACTERS ? text : `${text.slice(0, MESSAGE_CHARACTERS - 1)}…`;
 }

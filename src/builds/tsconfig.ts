@@ -1,5 +1,7 @@
+import { isShallow } from "../shared/depth.ts";
 import { isRecord } from "./config-values.ts";
 import { parseJsonc } from "./json.ts";
+import { JSON_BYTES } from "./limits.ts";
 import { directoryOf, joinPath } from "./paths.ts";
 
 /** What a bundle takes from tsconfig.json. */
@@ -20,7 +22,10 @@ const FOR_ESBUILD = [
   "useDefineForClassFields",
   "target",
 ];
+/** Also ends a chain of files that extend each other. */
 const MAX_EXTENDS = 8;
+const MAX_PATHS = 500;
+const MAX_TARGETS = 16;
 
 /** `read` gives the text of a file of the source, or null. */
 export function readTsConfig(folder: string, read: (path: string) => string | null): TsConfig {
@@ -55,8 +60,9 @@ function chainOf(first: string, read: (path: string) => string | null): Link[] {
 }
 
 function parseFile(text: string | null): Record<string, unknown> | null {
-  const parsed = text === null ? null : parseJsonc(text);
-  return parsed?.ok && isRecord(parsed.value) ? parsed.value : null;
+  if (text === null || text.length > JSON_BYTES.tsconfig) return null;
+  const parsed = parseJsonc(text);
+  return parsed.ok && isRecord(parsed.value) && isShallow(parsed.value) ? parsed.value : null;
 }
 
 function parentOf(path: string, parent: unknown): string | null {
@@ -65,23 +71,30 @@ function parentOf(path: string, parent: unknown): string | null {
     : null;
 }
 
+/** The longest pattern comes first. */
 function toPaths(paths: Record<string, unknown>): Record<string, string[]> {
+  const patterns = Object.keys(paths).sort((a, b) => b.indexOf("*") - a.indexOf("*"));
   return Object.fromEntries(
-    Object.entries(paths).map(([pattern, targets]) => [
-      pattern,
-      Array.isArray(targets) ? targets.filter((target) => typeof target === "string") : [],
-    ]),
+    patterns.slice(0, MAX_PATHS).map((pattern) => {
+      const targets = paths[pattern];
+      const texts = Array.isArray(targets) ? targets.slice(0, MAX_TARGETS) : [];
+      return [pattern, texts.filter((target) => typeof target === "string")];
+    }),
   );
 }
 
-/** Paths that `specifier` may mean by `paths` and `baseUrl`, the longest pattern first. */
+/** Returns the paths that `specifier` may have by `paths` and `baseUrl`. */
 export function aliasesOf({ base, paths }: TsConfig, specifier: string): string[] {
   if (base === null) return [];
-  const patterns = Object.keys(paths).sort((a, b) => b.indexOf("*") - a.indexOf("*"));
-  for (const pattern of patterns) {
+  for (const [pattern, targets] of Object.entries(paths)) {
     const middle = matchPattern(pattern, specifier);
     if (middle === null) continue;
-    return (paths[pattern] ?? []).map((target) => joinPath(base, target.replace("*", middle)));
+    return targets.map((target) =>
+      joinPath(
+        base,
+        target.replace("*", () => middle),
+      ),
+    );
   }
   return [joinPath(base, specifier)];
 }

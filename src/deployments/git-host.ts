@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { trimEnd } from "../shared/trim.ts";
 import type { Repository } from "./integration-schema.ts";
 import type { RevisionStatus } from "./schema.ts";
 
@@ -25,7 +26,7 @@ export function apiHeaders(api_url: string, token: string): Record<string, strin
 
 /** A path below the base, which may end in a slash. */
 export function apiUrl(api_url: string, path: string): string {
-  return `${api_url.replace(/\/+$/, "")}${path}`;
+  return `${trimEnd(api_url, "/")}${path}`;
 }
 
 export function repositoriesPath(kind: ApiKind, isApp: boolean, page: number): string {
@@ -96,7 +97,9 @@ export function statusRequest(
   status: CommitStatus,
 ): { path: string; body: object } {
   const { name, sha, repo_url, description, target_url } = status;
-  const repository = new URL(repo_url).pathname.replace(/^\/+|\/+$/g, "").replace(/\.git$/, "");
+  const repository = trimEnd(new URL(repo_url).pathname, "/")
+    .replace(/^\/+/, "")
+    .replace(/\.git$/, "");
   const kind = kindOf(api_url);
   const state = stateOf(kind, status.status);
   const shared = {

@@ -1,4 +1,5 @@
 import { z } from "@hono/zod-openapi";
+import { trimEnd } from "../shared/trim.ts";
 
 /** What repository hosts say of a push, and whom it concerns. Pure. */
 
@@ -71,11 +72,7 @@ export function concerns(push: Push, source: Source, repo_ref: string | undefine
 
 /** Hosts do not tell `https://Host/a/b`, `https://host/a/b/` and `https://host/a/b.git` apart. */
 function sameForm(url: string): string {
-  return url
-    .toLowerCase()
-    .replace(/^https?:\/\//, "")
-    .replace(/\/+$/, "")
-    .replace(/\.git$/, "");
+  return trimEnd(url.toLowerCase().replace(/^https?:\/\//, ""), "/").replace(/\.git$/, "");
 }
 
 function first(headers: Headers, names: readonly string[]): string | null {

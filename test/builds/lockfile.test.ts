@@ -118,3 +118,34 @@ test("an artifact gets the modules it needs and no others", () => {
   expect(closure(runtime, ["a.js"])).toEqual({ "rt/a.js": "A", "rt/c.js": "C" });
   expect(closure(runtime, [])).toEqual({});
 });
+
+test.each([
+  ["an encoded scope that repeats", `https://h/@${"a%2f".repeat(40_000)}`],
+  ["a scope that repeats", `https://h/@${"a/@".repeat(400_000)}`],
+  ["no text", 7],
+])("resolved with %s is refused with a short message", (_, resolved) => {
+  const read = () => lock({ "node_modules/b": { version: "1.0.0", resolved } });
+  expect(read).toThrow(/"resolved" of "b" must be a text of at most 2048 characters/);
+});
+
+test("resolved of 2048 characters that nearly matches is refused", () => {
+  for (const part of ["a%2f", "/@a", "/-/", "@"]) {
+    const resolved = `https://h/@${part.repeat(2000)}`.slice(0, 2048);
+    expect(() => lock({ "node_modules/b": { version: "1.0.0", resolved } })).toThrow(
+      /"b" comes from/,
+    );
+  }
+});
+
+test("a lockfile has limits on its size, depth, entries and paths", () => {
+  const deep = `{"packages":{"node_modules/a":${'{"a":'.repeat(5000)}1${"}".repeat(5000)}}}`;
+  expect(() => readLockfile("", deep, REGISTRY)).toThrow(/nested more than 500 levels/);
+  expect(() => readLockfile("", " ".repeat(9 * 1024 * 1024), REGISTRY)).toThrow(
+    /it may have 8.4 MB/,
+  );
+  const entries = Array.from({ length: 20_001 }, (_, n) => [`node_modules/a${n}`, {}]);
+  expect(() => lock(Object.fromEntries(entries))).toThrow(/at most 20000/);
+  const path = "node_modules/a/".repeat(100);
+  expect(() => lock({ [path]: { version: "1.0.0" } })).toThrow(/a path of 1500 characters/);
+  expect(() => lock({ "node_modules/a": [] })).toThrow(/must be an object/);
+});
