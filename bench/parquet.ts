@@ -11,7 +11,8 @@ import { type Batch, type Compression, ParquetWriter } from "../src/exports/parq
 import { percentile, round } from "./measure.ts";
 import { CONSTANTS, traceRows } from "./rows.ts";
 
-const BATCH_ROWS = 1000;
+/** Rows of a part of a scan. */
+const BATCH_ROWS = 256;
 const DUCKDB_CODECS = {
   zstandard: "zstd, COMPRESSION_LEVEL 1",
   gzip: "gzip",

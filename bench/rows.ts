@@ -1,11 +1,37 @@
 import type { Batch } from "../src/exports/parquet/writer.ts";
+import { GAP_BYTES, NULL_SIZE, type PackedTexts } from "../src/shared/packed-texts.ts";
 
-/** Rows of a traced chat agent, as a scan of a partition gives them: about 2 KB each, the same for the same numbers. */
+const utf8 = new TextEncoder();
+
+/** Returns rows of a traced chat agent as a scan of a partition does: about 2 KB each, texts packed. Deterministic. */
 export function traceRows(from: number, count: number): Batch {
   const rows = Array.from({ length: count }, (_, index) => traceRow(from + index));
-  const names = Object.keys(rows[0] ?? traceRow(0)) as (keyof ReturnType<typeof traceRow>)[];
-  const columns = Object.fromEntries(names.map((name) => [name, rows.map((row) => row[name])]));
-  return { rows: count, columns };
+  const names = Object.keys(rows[0] ?? traceRow(0)) as (keyof (typeof rows)[number])[];
+  const columns = names.map((name) => {
+    const cells = rows.map((row) => row[name]);
+    return [name, cells.some(isNumber) ? cells : packTexts(cells)] as const;
+  });
+  return { rows: count, columns: Object.fromEntries(columns) };
+}
+
+function isNumber(cell: unknown): boolean {
+  return typeof cell === "number";
+}
+
+/** Joins texts as the scan's SQL does. */
+function packTexts(cells: readonly (string | number | null)[]): PackedTexts {
+  const texts = cells.filter((cell) => cell !== null).map((cell) => utf8.encode(String(cell)));
+  const bytes = texts.reduce((sum, text) => sum + GAP_BYTES + text.length, -GAP_BYTES);
+  const packed = { bytes: new Uint8Array(Math.max(0, bytes)), sizes: new Int32Array(cells.length) };
+  let [next, at] = [0, 0];
+  for (const [row, cell] of cells.entries()) {
+    const text = cell === null ? undefined : texts[next++];
+    packed.sizes[row] = text?.length ?? NULL_SIZE;
+    if (!text) continue;
+    packed.bytes.set(text, at);
+    at += text.length + GAP_BYTES;
+  }
+  return packed;
 }
 
 export const TENANT_ID = "01989f2e-6a1b-7c3d-8e4f-5a6b7c8d9e0f";

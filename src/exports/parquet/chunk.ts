@@ -1,61 +1,59 @@
-import type { Column } from "../columns.ts";
+import type { ColumnChunk, Encoding, SchemaTree } from "hyparquet";
+import { writePageHeader } from "hyparquet-writer/src/datapage.js";
 import type { Codec } from "./codecs.ts";
-import { type Encoder, type Page, PLAIN, type Statistics } from "./encoder.ts";
-import { pathOf, physicalType } from "./schema.ts";
-import { binary, i32, i64, list, struct, toBytes, type Value } from "./thrift.ts";
+import type { PartWriter } from "./part-writer.ts";
 
-const RLE = 3;
-const PAGE_KINDS = { data: 0, dictionary: 2 };
+type Statistics = NonNullable<NonNullable<ColumnChunk["meta_data"]>["statistics"]>;
 
-/** One column of a row group as it stands in the file, and what the footer says of it. */
-export type Chunk = { parts: Uint8Array[]; bytes: number; rawBytes: number; metadata: Value };
+/** The data page of a column chunk. `count` is the number of levels, nulls included. */
+export type DataPage = {
+  body: Uint8Array;
+  encoding: Encoding;
+  count: number;
+  statistics: Statistics | undefined;
+};
 
-export function writeChunk(column: Column, encoder: Encoder, codec: Codec, offset: number): Chunk {
-  const parts: Uint8Array[] = [];
-  let [bytes, rawBytes, dataAt] = [0, 0, 0];
-  const pages = encoder.pages();
-  for (const page of pages) {
-    const body = codec.compress(page.body);
-    const header = headerOf(page, body.length);
-    if (page.kind === "data") dataAt = offset + bytes;
-    parts.push(header, body);
-    bytes += header.length + body.length;
-    rawBytes += header.length + page.body.length;
-  }
-  const metadata = struct({
-    2: i64(offset),
-    3: struct({
-      1: i32(physicalType(column)),
-      2: list([RLE, ...new Set(pages.map(({ encoding }) => encoding))].map(i32)),
-      3: list(pathOf(column).map(binary)),
-      4: i32(codec.code),
-      5: i64(pages.at(-1)?.count ?? 0),
-      6: i64(rawBytes),
-      7: i64(bytes),
-      9: i64(dataAt),
-      11: pages.length > 1 ? i64(offset) : undefined,
-      12: toStatistics(encoder.statistics()),
-    }),
+/** A dictionary page that was written before the data page. */
+export type Dictionary = { offset: number; raw_bytes: number };
+
+/** Writes one data page and returns the chunk's entry of the footer. Version 1 pages: every reader takes them. */
+export function writeChunk(
+  file: PartWriter,
+  path: readonly SchemaTree[],
+  codec: Codec,
+  { body, encoding, count, statistics }: DataPage,
+  dictionary?: Dictionary,
+): ColumnChunk {
+  const offset = file.offset;
+  const compressed = codec.compress(body);
+  writePageHeader(file, {
+    type: "DATA_PAGE",
+    uncompressed_page_size: body.length,
+    compressed_page_size: compressed.length,
+    data_page_header: {
+      num_values: count,
+      encoding,
+      definition_level_encoding: "RLE",
+      repetition_level_encoding: "RLE",
+    },
   });
-  return { parts, bytes, rawBytes, metadata };
-}
-
-/** Pages of version 1: every reader knows them, and all levels are short. */
-function headerOf({ kind, encoding, count, body }: Page, bytes: number): Uint8Array {
-  const data = struct({ 1: i32(count), 2: i32(encoding), 3: i32(RLE), 4: i32(RLE) });
-  return toBytes(
-    struct({
-      1: i32(PAGE_KINDS[kind]),
-      2: i32(body.length),
-      3: i32(bytes),
-      5: kind === "data" ? data : undefined,
-      7: kind === "dictionary" ? struct({ 1: i32(count), 2: i32(PLAIN) }) : undefined,
-    }),
-  );
-}
-
-function toStatistics(statistics: Statistics | undefined): Value | undefined {
-  if (!statistics) return undefined;
-  const { null_count, min, max } = statistics;
-  return struct({ 3: i64(null_count), 5: max && binary(max), 6: min && binary(min) });
+  const header_bytes = file.offset - offset;
+  file.appendBytes(compressed);
+  const start = dictionary?.offset ?? offset;
+  const encodings: Encoding[] = dictionary ? ["RLE", "PLAIN", encoding] : ["RLE", encoding];
+  return {
+    file_offset: BigInt(start),
+    meta_data: {
+      type: path.at(-1)?.element.type ?? "BYTE_ARRAY",
+      encodings,
+      path_in_schema: path.slice(1).map(({ element }) => element.name),
+      codec: codec.name,
+      num_values: BigInt(count),
+      total_uncompressed_size: BigInt((dictionary?.raw_bytes ?? 0) + header_bytes + body.length),
+      total_compressed_size: BigInt(file.offset - start),
+      data_page_offset: BigInt(offset),
+      ...(dictionary && { dictionary_page_offset: BigInt(start) }),
+      ...(statistics && { statistics }),
+    },
+  };
 }

@@ -1,29 +1,32 @@
 import { constants, createZstdCompress, gzipSync } from "node:zlib";
-import { join } from "./number-buffer.ts";
-import { snappyCompress } from "./snappy.ts";
+import type { CompressionCodec } from "hyparquet";
+import { snappyCompress } from "hyparquet-writer/src/snappy.js";
 
-/** `code` is Parquet's CompressionCodec. The bytes that come back are the caller's own. */
-export type Codec = { code: number; compress: (bytes: Uint8Array) => Uint8Array };
+/** `compress` returns memory that the input does not share. */
+export type Codec = { name: CompressionCodec; compress: (bytes: Uint8Array) => Uint8Array };
 
-/** Each call makes one with memory of its own, for one file. */
+/** Each call creates a codec for one file: zstd reuses its context and its output buffer. */
 export const CODECS = {
-  none: () => ({ code: 0, compress: (bytes) => bytes.slice() }),
-  snappy: () => ({ code: 1, compress: snappyCompress }),
-  gzip: () => ({ code: 2, compress: (bytes) => new Uint8Array(gzipSync(bytes, { level: 1 })) }),
-  zstandard: () => ({ code: 6, compress: zstdCompressor() }),
+  none: () => ({ name: "UNCOMPRESSED", compress: (bytes) => bytes.slice() }),
+  snappy: () => ({ name: "SNAPPY", compress: snappyCompress }),
+  gzip: () => ({
+    name: "GZIP",
+    compress: (bytes) => new Uint8Array(gzipSync(bytes, { level: 1 })),
+  }),
+  zstandard: () => ({ name: "ZSTD", compress: zstdCompressor() }),
 } as const satisfies Record<string, () => Codec>;
 
 const ZSTD_LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 };
-/** One frame holds any page but that of a value larger than this, whose memory would be needed thrice. */
+/** A frame needs memory for its input twice more, so pages larger than this take several. */
 const FRAME_BYTES = 16 * 1024 * 1024;
-/** What is kept for the pages that follow: few are longer. */
+/** Output buffer that is reused for the following pages; few are larger. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 
 function zstdCompressor(): (bytes: Uint8Array) => Uint8Array {
   const engine = synchronous(createZstdCompress({ params: ZSTD_LEVEL, chunkSize: 64 }));
   let kept = new Uint8Array(64 * 1024);
 
-  /** Room for any outcome, so that one call does it all. */
+  /** Returns an output buffer for the worst case, so that one call compresses all of it. */
   function roomFor(size: number): Uint8Array {
     const room = size + (size >>> 7) + 1024;
     if (room > KEPT_BYTES) return new Uint8Array(room);
@@ -34,7 +37,7 @@ function zstdCompressor(): (bytes: Uint8Array) => Uint8Array {
   function frame(bytes: Uint8Array): Uint8Array {
     const out = roomFor(bytes.length);
     const end = constants.ZSTD_e_end;
-    // A call that fails leaves this as it is, and then there is no room left.
+    // A call that fails leaves the state unchanged: zeros mean that nothing was written.
     engine._writeState.fill(0);
     engine._handle.writeSync(end, bytes, 0, bytes.length, out, 0, out.length);
     const [left = 0, unread = 0] = engine._writeState;
@@ -48,19 +51,19 @@ function zstdCompressor(): (bytes: Uint8Array) => Uint8Array {
     for (let at = 0; at < bytes.length; at += FRAME_BYTES) {
       frames.push(frame(bytes.subarray(at, at + FRAME_BYTES)));
     }
-    return join(...frames);
+    return new Uint8Array(Buffer.concat(frames));
   };
 }
 
 type Engine = {
-  /** What is left of the room for the output, and of the input. */
+  /** Bytes left in the output buffer, bytes left of the input. */
   _writeState: Uint32Array;
   _handle: { writeSync(flush: number, ...inAndOut: (Uint8Array | number)[]): void };
 };
 
 /**
- * Node and workerd have it, their types do not. Not zstdCompressSync: workerd's fails when the output is
- * longer than a buffer of its own, and each call of it makes a context anew.
+ * Exposes the synchronous handle, which Node and workerd have and their types lack. workerd's
+ * zstdCompressSync fails when the output outgrows its buffer, and it creates a context for each call.
  */
 function synchronous(engine: unknown): Engine {
   return engine as Engine;

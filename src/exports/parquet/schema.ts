@@ -1,59 +1,52 @@
+import type { SchemaElement, SchemaTree } from "hyparquet";
+import { schemaPathResolver } from "hyparquet-writer/src/schema.js";
 import type { Column, ColumnType } from "../columns.ts";
-import { binary, bool, i32, struct, type Value } from "./thrift.ts";
 
-const BOOLEAN = 0;
-const INT64 = 2;
-const DOUBLE = 5;
-const BYTE_ARRAY = 6;
+const TEXT = {
+  type: "BYTE_ARRAY",
+  converted_type: "UTF8",
+  logical_type: { type: "STRING" },
+} as const;
 
-const OPTIONAL = 1;
-const REPEATED = 2;
-
-const EMPTY = struct({});
-const UTF8 = { 6: i32(0), 10: struct({ 1: EMPTY }) };
-const LIST = { 6: i32(3), 10: struct({ 3: EMPTY }) };
-const UTC_MICROS = {
-  6: i32(10),
-  10: struct({ 8: struct({ 1: bool(true), 2: struct({ 2: EMPTY }) }) }),
+const LEAVES: Record<
+  ColumnType,
+  Pick<SchemaElement, "type" | "converted_type" | "logical_type">
+> = {
+  text: TEXT,
+  texts: TEXT,
+  boolean: { type: "BOOLEAN" },
+  integer: { type: "INT64" },
+  double: { type: "DOUBLE" },
+  timestamp: {
+    type: "INT64",
+    converted_type: "TIMESTAMP_MICROS",
+    logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
+  },
 };
 
-const PHYSICAL: Record<ColumnType, number> = {
-  text: BYTE_ARRAY,
-  texts: BYTE_ARRAY,
-  boolean: BOOLEAN,
-  timestamp: INT64,
-  integer: INT64,
-  double: DOUBLE,
-};
+const LIST = { converted_type: "LIST", logical_type: { type: "LIST" } } as const;
 
-export function physicalType({ type }: Column): number {
-  return PHYSICAL[type];
+/** Returns the schema's tree, depth first. Every column is optional: files of older exports may lack it. */
+export function schemaOf(columns: readonly Column[]): SchemaElement[] {
+  return [{ name: "schema", num_children: columns.length }, ...columns.flatMap(elementsOf)];
 }
 
-export function pathOf({ name, type }: Column): string[] {
-  return type === "texts" ? [name, "list", "element"] : [name];
-}
-
-/** The schema's tree, depth first. Each column may be null, so that files of other times fit beside. */
-export function schemaOf(columns: readonly Column[]): Value[] {
-  return [struct({ 4: binary("schema"), 5: i32(columns.length) }), ...columns.flatMap(elementsOf)];
-}
-
-function elementsOf(column: Column): Value[] {
-  if (column.type !== "texts") return [leaf(column, column.name)];
+function elementsOf({ name, type }: Column): SchemaElement[] {
+  if (type !== "texts") return [leaf(name, type)];
   return [
-    struct({ 3: i32(OPTIONAL), 4: binary(column.name), 5: i32(1), ...LIST }),
-    struct({ 3: i32(REPEATED), 4: binary("list"), 5: i32(1) }),
-    leaf(column, "element"),
+    { name, repetition_type: "OPTIONAL", num_children: 1, ...LIST },
+    { name: "list", repetition_type: "REPEATED", num_children: 1 },
+    leaf("element", type),
   ];
 }
 
-function leaf({ type }: Column, name: string): Value {
-  return struct({
-    1: i32(PHYSICAL[type]),
-    3: i32(OPTIONAL),
-    4: binary(name),
-    ...(PHYSICAL[type] === BYTE_ARRAY ? UTF8 : {}),
-    ...(type === "timestamp" ? UTC_MICROS : {}),
-  });
+function leaf(name: string, type: ColumnType): SchemaElement {
+  return { ...LEAVES[type], name, repetition_type: "OPTIONAL" };
+}
+
+/** Returns each column's path from the root to its leaf. */
+export function leafPaths(columns: readonly Column[]): SchemaTree[][] {
+  const resolve = schemaPathResolver(schemaOf(columns));
+  const names = ({ name, type }: Column) => (type === "texts" ? [name, "list", "element"] : [name]);
+  return columns.map((column) => resolve(names(column)));
 }

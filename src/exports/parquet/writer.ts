@@ -1,168 +1,130 @@
+import type { SchemaTree } from "hyparquet";
+import { ParquetWriter as FileFormat } from "hyparquet-writer";
 import type { Column } from "../columns.ts";
-import { writeChunk } from "./chunk.ts";
+import { addSizes, type Cells, countCells, sliceCells } from "./cells.ts";
 import { CODECS, type Codec } from "./codecs.ts";
-import { type Cells, type Encoder, isPacked } from "./encoder.ts";
-import { encoderOf } from "./encoders.ts";
-import { footerOf, MAGIC, rowGroupOf } from "./footer.ts";
+import type { OpenColumn } from "./open-column.ts";
+import { PackedColumn } from "./packed-column.ts";
+import { PartWriter } from "./part-writer.ts";
+import { leafPaths, schemaOf } from "./schema.ts";
+import { ValueColumn } from "./value-column.ts";
 
-/** Whichever comes first: more rows would only take memory, fewer make the footer long. */
+/** A row group ends at whichever limit is reached first: more rows need memory, fewer make the footer long. */
 const GROUP_ROWS = 10_000;
 const GROUP_BYTES = 8 * 1024 * 1024;
 
 export type Compression = keyof typeof CODECS;
 
-/** Columnar: one array, or packed texts, per column, all of the same number of rows. Lists are JSON text of an array of strings, or null. */
+/** Columnar: one array, or packed texts, per source, each of `rows` cells. Lists are JSON text of an array of strings, or null. */
 export type Batch = { rows: number; columns: Record<string, Cells> };
 
 type WriterOptions = {
   compression: Compression;
-  /** Sources that have one value in the whole file; batches do not hold them. */
+  /** Sources with one value in the whole file; batches do not hold them. */
   constants?: Record<string, string>;
   /** Key-value metadata of the file. */
   metadata?: Record<string, string>;
 };
 
-/** A column of the open row group. */
-type OpenChunk = { column: Column; encoder: Encoder };
+type Input = { cells: Cells; fallback: Cells | undefined };
 
-/** A Parquet file that grows by batches. Its bytes follow from the rows alone, however they are batched. */
+/** A Parquet file that grows by batches. Its bytes depend on the rows alone, however they are batched. */
 export class ParquetWriter {
   readonly #columns: readonly Column[];
-  readonly #chunks: readonly OpenChunk[];
+  readonly #open: readonly OpenColumn[];
   readonly #codec: Codec;
   readonly #constants: Record<string, string>;
-  readonly #metadata: Record<string, string>;
-  readonly #groups: Uint8Array[] = [];
+  readonly #file = new PartWriter();
+  readonly #format: FileFormat;
   #groupRows = 0;
   #groupBytes = 0;
-  #rows = 0;
-  #bytes = 0;
 
   constructor(columns: readonly Column[], options: WriterOptions) {
+    const paths = leafPaths(columns);
     this.#columns = columns;
-    this.#chunks = columns.map((column) => ({ column, encoder: encoderOf(column) }));
+    this.#open = columns.map((column, index) => openColumn(column, paths[index] ?? []));
     this.#codec = CODECS[options.compression]();
     this.#constants = options.constants ?? {};
-    this.#metadata = options.metadata ?? {};
+    const metadata = Object.entries(options.metadata ?? {});
+    this.#format = new FileFormat({
+      writer: this.#file,
+      schema: schemaOf(columns),
+      codec: this.#codec.name,
+      createdBy: "heddle",
+      ...(metadata.length > 0 && { kvMetadata: metadata.map(([key, value]) => ({ key, value })) }),
+    });
   }
 
+  /** Rows of all closed row groups and of the open one. */
   get rows(): number {
-    return this.#rows;
+    return Number(this.#format.num_rows) + this.#groupRows;
   }
 
-  /** Written so far; the open row group is not. */
+  /** Bytes of all closed row groups. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#file.offset;
   }
 
-  /** Takes a batch; returns the bytes that are finished by it (whole row groups), possibly none. */
+  /** Adds a batch. Returns the bytes of the row groups that it closes, possibly none. */
   write(batch: Batch): Uint8Array[] {
-    const inputs = this.#chunks.map((chunk) => ({ ...chunk, ...this.#cellsOf(chunk, batch) }));
-    const most = mostBytes(batch.rows, inputs);
-    const parts: Uint8Array[] = [];
+    const inputs = this.#columns.map(({ source, fallback }) => ({
+      cells: this.#cellsOf(batch, source),
+      fallback: fallback === undefined ? undefined : this.#cellsOf(batch, fallback),
+    }));
+    const sizes = new Float64Array(batch.rows);
+    for (const { cells } of inputs) addSizes(sizes, cells);
     let from = 0;
-    while (from < batch.rows) {
-      const to = this.#reach(most, from);
-      for (const { encoder, cells, fallback } of inputs) {
-        this.#groupBytes += encoder.add(cells, from, to, fallback);
-      }
-      this.#groupRows += to - from;
-      from = to;
-      if (this.#groupRows >= GROUP_ROWS || this.#groupBytes >= GROUP_BYTES) {
-        parts.push(...this.#closeGroup());
-      }
+    for (const [row, size] of sizes.entries()) {
+      this.#groupBytes += size;
+      this.#groupRows++;
+      const isFull = this.#groupRows >= GROUP_ROWS || this.#groupBytes >= GROUP_BYTES;
+      if (!isFull && row + 1 < batch.rows) continue;
+      this.#add(inputs, from, row + 1);
+      from = row + 1;
+      if (isFull) this.#closeGroup();
     }
-    this.#rows += batch.rows;
-    return parts;
+    return this.#format.row_groups.length > 0 ? this.#file.take() : [];
   }
 
-  /** The rest and the footer. The writer is spent. */
+  /** Returns the remaining bytes, footer included. The writer cannot be used afterwards. */
   finish(): Uint8Array[] {
-    const rest = this.#groupRows > 0 ? this.#closeGroup() : this.#emit([]);
-    return [
-      ...rest,
-      ...this.#emit([footerOf(this.#columns, this.#groups, this.#rows, this.#metadata)]),
-    ];
+    if (this.#groupRows > 0) this.#closeGroup();
+    void this.#format.finish();
+    return this.#file.take();
   }
 
-  #cellsOf({ column: { source, fallback } }: OpenChunk, batch: Batch) {
-    return {
-      cells: this.#sourceOf(batch, source),
-      fallback: fallback === undefined ? undefined : this.#sourceOf(batch, fallback),
-    };
-  }
-
-  #sourceOf({ rows, columns }: Batch, source: string): Cells {
+  #cellsOf({ rows, columns }: Batch, source: string): Cells {
     const constant = this.#constants[source];
     if (constant !== undefined) return new Array(rows).fill(constant);
     const cells = columns[source];
-    if (!cells || rowsOf(cells) !== rows) throw new Error(`${source}: not ${rows} rows`);
+    if (!cells || countCells(cells) !== rows) throw new Error(`${source}: not ${rows} rows`);
     return cells;
   }
 
-  /**
-   * Up to which row all columns are taken at once: rows that surely leave the row group open, or
-   * one. So it closes after the same row however the rows are batched.
-   */
-  #reach(most: Float64Array, from: number): number {
-    const last = Math.min(most.length, from + GROUP_ROWS - this.#groupRows);
-    let room = GROUP_BYTES - this.#groupBytes;
-    let to = from;
-    while (to < last) {
-      room -= most[to] ?? 0;
-      if (room <= 0) break;
-      to++;
+  #add(inputs: readonly Input[], from: number, to: number): void {
+    for (const [index, column] of this.#open.entries()) {
+      const { cells, fallback } = inputs[index] ?? { cells: [], fallback: undefined };
+      column.add(sliceCells(cells, from, to), fallback && sliceCells(fallback, from, to));
     }
-    return Math.max(to, from + 1);
   }
 
-  #closeGroup(): Uint8Array[] {
-    const start = this.#bytes || MAGIC.length;
-    let offset = start;
-    const chunks = this.#chunks.map(({ column, encoder }) => {
-      const chunk = writeChunk(column, encoder, this.#codec, offset);
-      encoder.clear();
-      offset += chunk.bytes;
-      return chunk;
+  #closeGroup(): void {
+    const start = this.#file.offset;
+    const columns = this.#open.map((column) => column.close(this.#file, this.#codec));
+    const raw = columns.map(({ meta_data }) => meta_data?.total_uncompressed_size ?? 0n);
+    this.#format.row_groups.push({
+      columns,
+      total_byte_size: raw.reduce((sum, size) => sum + size, 0n),
+      num_rows: BigInt(this.#groupRows),
+      total_compressed_size: BigInt(this.#file.offset - start),
     });
-    this.#groups.push(rowGroupOf(chunks, this.#groupRows, start, this.#groups.length));
+    this.#format.num_rows += BigInt(this.#groupRows);
     this.#groupRows = 0;
     this.#groupBytes = 0;
-    return this.#emit(chunks.flatMap(({ parts }) => parts));
-  }
-
-  /** The file begins with its magic number, whatever comes first. */
-  #emit(parts: readonly Uint8Array[]): Uint8Array[] {
-    const all = this.#bytes === 0 ? [MAGIC, ...parts] : [...parts];
-    for (const part of all) this.#bytes += part.length;
-    return all;
   }
 }
 
-type Input = { column: Column; cells: Cells; fallback: Cells | undefined };
-
-/** More than each row can add: what UTF-8 needs at most, and room for a number however it is written. */
-function mostBytes(rows: number, inputs: readonly Input[]): Float64Array {
-  const most = new Float64Array(rows).fill(32 * inputs.length);
-  for (const { column, cells, fallback } of inputs) {
-    // An item of a list may be shorter than its length is.
-    if (column.type === "text") addMost(most, cells, 1);
-    if (column.type === "texts") addMost(most, cells, 3);
-    if (column.type === "texts" && fallback) addMost(most, fallback, 3);
-  }
-  return most;
-}
-
-function addMost(most: Float64Array, cells: Cells, times: number): void {
-  if (isPacked(cells)) {
-    for (const [row, size] of cells.sizes.entries()) most[row] = (most[row] ?? 0) + times * size;
-    return;
-  }
-  for (const [row, cell] of cells.entries()) {
-    if (typeof cell === "string") most[row] = (most[row] ?? 0) + 3 * cell.length;
-  }
-}
-
-function rowsOf(cells: Cells): number {
-  return isPacked(cells) ? cells.sizes.length : cells.length;
+function openColumn(column: Column, path: SchemaTree[]): OpenColumn {
+  const isPacked = column.type === "text" && !column.dictionary;
+  return isPacked ? new PackedColumn(path) : new ValueColumn(column, path);
 }

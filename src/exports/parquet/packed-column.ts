@@ -1,0 +1,82 @@
+import type { ColumnChunk, SchemaTree } from "hyparquet";
+import { ByteWriter } from "hyparquet-writer";
+import { writePlain } from "hyparquet-writer/src/plain.js";
+import { GAP_BYTES, NULL_SIZE, type PackedTexts } from "../../shared/packed-texts.ts";
+import { type Cells, isPacked } from "./cells.ts";
+import { writeChunk } from "./chunk.ts";
+import type { Codec } from "./codecs.ts";
+import { encodeLevels } from "./levels.ts";
+import type { OpenColumn } from "./open-column.ts";
+import type { PartWriter } from "./part-writer.ts";
+
+/** Space before the values for their levels: 10,000 levels of one bit take at most 2,504 bytes. */
+const HEADROOM = 4096;
+const INITIAL_BYTES = 64 * 1024;
+/** Buffer that a column keeps for the next row group. */
+const MAX_KEPT_BYTES = 8 * 1024 * 1024;
+
+/**
+ * A column of texts without a dictionary. Texts that SQLite joined, with a gap before each, become PLAIN
+ * values by one copy and by writing the lengths into the gaps.
+ */
+export class PackedColumn implements OpenColumn {
+  readonly #path: SchemaTree[];
+  #values = newBuffer();
+  #levels: number[] = [];
+
+  constructor(path: SchemaTree[]) {
+    this.#path = path;
+  }
+
+  add(cells: Cells): void {
+    if (isPacked(cells)) this.#addPacked(cells);
+    else this.#addTexts(cells);
+  }
+
+  close(file: PartWriter, codec: Codec): ColumnChunk {
+    const levels = encodeLevels(this.#levels, 1);
+    const start = HEADROOM - levels.length;
+    const body = new Uint8Array(this.#values.buffer).subarray(start, this.#values.index);
+    body.set(levels);
+    const count = this.#levels.length;
+    const nulls = this.#levels.reduce((sum, level) => sum - level, count);
+    const statistics = { null_count: BigInt(nulls) };
+    const page = { body, encoding: "PLAIN", count, statistics } as const;
+    const chunk = writeChunk(file, this.#path, codec, page);
+    this.#clear();
+    return chunk;
+  }
+
+  #addTexts(cells: Exclude<Cells, PackedTexts>): void {
+    const texts = cells.filter((cell) => cell !== null).map(String);
+    writePlain(this.#values, texts, "BYTE_ARRAY", undefined);
+    for (const cell of cells) this.#levels.push(cell === null ? 0 : 1);
+  }
+
+  #addPacked({ bytes, sizes }: PackedTexts): void {
+    const values = this.#values;
+    values.ensure(GAP_BYTES + bytes.length);
+    new Uint8Array(values.buffer).set(bytes, values.index + GAP_BYTES);
+    for (const size of sizes) {
+      this.#levels.push(size === NULL_SIZE ? 0 : 1);
+      if (size === NULL_SIZE) continue;
+      values.view.setUint32(values.index, size, true);
+      values.index += GAP_BYTES + size;
+    }
+  }
+
+  /** Drops the buffer after a row group with unusually large values. */
+  #clear(): void {
+    const { buffer, index } = this.#values;
+    const limit = Math.min(MAX_KEPT_BYTES, Math.max(INITIAL_BYTES, 4 * index));
+    if (buffer.byteLength > limit) this.#values = newBuffer();
+    this.#values.index = HEADROOM;
+    this.#levels = [];
+  }
+}
+
+function newBuffer(): ByteWriter {
+  const buffer = new ByteWriter(INITIAL_BYTES);
+  buffer.index = HEADROOM;
+  return buffer;
+}

@@ -1,0 +1,31 @@
+import { ByteWriter } from "hyparquet-writer";
+
+/** Page headers and levels are copied, compressed pages are not. */
+const COPIED_BYTES = 4096;
+
+/** Collects a file's bytes as parts, so that large pages are kept by reference. */
+export class PartWriter extends ByteWriter {
+  #parts: Uint8Array[] = [];
+
+  /** Takes large `bytes` over: the caller must not change them afterwards. */
+  override appendBytes(bytes: Uint8Array): void {
+    if (bytes.length <= COPIED_BYTES) {
+      super.appendBytes(bytes);
+      return;
+    }
+    this.#cut();
+    this.#parts.push(bytes);
+    this.offset += bytes.length;
+  }
+
+  /** Returns the bytes since the last call. */
+  take(): Uint8Array[] {
+    this.#cut();
+    return this.#parts.splice(0);
+  }
+
+  #cut(): void {
+    if (this.index > 0) this.#parts.push(this.getBytes().slice());
+    this.index = 0;
+  }
+}
