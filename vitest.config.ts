@@ -24,6 +24,7 @@ export default defineConfig({
                 ENCRYPTION_KEYS: [["test", 7] as const, ["before", 8] as const]
                   .map(([id, byte]) => `${id}:${Buffer.alloc(32, byte).toString("base64")}`)
                   .join(","),
+                AGENTS_DOMAIN: "agents.test",
                 EGRESS_PRIVATE_BUILDS: "true",
                 EGRESS_PRIVATE_EXPORTS: "true",
                 EGRESS_PRIVATE_WEBHOOKS: "true",

@@ -1,26 +1,28 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { type Inner, withInner } from "./access/inner.ts";
+import { type Inner, isOwnServer, withInner } from "./access/inner.ts";
 import { served } from "./served.ts";
+import { toRoutePath } from "./shared/paths.ts";
 
 type ServerProps = {
-  /** Of one deployment's server; what is called here goes nowhere else. */
+  /** URL of one deployment's agent server, without a slash at its end. */
   base_url: string;
-  /** Null: it is as if it had come from outside. */
+  /** `null` for a request from outside. */
   inner: Inner | null;
-  /** Credentials that the agent's code does not see, for the routes behind its app. */
-  held?: [string, string][];
 };
 
-/** The agent server of one deployment, as the isolate of its agent reaches it. */
+/**
+ * The agent server of one deployment, as a capability for the isolate of its agent. The deployment is fixed by the
+ * props; the URL of a request chooses only the path below that server.
+ */
 export class AgentServer extends WorkerEntrypoint<Env, ServerProps> {
   override async fetch(request: Request): Promise<Response> {
-    const { base_url, inner, held = [] } = this.ctx.props;
+    const { base_url, inner } = this.ctx.props;
     const { pathname, search } = new URL(request.url);
-    const headers = new Headers(request.headers);
-    for (const [name, value] of held) if (!headers.has(name)) headers.set(name, value);
-    const url = base_url + pathname + search;
-    const own = new Request(new Request(url, request), { headers });
+    const own = new Request(base_url + pathname + search, request);
     const env = inner ? withInner(this.env, inner) : this.env;
+    if (inner && !isOwnServer(inner, toRoutePath(own, { env }))) {
+      return new Response("404 Not Found", { status: 404 });
+    }
     return served.fetch(own, env, this.ctx);
   }
 }

@@ -4,7 +4,7 @@ import { createMiddleware } from "hono/factory";
 import { a2aRoutes } from "./a2a/routes.ts";
 import { guardOrigin, sandboxAgents } from "./access/app-response.ts";
 import { crossOrigin } from "./access/cors.ts";
-import { admit } from "./access/gate.ts";
+import { admit, bindInternalCalls } from "./access/gate.ts";
 import { addAgentDocs } from "./agent-docs.ts";
 import { cronRoutes } from "./crons/routes.ts";
 import { integrationRoutes } from "./deployments/integration-routes.ts";
@@ -141,6 +141,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.onError(onError);
   app.notFound(onNotFound);
   app.use(identify);
+  app.use(bindInternalCalls);
   app.use(guardOrigin);
   app.use(crossOrigin(EXPOSED_HEADERS));
   app.use(limitBody);

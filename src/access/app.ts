@@ -12,7 +12,7 @@ const MAX_DEPTH = 8;
 
 type Forwarded = {
   served: ActiveRevision;
-  /** Of the server, without a slash at its end, and the path of the request below it. */
+  /** URL of the agent server, without a slash at its end, and the path of the request below it. */
   base_url: string;
   path: string;
   /** Where the routes of the app end. */
@@ -32,9 +32,8 @@ export async function callApp(env: Env, request: Request, to: Forwarded): Promis
   const url = new URL(request.url);
   url.pathname = path;
   const headers = new Headers(ownHeaders(request.headers, issuer));
-  const held = [...request.headers].filter(([name]) => !headers.has(name));
   const server = exports.AgentServer({ props: { base_url, inner: toClient(inner) } });
-  const builtin = exports.AgentServer({ props: { base_url, inner, held } });
+  const builtin = exports.AgentServer({ props: { base_url, inner } });
   const app = agentIsolate(env, served, { server, builtin, user });
   const { method } = request;
   const body = await wholeBody(request);
@@ -65,7 +64,7 @@ async function wholeBody(request: Request): Promise<ArrayBuffer | null> {
 /** The same request at another path of its server. */
 export async function callServer(
   request: Request,
-  { base_url }: { base_url: string },
+  base_url: string,
   path: string,
   inner: Inner | null,
 ): Promise<Response> {
@@ -76,6 +75,6 @@ export async function callServer(
   return server.fetch(url, { method, headers, body: await wholeBody(request), redirect: "manual" });
 }
 
-function toClient({ depth }: Inner): Inner {
-  return { kind: "client", depth };
+function toClient({ deployment_id, ref, depth }: Inner): Inner {
+  return { kind: "client", deployment_id, ref, depth };
 }

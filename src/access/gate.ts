@@ -1,9 +1,15 @@
 import type { Context as HonoContext } from "hono";
 import { createMiddleware } from "hono/factory";
 import { type ActiveRevision, servedRevision } from "../deployments/service.ts";
-import { type Access, type AgentUser, type AppEnv, contextFor } from "../shared/context.ts";
+import {
+  type Access,
+  type AgentUser,
+  type AppEnv,
+  type Caller,
+  contextFor,
+} from "../shared/context.ts";
 import { AppError, notFound } from "../shared/errors.ts";
-import { resolveCaller } from "../workspaces/auth.ts";
+import { agentServerUrl } from "../shared/paths.ts";
 import { askAuth } from "./agent-auth.ts";
 import { callApp, callServer } from "./app.ts";
 import { agentCaller, callerOf, NOBODY, STUDIO_USER } from "./callers.ts";
@@ -14,10 +20,11 @@ import {
   isDisabled,
   withoutPrefix,
 } from "./http-settings.ts";
-import { type Admitted, type Inner, innerOf } from "./inner.ts";
-import { type AgentPlace, baseUrlOf, placeOf, toWireRequest } from "./request.ts";
+import { type Admitted, type Inner, innerOf, isOwnServer, notHere } from "./inner.ts";
+import { type AgentPlace, placeOf, toWireRequest } from "./request.ts";
 import { toAccess } from "./service.ts";
 import { type AuthSettings, authSettings } from "./settings.ts";
+import { resolveCallerBehindApp, resolveVisitor } from "./visitor.ts";
 
 type Door = AgentPlace & {
   request: Request;
@@ -32,6 +39,13 @@ const OPEN = [/^\/info$/, /^\/ui(\/|$)/];
 /** What has nothing of a user's in its answer. */
 const UNASKED = [...OPEN, /^\/ok$/, /^\/(docs(\/|$)|openapi\.json$)/];
 
+/** Refuses internal calls outside their agent server, before authentication and on routes without it. */
+export const bindInternalCalls = createMiddleware<AppEnv>(async (c, next) => {
+  const inner = innerOf(c.env);
+  if (inner && !isOwnServer(inner, c.req.path)) throw notHere();
+  await next();
+});
+
 /**
  * Every request to an agent comes through here. Where langgraph.json names no `auth`, whoever has a key of
  * the workspace may come in; where it does, whom the agent's own code lets in, and nobody else. The agent's
@@ -42,6 +56,7 @@ export const admit = createMiddleware<AppEnv>(async (c, next) => {
   if (inner?.kind === "closed") throw notHere();
   const door = await openDoor(c);
   if (!door && inner) throw new AppError("unavailable", "The agent does not serve for the moment.");
+  if (door && inner && door.served.deployment_id !== inner.deployment_id) throw notHere();
   const elsewhere = door && answerElsewhere(c, door, inner);
   if (elsewhere) return elsewhere;
   const admitted = inner?.kind === "builtin" ? inner.admitted : null;
@@ -61,14 +76,12 @@ function answerElsewhere(
 ): Promise<Response> | null {
   const http = httpSettings(door.served.config);
   const unmounted = withoutPrefix(http, door.path);
-  if (unmounted) return callServer(c.req.raw, baseUrlOf(c.req.raw, c.req.path), unmounted, inner);
+  if (unmounted) {
+    return callServer(c.req.raw, agentServerUrl(c.req.raw, c.env, door.ref), unmounted, inner);
+  }
   if (isForApp(http, inner)) return serveApp(c, { ...door, http }, inner);
   if (inner?.kind === "webhook" || isDisabled(http, door.path)) throw notHere();
   return null;
-}
-
-function notHere(): AppError {
-  return new AppError("not_found", "404 Not Found");
 }
 
 /** What a route answers a user without asking the agent's handlers never leaves. */
@@ -89,20 +102,30 @@ async function serveApp(
   door: Door & { http: HttpSettings },
   inner: Inner | null,
 ): Promise<Response> {
-  const { served } = door;
-  const depth = (inner?.depth ?? 0) + 1;
-  const place = { served, ...baseUrlOf(c.req.raw, c.req.path), issuer: issuerAt(c.env, door) };
+  const { served, ref, path } = door;
+  const { raw } = c.req;
+  const issuer = issuerAt(c.env, door);
+  const base_url = agentServerUrl(raw, c.env, ref);
+  const to = { served, base_url, path, issuer };
+  const agent = { deployment_id: served.deployment_id, ref, depth: (inner?.depth ?? 0) + 1 };
   if (inner?.kind === "webhook") {
     const { user } = inner;
-    return callApp(c.env, c.req.raw, { ...place, inner: { kind: "closed", depth }, user });
+    return callApp(c.env, raw, { ...to, inner: { kind: "closed", ...agent }, user });
   }
-  const admitted = isAppFirst(door.http) ? null : await letIn(c, door, inner);
+  const isFirst = isAppFirst(door.http) && !isAgentItself(door, inner);
+  const admitted = isFirst ? null : await letIn(c, door, inner);
   if (admitted && admitted.caller.workspace_id !== served.workspace_id) {
     throw notFound("Deployment", door.ref);
   }
   const { user = null } = admitted?.access ?? {};
-  const behind = { kind: "builtin", admitted, depth } as const;
-  return callApp(c.env, c.req.raw, { ...place, inner: behind, user });
+  const visitor = isFirst ? await resolveVisitor(c.env, raw.headers, issuer) : null;
+  const behind = { kind: "builtin", ...agent, admitted, visitor } as const;
+  return callApp(c.env, raw, { ...to, inner: behind, user });
+}
+
+/** The agent's own code needs no credential where the agent has no users. */
+function isAgentItself({ auth }: Pick<Door, "auth">, inner: Inner | null): boolean {
+  return inner?.kind === "client" && auth === null;
 }
 
 /** Where users are the agent's own, so are their tokens, whoever issues them. */
@@ -122,35 +145,28 @@ async function openDoor(c: HonoContext<AppEnv>): Promise<Door | null> {
   return { ...place, request, served, auth: authSettings(served.config), isPreview };
 }
 
-function letIn(
+async function letIn(
   { env, req }: HonoContext<AppEnv>,
   door: Door | null,
   inner: Inner | null,
 ): Promise<Admitted> {
-  const { headers } = req.raw;
-  if (door?.auth) return letInUser(env, { ...door, auth: door.auth }, headers);
-  return letInWorkspace(env, door, inner?.kind === "client" ? null : headers);
-}
-
-/** Without headers it is the agent itself. */
-async function letInWorkspace(
-  env: Env,
-  door: Door | null,
-  headers: Headers | null,
-): Promise<Admitted> {
-  if (!door) return { caller: await resolveCaller(env, headers ?? new Headers()) };
-  const access = toAccess(door.served, null);
-  if (!headers) return { caller: await agentCaller(env, door.served), access };
-  return { caller: await resolveCaller(env, headers), access };
+  const visitor = inner?.kind === "builtin" ? inner.visitor : null;
+  const resolve = () => resolveCallerBehindApp(env, req.raw.headers, visitor);
+  if (!door) return { caller: await resolve() };
+  if (door.auth) return letInUser(env, { ...door, auth: door.auth }, resolve);
+  const isAgent = isAgentItself(door, inner);
+  const caller = isAgent ? await agentCaller(env, door.served) : await resolve();
+  return { caller, access: toAccess(door.served, null) };
 }
 
 async function letInUser(
   env: Env,
   door: Door & { auth: AuthSettings },
-  headers: Headers,
+  resolve: () => Promise<Caller>,
 ): Promise<Admitted> {
-  const isStudio = door.auth.allows_studio && headers.get("x-auth-scheme") === "langsmith";
-  const caller = isStudio || door.isPreview ? await resolveCaller(env, headers) : null;
+  const isStudio =
+    door.auth.allows_studio && door.request.headers.get("x-auth-scheme") === "langsmith";
+  const caller = isStudio || door.isPreview ? await resolve() : null;
   // Of another workspace: nothing here is theirs, and the routes say so.
   if (caller && caller.workspace_id !== door.served.workspace_id) return { caller };
   const user = isStudio ? STUDIO_USER : await authenticateUser(env, door);

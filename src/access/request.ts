@@ -1,5 +1,4 @@
 import type { WireRequest } from "../isolate/auth-contract.ts";
-import { toRoutePath } from "../shared/paths.ts";
 
 /** What a path of an agent says: `/agents/{ref}/rest`, as routes match it. */
 export type AgentPlace = { ref: string; path: string };
@@ -7,15 +6,6 @@ export type AgentPlace = { ref: string; path: string };
 /** What begins so is a key of a workspace, in either header. */
 const WORKSPACE_KEY = /^(Bearer +)?lsv2_/i;
 const CREDENTIALS = ["x-api-key", "authorization"];
-
-/** Where the server of a request begins: `https://host/agents/{id}`, or the root of a host of its own. */
-export function baseUrlOf(request: Request, route_path: string) {
-  const { origin, pathname } = new URL(request.url);
-  const isOwnHost = toRoutePath(request) !== route_path;
-  const found = isOwnHost ? null : /^\/agents\/[^/]+(\/revisions\/[^/]+)?/.exec(pathname);
-  const [base = ""] = found ?? [];
-  return { base_url: origin + base, path: pathname.slice(base.length) || "/" };
-}
 
 export function placeOf(route_path: string): AgentPlace {
   const [, ref = "", rest = ""] = /^\/agents\/([^/]*)(.*)$/.exec(route_path) ?? [];
@@ -43,6 +33,12 @@ export function ownHeaders(headers: Headers, issuer: string | null): [string, st
     if (WORKSPACE_KEY.test(value.trim())) return false;
     return name === "x-api-key" || headers.has("x-api-key") || issuerOf(value) !== issuer;
   });
+}
+
+/** @returns the name of the first header whose credential `ownHeaders` withholds from the agent. */
+export function withheldCredential(headers: Headers, issuer: string | null): string | null {
+  const own = new Set(ownHeaders(headers, issuer).map(([name]) => name));
+  return CREDENTIALS.find((name) => headers.has(name) && !own.has(name)) ?? null;
 }
 
 /** Unchecked: of a token that says so the agent shall not even see a forged one. */

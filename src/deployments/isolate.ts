@@ -26,10 +26,11 @@ const loaded = new Set<string>();
 /** What a call brings along, beside what every call does. */
 type Given = { server?: Fetcher; builtin?: Fetcher; user?: unknown };
 
-/** What the SDK's client in the agent's code calls when it is given no URL. */
+/** The agent server of this deployment, for a client of the SDK that the agent's code makes without a URL. */
 function serverOf({ deployment_id }: IsolateRef): Fetcher {
   const base_url = `https://agent.internal/agents/${deployment_id}`;
-  return exports.AgentServer({ props: { base_url, inner: { kind: "client", depth: 0 } } });
+  const inner = { kind: "client", deployment_id, ref: deployment_id, depth: 0 } as const;
+  return exports.AgentServer({ props: { base_url, inner } });
 }
 
 /** The entrypoint that the isolate of a revision exports; it is loaded by the first call. */

@@ -54,6 +54,22 @@ export function isAgentHost(request: Request, env: { AGENTS_DOMAIN: string }): b
   return slugOf(request, env.AGENTS_DOMAIN) !== null;
 }
 
+/**
+ * The URL of the agent server that a request was routed to: the root of the agent's own host, or a path below
+ * the origin. It is made from the routed reference, because the raw path has many spellings.
+ */
+export function agentServerUrl(
+  request: Request,
+  env: { AGENTS_DOMAIN: string },
+  ref: string,
+): string {
+  const [deployment = "", revision] = ref.split("@");
+  if (deployment === "") throw new Error("An agent server has no URL without a reference");
+  const base = isAgentHost(request, env) ? "" : `/agents/${encodeURIComponent(deployment)}`;
+  const pin = revision === undefined ? "" : `/revisions/${encodeURIComponent(revision)}`;
+  return new URL(request.url).origin + base + pin;
+}
+
 function slugOf(request: Request, domain: string): string | null {
   if (domain === "") return null;
   const host = new URL(request.url).hostname;
