@@ -1,0 +1,103 @@
+import { basename } from "node:path";
+import { featureOf, type Source } from "./sources.ts";
+
+/** Files of a feature that the features after it may import. */
+const PUBLIC = /^([a-z0-9-]+-)?(service|schema)\.ts$/;
+
+/**
+ * Features from the bottom to the top, each with the features it imports. Beside their public files it may
+ * import the named ones.
+ */
+const FEATURES: Record<string, Record<string, string[]>> = {
+  shared: {},
+  isolate: {},
+  workspaces: {},
+  traces: { workspaces: [] },
+  exports: { traces: [], workspaces: [] },
+  oauth: { workspaces: [] },
+  deployments: { traces: [], workspaces: [], builds: ["contract.ts"] },
+  builds: { deployments: ["isolate.ts"], isolate: ["contract.ts"], workspaces: [] },
+  access: {
+    deployments: ["isolate.ts"],
+    isolate: ["auth-contract.ts"],
+    workspaces: ["auth.ts"],
+  },
+  store: { access: [], deployments: ["isolate.ts"], isolate: ["contract.ts", "store-contract.ts"] },
+  webhooks: { access: [], deployments: ["isolate.ts"] },
+  threads: {
+    access: [],
+    deployments: ["isolate.ts"],
+    isolate: ["contract.ts", "store-contract.ts"],
+    store: [],
+    traces: [],
+    webhooks: [],
+    workspaces: [],
+  },
+  crons: { access: [], threads: ["assistants.ts"], webhooks: [], workspaces: [] },
+  mcp: { access: [], threads: ["assistants.ts", "run-http.ts"] },
+  a2a: { access: [], threads: ["assistants.ts", "run-http.ts"] },
+  ui: { access: ["http-settings.ts"], deployments: [], threads: ["run-assistants.ts"] },
+};
+
+type FileRule = { file: RegExp; forbids: RegExp; because: string };
+
+/** Rules for files by their name, within one feature and across features. */
+const FILES: FileRule[] = [
+  {
+    file: /(^|-)routes\.ts$/,
+    forbids: /^drizzle-orm|(^|-)table\.ts$|^(object|stub)\.ts$/,
+    because: "a route states the contract and calls a service",
+  },
+  {
+    file: /(^|-)schema\.ts$/,
+    forbids:
+      /^(drizzle-orm|hono$|cloudflare:)|(^|-)(table|service|routes)\.ts$|^(object|stub)\.ts$/,
+    because: "a schema is zod and nothing that reads or writes",
+  },
+  {
+    file: /(^|-)table\.ts$/,
+    forbids: /^(hono|cloudflare:)|(^|-)routes\.ts$|^(object|stub)\.ts$/,
+    because: "a table describes columns",
+  },
+  {
+    file: /^object\.ts$/,
+    forbids: /^(hono|@hono)|(^|-)(routes|service)\.ts$/,
+    because: "a Durable Object knows its storage, not HTTP or services",
+  },
+];
+
+/** Modules that the build generates from `src/isolate`; the builder carries them as data. */
+const GENERATED = /^dist\//;
+
+export function importViolations(sources: readonly Source[]): string[] {
+  return sources.flatMap((source) => [...featureViolations(source), ...fileViolations(source)]);
+}
+
+function featureViolations({ path, files }: Source): string[] {
+  const feature = featureOf(path);
+  if (feature === null) return [];
+  const imports = FEATURES[feature];
+  if (!imports) return [`${path}: scripts/house/rules.ts does not name the feature "${feature}"`];
+  return files
+    .filter((file) => !GENERATED.test(file) && !isAllowed(feature, imports, file))
+    .map((file) => `${path}: may not import ${file}`);
+}
+
+function isAllowed(feature: string, imports: Record<string, string[]>, file: string): boolean {
+  const other = featureOf(file);
+  if (other === feature) return true;
+  if (other === "shared") return feature !== "isolate";
+  const named = other === null ? undefined : imports[other];
+  return named !== undefined && (named.includes(basename(file)) || PUBLIC.test(basename(file)));
+}
+
+function fileViolations({ path, files, packages }: Source): string[] {
+  const rules =
+    featureOf(path) === null ? [] : FILES.filter(({ file }) => file.test(basename(path)));
+  const names = [...packages, ...files.map((file) => basename(file))];
+  return rules.flatMap(({ forbids, because }) =>
+    names
+      .filter((name) => forbids.test(name))
+      .map((name) => `${path}: may not import ${name}, because ${because}`),
+  );
+}

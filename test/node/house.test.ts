@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { findCircles } from "../../scripts/house/circles.ts";
+import { importViolations } from "../../scripts/house/rules.ts";
+import { readSources } from "../../scripts/house/sources.ts";
+
+const source = (path: string, files: string[], packages: string[] = []) => {
+  return { path, text: "", files, packages };
+};
+
+describe("imports of src", () => {
+  test("follow the table, types included", async () => {
+    const sources = await readSources();
+    expect(sources.length).toBeGreaterThan(400);
+    expect(sources.flatMap(({ files }) => files).length).toBeGreaterThan(1500);
+    expect(importViolations(sources)).toEqual([]);
+  });
+
+  test.each([
+    ["a feature below", "src/traces/query.ts", "src/threads/service.ts"],
+    ["a private file of another feature", "src/threads/seen.ts", "src/traces/object.ts"],
+    ["a feature, from shared", "src/shared/paths.ts", "src/traces/schema.ts"],
+    ["the Worker, from the isolate", "src/isolate/agent.ts", "src/shared/errors.ts"],
+    ["the Worker's entry, from a feature", "src/exports/service.ts", "src/app.ts"],
+    ["a table, from a route", "src/exports/routes.ts", "src/exports/table.ts"],
+    ["a service, from an object", "src/threads/object.ts", "src/threads/run-service.ts"],
+  ])("refuse %s", (_, path, file) => {
+    expect(importViolations([source(path, [file])])).toEqual([
+      expect.stringMatching(`^${path}: may not import `),
+    ]);
+  });
+
+  test("refuse packages that a file's kind must not know", () => {
+    const found = importViolations([source("src/exports/routes.ts", [], ["drizzle-orm"])]);
+    expect(found).toEqual([expect.stringContaining("may not import drizzle-orm")]);
+  });
+
+  test("name every feature", () => {
+    const [found] = importViolations([source("src/billing/service.ts", ["src/shared/http.ts"])]);
+    expect(found).toContain('does not name the feature "billing"');
+  });
+});
+
+test("circles are found through files of any number, and nothing else is", () => {
+  const graph = new Map([
+    ["a", ["b"]],
+    ["b", ["c"]],
+    ["c", ["a", "d"]],
+    ["d", ["e"]],
+    ["e", ["d"]],
+    ["f", ["a", "f"]],
+  ]);
+  expect(findCircles(graph)).toEqual([
+    ["a", "b", "c"],
+    ["d", "e"],
+  ]);
+});
