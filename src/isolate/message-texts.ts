@@ -5,8 +5,23 @@ type Kind = "checkpoint" | "wire";
 type Written = { marks: unknown[]; texts: Partial<Record<Kind, string>> };
 export type Message = {
   lc_kwargs: Record<string, unknown>;
-  toDict(): { type: string; data: Record<string, unknown> };
+  _getType(): string;
 };
+
+/**
+ * Returns the constructor arguments that make an equal message. `toJSON` is not used: its escaping
+ * differs between versions of core, and an argument named like a method or getter would call that.
+ */
+export function kwargsOf(message: Message): Record<string, unknown> {
+  const own = message as unknown as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(message.lc_kwargs).map(([key, value]) => {
+      const isField = Object.hasOwn(own, key) && !key.startsWith("lc_");
+      // The only argument that LangChain names differently in JSON.
+      return [key === "contentBlocks" ? "content_blocks" : key, isField ? own[key] : value];
+    }),
+  );
+}
 
 /** The same in every message, or told of key by key. */
 const CONSTANT = new Set(["lc_namespace", "lc_serializable", "lc_kwargs"]);
@@ -36,7 +51,7 @@ class Noted extends Given {
 
 export function isMessage(value: unknown): value is Message {
   if (typeof value !== "object" || value === null || !("lc_kwargs" in value)) return false;
-  return "toDict" in value && typeof value.toDict === "function" && isPlain(value.lc_kwargs);
+  return "_getType" in value && typeof value._getType === "function" && isPlain(value.lc_kwargs);
 }
 
 export function knownText(message: Message, kind: Kind): string | undefined {

@@ -15,12 +15,11 @@ import type {
   Op,
   StoredValue,
   StoredWrite,
-  Typed,
 } from "./contract.ts";
+import { serializer } from "./json-plus.ts";
 import { isMessage, knownText, type Message, marksOf, rememberText } from "./message-texts.ts";
 import type { Outbox } from "./outbox.ts";
 import { withoutLastAnswers } from "./resume.ts";
-import { parseCheckpointJson } from "./revive.ts";
 import { nextVersion } from "./versions.ts";
 
 // Each checkpoint comes with all its values; a page is one RPC message and one copy in memory.
@@ -50,7 +49,7 @@ export class HostSaver extends BaseCheckpointSaver {
   readonly #heads = new Map<string, LoadedCheckpoint | null>();
 
   constructor(options: SaverOptions) {
-    super();
+    super(serializer);
     this.#options = options;
     if (options.head !== undefined) this.#heads.set("", options.head);
   }
@@ -202,11 +201,20 @@ export class HostSaver extends BaseCheckpointSaver {
     const { thread_id } = this.#options;
     const place = { thread_id, checkpoint_ns: loaded.ns };
     const [values, pendingWrites] = await Promise.all([
-      Promise.all(loaded.values.map(async (value) => [value.channel, await this.#parse(value)])),
+      Promise.all(
+        loaded.values.map(async (value) => [
+          value.channel,
+          await this.serde.loadsTyped(value.type, value.data),
+        ]),
+      ),
       Promise.all(
         loaded.writes.map(
           async (write) =>
-            [write.task_id, write.channel, await this.#parse(write)] as [string, string, unknown],
+            [write.task_id, write.channel, await this.serde.loadsTyped(write.type, write.data)] as [
+              string,
+              string,
+              unknown,
+            ],
         ),
       ),
     ]);
@@ -219,11 +227,6 @@ export class HostSaver extends BaseCheckpointSaver {
         parentConfig: { configurable: { ...place, checkpoint_id: loaded.parent_id } },
       }),
     };
-  }
-
-  async #parse({ type, data }: Typed): Promise<unknown> {
-    const parsed = type === "json" ? parseCheckpointJson(new TextDecoder().decode(data)) : null;
-    return parsed ? parsed.value : this.serde.loadsTyped(type, data);
   }
 }
 

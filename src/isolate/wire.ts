@@ -1,4 +1,11 @@
-import { isMessage, knownText, type Message, marksOf, rememberText } from "./message-texts.ts";
+import {
+  isMessage,
+  knownText,
+  kwargsOf,
+  type Message,
+  marksOf,
+  rememberText,
+} from "./message-texts.ts";
 
 /** Messages lie no deeper than in the states of a history; what is below is written as it is. */
 const DEPTH = 6;
@@ -46,9 +53,13 @@ function writeMessage(message: Message): string | undefined {
   const known = knownText(message, "wire");
   if (known !== undefined) return known;
   const marks = marksOf(message);
-  const text = plainly(message);
+  const text = plainly(fieldsOf(message));
   if (text !== undefined) rememberText(message, marks, "wire", text);
   return text;
+}
+
+function fieldsOf(message: Message) {
+  return { ...kwargsOf(message), type: message._getType() };
 }
 
 function plainly(value: unknown): string | undefined {
@@ -69,6 +80,7 @@ class UnserializableError extends Error {
 // JSON.stringify calls toJSON before the replacer; `this[key]` still holds the message itself.
 function flatten(this: unknown, key: string, value: unknown): unknown {
   const original = (this as Record<string, unknown>)[key];
+  if (isMessage(original)) return fieldsOf(original);
   if (isDictLike(original)) {
     const { type, data } = original.toDict();
     return { ...data, type };
