@@ -329,7 +329,11 @@ describe("a receiver", () => {
   });
 
   test("whose name leads to a private address is refused at the time of sending, for good", async () => {
-    const cautious = { ...env, EGRESS_PRIVATE_WEBHOOKS: "false", EGRESS_DNS_URL: inject("dns_url") };
+    const cautious = {
+      ...env,
+      EGRESS_PRIVATE_WEBHOOKS: "false",
+      EGRESS_DNS_URL: inject("dns_url"),
+    };
     const accepted = await run({ webhook: "http://127.0.0.1:9/nobody" });
     await until(accepted, "pending");
     await env.DB.prepare("UPDATE run_webhooks SET url = ?, due_at = '' WHERE run_id = ?")
