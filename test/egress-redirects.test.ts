@@ -48,10 +48,10 @@ const INSIDE = [
   "https://[fe80::1]/inside",
   "https://localhost/inside",
   "https://metadata.google.internal/inside",
-  "https://private.test/inside",
-  "https://mixed.test/inside",
+  "https://private.example.com/inside",
+  "https://mixed.example.com/inside",
   "http://127.0.0.1/inside",
-  "http://public.test/inside",
+  "http://public.example.com/inside",
   "//127.0.0.1/inside",
 ];
 

@@ -86,7 +86,10 @@ const PLACES: Record<string, Place> = {
 };
 
 function providerOf(fields: Record<string, string>) {
-  const [auth_url, token_url] = ["https://provider.test/auth", "https://provider.test/token"];
+  const [auth_url, token_url] = [
+    "https://provider.example.com/auth",
+    "https://provider.example.com/token",
+  ];
   return providerBody({ auth_url, token_url, ...fields });
 }
 

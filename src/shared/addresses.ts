@@ -29,18 +29,14 @@ const NOT_PUBLIC_4: readonly Block4[] = [
   ["240.0.0.0", 4],
 ];
 
-const NOT_PUBLIC_SUFFIXES = [
-  "localhost",
-  "local",
-  "internal",
-  "intranet",
-  "private",
-  "corp",
-  "home",
-  "lan",
-  "home.arpa",
-  "localdomain",
-];
+/** Top-level domains that are reserved (RFC 2606, 6761, 6762, 8375, 9476) or common inside networks. */
+const NOT_PUBLIC_DOMAINS = new Set([
+  ...["alt", "arpa", "example", "invalid", "local", "localhost", "onion", "test"],
+  ...["consul", "corp", "docker", "home", "internal", "intranet", "lan", "localdomain", "mail"],
+  ...["private", "svc", "workgroup"],
+]);
+/** Every top-level domain is letters, or letters of another script in ASCII. */
+const TOP_LEVEL_DOMAIN = /^([a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
 
 /** Returns the reason for which the policy refuses the URL, or `null`. */
 export function refusal(url: URL, policy: EgressPolicy): string | null {
@@ -80,8 +76,16 @@ export function isPublicHost(hostname: string): boolean {
   if (name.startsWith("[")) return isPublic6(name.slice(1, -1));
   const quad = toNumber4(name);
   if (quad !== null) return isPublic4(quad);
-  if (!name.includes(".")) return false;
-  return !NOT_PUBLIC_SUFFIXES.some((suffix) => name.endsWith(`.${suffix}`));
+  const labels = name.split(".");
+  const last = labels.at(-1) ?? "";
+  if (labels.length < 2 || labels.includes("")) return false;
+  return TOP_LEVEL_DOMAIN.test(last) && !NOT_PUBLIC_DOMAINS.has(last);
+}
+
+/** Whether the text of a DNS record is an address, and a public one. */
+export function isPublicAddress(text: string): boolean {
+  const host = text.includes(":") ? URL.parse(`https://[${text}]`)?.hostname : text;
+  return host !== undefined && isAddress(host) && isPublicHost(host);
 }
 
 /** Whether the host is an address already, and no name that leads to one. */

@@ -1,17 +1,26 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { isRuntimePath, portOf, RUNTIME_PATH_REFUSED } from "./addresses.ts";
 import { egressRefusal, ownPorts, publicPolicy } from "./egress.ts";
+import { AppError } from "./errors.ts";
 
 type Variables = Pick<Env, "EGRESS_AGENT_HOSTS" | "EGRESS_DNS_URL" | "LOCAL_PORTS">;
 
 /** The `globalOutbound` of agents' isolates. Redirects are returned, so that the next hop comes through here again. */
 export class Egress extends WorkerEntrypoint<Env, { deployment_id: string }> {
   override async fetch(request: Request): Promise<Response> {
-    const refused = await agentRefusal(this.env, new URL(request.url));
-    if (refused !== null)
-      return new Response(`Heddle refused this request: ${refused}.`, { status: 403 });
+    try {
+      const refused = await agentRefusal(this.env, new URL(request.url));
+      if (refused !== null) return answer(403, `${refused}.`);
+    } catch (error) {
+      const { status, message } = AppError.from(error);
+      return answer(status, message);
+    }
     return fetch(request, { redirect: "manual" });
   }
+}
+
+function answer(status: number, text: string): Response {
+  return new Response(`Heddle refused this request: ${text}`, { status });
 }
 
 /** Agents reach public hosts, and the hosts of EGRESS_AGENT_HOSTS. No switch for other purposes applies to them. */

@@ -1,7 +1,7 @@
 import { type EgressPolicy, isAddress, refusal } from "./addresses.ts";
 import { AppError, invalid } from "./errors.ts";
 import { follow, type Hop, isRedirect, toUrl } from "./hops.ts";
-import { privateAddressOf } from "./resolver.ts";
+import { refusalOfName } from "./resolver.ts";
 
 export type { EgressPolicy };
 
@@ -65,9 +65,7 @@ export async function egressRefusal(policy: EgressPolicy, url: URL): Promise<str
   const refused = refusal(url, policy);
   if (refused !== null || allow_private || dns_url === "" || isAddress(url.hostname))
     return refused;
-  const address = await privateAddressOf(dns_url, url.hostname);
-  if (address === null) return null;
-  return `${url.hostname} leads to ${address}, which is not a public address`;
+  return refusalOfName(dns_url, url.hostname);
 }
 
 /** Fetches on a user's word. Any status is an answer; what is not an answer is an AppError. */

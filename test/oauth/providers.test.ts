@@ -126,14 +126,17 @@ test.each([
 });
 
 test.each([
-  ["auth_url", "http://id.test/auth"],
+  ["auth_url", "http://id.example.com/auth"],
   ["auth_url", "https://127.0.0.1/auth"],
   ["token_url", "https://169.254.169.254/token"],
   ["token_url", "https://id.internal/token"],
 ])("%s %s is refused where private addresses are", async (field, url) => {
   const cautious = { ...env, EGRESS_PRIVATE_OAUTH: "false" };
   const ctx = contextFor(cautious, systemContext(ours.workspace_id).caller);
-  const open = { auth_url: "https://id.test/auth", token_url: "https://id.test/token" };
+  const open = {
+    auth_url: "https://id.example.com/auth",
+    token_url: "https://id.example.com/token",
+  };
   const input = ProviderCreateRequest.parse(providerBody({ ...open, [field]: url }));
   await expect(createProvider(ctx, input)).rejects.toMatchObject({
     code: "invalid_request",

@@ -337,7 +337,7 @@ describe("a receiver", () => {
     const accepted = await run({ webhook: "http://127.0.0.1:9/nobody" });
     await until(accepted, "pending");
     await env.DB.prepare("UPDATE run_webhooks SET url = ?, due_at = '' WHERE run_id = ?")
-      .bind("https://private.test/hook", accepted.run_id)
+      .bind("https://private.example.com/hook", accepted.run_id)
       .run();
     await consumeWebhook(cautious, { run_webhook_id: accepted.run_id });
     const { attempts } = await until(accepted, "failed", 2);
