@@ -1,4 +1,5 @@
 import type { EgressPolicy } from "../shared/egress.ts";
+import { warnOfAdvisories } from "./advisories.ts";
 import type { BuildLog } from "./build-log.ts";
 import type { Installer } from "./install.ts";
 import {
@@ -31,6 +32,8 @@ export async function readDependencies(
 ): Promise<Dependencies> {
   const directory = project.folder === "" ? "" : `/${project.folder}`;
   const install = await toInstall(log, project, directory, runtime, options);
+  const used = reachable(install, directory, asksOf(project.manifest ?? {}), () => false);
+  warnOfAdvisories(log, install, used);
   const provided = providedPaths(runtime.packages, install, directory);
   const langgraph = findPackage(install, directory, "@langchain/langgraph");
   if (langgraph !== null) explain(log, install, langgraph, provided, runtime);
