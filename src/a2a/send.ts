@@ -7,9 +7,8 @@ import { RunCreate } from "../threads/schema.ts";
 import { openAgent } from "../threads/service.ts";
 import { isObject, textsOf, toInput, toResume } from "./messages.ts";
 import { A2A_ERRORS, SendParams } from "./schema.ts";
-import type { A2aAnswer, A2aTarget } from "./service.ts";
 import { openTask, readStanding } from "./standing.ts";
-import { toTaskEvents, toWaitedAnswer } from "./stream.ts";
+import { type A2aAnswer, type A2aTarget, toTaskEvents, toWaitedAnswer } from "./stream.ts";
 import { type Standing, stateOf, toTask } from "./task.ts";
 import { keepTask, type TaskRow } from "./task-rows.ts";
 

@@ -4,7 +4,6 @@ import { invalid } from "../shared/errors.ts";
 import {
   answerRpc,
   RPC_ERRORS,
-  type RpcAnswer,
   RpcError,
   type RpcId,
   type RpcMessage,
@@ -15,19 +14,14 @@ import {
 } from "../shared/json-rpc.ts";
 import { getAssistant } from "../threads/assistant-service.ts";
 import { systemAssistantId } from "../threads/assistants.ts";
-import { cancelRun, followRun, type RunTarget } from "../threads/run-service.ts";
+import { cancelRun, followRun } from "../threads/run-service.ts";
 import { openAgent } from "../threads/service.ts";
 import { isSystem, toAgentUrl, toCard } from "./card.ts";
 import { A2A_ERRORS, type AgentCard, TaskParams } from "./schema.ts";
 import { sendMessage, streamMessage } from "./send.ts";
 import { openTask, readStanding } from "./standing.ts";
-import { toFrame, toTaskEvents } from "./stream.ts";
+import { type A2aAnswer, type A2aTarget, toFrame, toTaskEvents } from "./stream.ts";
 import { isEnded, toTask } from "./task.ts";
-
-export type A2aTarget = RunTarget & { assistant_id: string };
-
-/** One answer; its text, behind newlines; or one after the other, as server-sent events. */
-export type A2aAnswer = RpcAnswer | { text: ReadableStream } | { events: ReadableStream };
 
 const STREAMING = ["message/stream", "tasks/resubscribe"];
 

@@ -1,6 +1,12 @@
-import { type RpcId, rpcResult } from "../shared/json-rpc.ts";
+import { type RpcAnswer, type RpcId, rpcResult } from "../shared/json-rpc.ts";
+import type { RunTarget } from "../threads/run-service.ts";
 import { toText } from "./messages.ts";
 import { ARTIFACT_ID, type Standing, toArtifacts, toStatus, toTask } from "./task.ts";
+
+export type A2aTarget = RunTarget & { assistant_id: string };
+
+/** One JSON-RPC response, its text after newlines that keep the connection open, or server-sent events. */
+export type A2aAnswer = RpcAnswer | { text: ReadableStream } | { events: ReadableStream };
 
 type Place = Pick<Standing, "task_id" | "thread_id">;
 

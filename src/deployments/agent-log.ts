@@ -6,7 +6,7 @@ import { inRegion } from "../shared/objects.ts";
 import { toIso } from "../shared/times.ts";
 import type { LogFilter, LoggedLine } from "./log-filter.ts";
 import { deployments } from "./table.ts";
-import type { AgentLine } from "./tail.ts";
+import type { AgentLine } from "./tail-lines.ts";
 
 // The types of RPC turn null into never in places; the calls are what the class says.
 type AgentLogCalls = Pick<AgentLog, "append" | "list" | "clear">;

@@ -2,8 +2,6 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import { agentLog } from "./agent-log.ts";
 import { type AgentLine, type EarlyLine, toEarlyLines, toLines } from "./tail-lines.ts";
 
-export type { AgentLine } from "./tail-lines.ts";
-
 export type TailProps = { deployment_id: string; revision_id: string };
 
 /** Gets what an agent's isolate printed and threw during a call, once the call is over: no run waits for it. Of a run that lasts, lines come earlier. */

@@ -1,4 +1,4 @@
-import type { Usage } from "./digest.ts";
+import type { Usage } from "./usage.ts";
 
 /** Of a payload the text, or where in R2 it is. */
 export type Payload = { text: string } | { key: string; bytes: number };

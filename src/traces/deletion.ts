@@ -3,6 +3,7 @@ import { database } from "../shared/context.ts";
 import { deleteBelow } from "../shared/objects-below.ts";
 import { carries, sendOrLeave } from "../shared/queue.ts";
 import { deleteSome } from "../shared/sql.ts";
+import { payloadPrefix } from "./payloads.ts";
 import { tracePartition } from "./stub.ts";
 import { partitions, projects, run_locations } from "./table.ts";
 
@@ -51,10 +52,6 @@ export async function sweepProjectDeletions(env: Env, now: Date): Promise<void> 
     .where(sql`${projects.id} in ${due}`)
     .returning({ project_id: projects.id });
   if (rows.length > 0) await env.DELETIONS.sendBatch(rows.map((body) => ({ body })));
-}
-
-export function payloadPrefix(project_id: string): string {
-  return `runs/${project_id}/`;
 }
 
 async function deletePartitions(env: Env, project_id: string): Promise<boolean> {

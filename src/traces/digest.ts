@@ -5,8 +5,6 @@ import { MAX_KEYS_PER_RUN, MAX_PAIRS_CHARS, MAX_SEARCH_CHARS, MAX_VALUE_CHARS } 
 import { termOf } from "./terms.ts";
 import { findUsage, usageOfMetadata } from "./usage.ts";
 
-export type { Usage } from "./usage.ts";
-
 /** Dotted path, value as text, and as number where it is one. */
 export type Pair = [key: string, value: string, number: number | null];
 

@@ -2,7 +2,7 @@ import { and, eq } from "drizzle-orm";
 import { database } from "../shared/context.ts";
 import { deleteBelow } from "../shared/objects-below.ts";
 import { among } from "../shared/sql.ts";
-import { payloadPrefix } from "./deletion.ts";
+import { payloadPrefix } from "./payloads.ts";
 import type { Leftovers } from "./storage/leftovers.ts";
 import { run_locations } from "./table.ts";
 

@@ -7,11 +7,15 @@ import {
   type PayloadName,
   type RunChange,
 } from "./changes.ts";
-import { payloadPrefix } from "./deletion.ts";
 import { MAX_INLINE_BYTES } from "./limits.ts";
 import type { AttachedFile } from "./multipart-runs.ts";
 
 const HASH_CHARS = 16;
+
+/** Returns the prefix of a project's keys in R2. */
+export function payloadPrefix(project_id: string): string {
+  return `runs/${project_id}/`;
+}
 
 /** The change as its partition takes it: what a row cannot hold lies in R2 before anybody hears of it. */
 export async function storePayloads(
