@@ -6,8 +6,7 @@ import { toRoutePath } from "./shared/paths.ts";
 type ServerProps = {
   /** URL of one deployment's agent server, without a slash at its end. */
   base_url: string;
-  /** `null` for a request from outside. */
-  inner: Inner | null;
+  inner: Inner;
 };
 
 /**
@@ -18,9 +17,12 @@ export class AgentServer extends WorkerEntrypoint<Env, ServerProps> {
   override async fetch(request: Request): Promise<Response> {
     const { base_url, inner } = this.ctx.props;
     const { pathname, search } = new URL(request.url);
-    const own = new Request(base_url + pathname + search, request);
-    const env = inner ? withInner(this.env, inner) : this.env;
-    if (inner && !isOwnServer(inner, toRoutePath(own, { env }))) {
+    const headers = new Headers(request.headers);
+    // The agent's code chooses this header: without it, the limit of a body counts its bytes.
+    headers.delete("Content-Length");
+    const own = new Request(new Request(base_url + pathname + search, request), { headers });
+    const env = withInner(this.env, inner);
+    if (!isOwnServer(inner, toRoutePath(own, { env }))) {
       return new Response("404 Not Found", { status: 404 });
     }
     return served.fetch(own, env, this.ctx);

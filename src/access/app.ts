@@ -36,7 +36,7 @@ export async function callApp(env: Env, request: Request, to: Forwarded): Promis
   const builtin = exports.AgentServer({ props: { base_url, inner } });
   const app = agentIsolate(env, served, { server, builtin, user });
   const { method } = request;
-  const body = await wholeBody(request);
+  const body = request.body && detachable(request.body);
   const init = { method, headers, body, redirect: "manual" } as const;
   return inPieces(await reachIsolate(served, () => app.fetch(url, init)));
 }
@@ -56,23 +56,21 @@ function isEventStream(headers: Headers): boolean {
   return headers.get("Content-Type")?.startsWith("text/event-stream") === true;
 }
 
-/** Bounded for every route; a stream would be read on after an answer that did not wait for it. */
-async function wholeBody(request: Request): Promise<ArrayBuffer | null> {
-  return request.body === null ? null : request.arrayBuffer();
-}
-
-/** The same request at another path of its server. */
-export async function callServer(
-  request: Request,
-  base_url: string,
-  path: string,
-  inner: Inner | null,
-): Promise<Response> {
-  const url = new URL(request.url);
-  url.pathname = path;
-  const server = exports.AgentServer({ props: { base_url, inner } });
-  const { method, headers } = request;
-  return server.fetch(url, { method, headers, body: await wholeBody(request), redirect: "manual" });
+/** A read that fails after the app has answered fails here, and not as an uncaught error of the Worker. */
+function detachable(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        controller.error(error);
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }
 
 function toClient({ deployment_id, ref, depth }: Inner): Inner {

@@ -11,15 +11,9 @@ import {
 import { AppError, notFound } from "../shared/errors.ts";
 import { agentServerUrl } from "../shared/paths.ts";
 import { askAuth } from "./agent-auth.ts";
-import { callApp, callServer } from "./app.ts";
+import { callApp } from "./app.ts";
 import { agentCaller, callerOf, NOBODY, STUDIO_USER } from "./callers.ts";
-import {
-  type HttpSettings,
-  httpSettings,
-  isAppFirst,
-  isDisabled,
-  withoutPrefix,
-} from "./http-settings.ts";
+import { type HttpSettings, httpSettings, isAppFirst, isDisabled } from "./http-settings.ts";
 import { type Admitted, type Inner, innerOf, isOwnServer, notHere } from "./inner.ts";
 import { type AgentPlace, placeOf, toWireRequest } from "./request.ts";
 import { toAccess } from "./service.ts";
@@ -75,10 +69,6 @@ function answerElsewhere(
   inner: Inner | null,
 ): Promise<Response> | null {
   const http = httpSettings(door.served.config);
-  const unmounted = withoutPrefix(http, door.path);
-  if (unmounted) {
-    return callServer(c.req.raw, agentServerUrl(c.req.raw, c.env, door.ref), unmounted, inner);
-  }
   if (isForApp(http, inner)) return serveApp(c, { ...door, http }, inner);
   if (inner?.kind === "webhook" || isDisabled(http, door.path)) throw notHere();
   return null;

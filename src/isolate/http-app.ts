@@ -94,8 +94,7 @@ async function bodyOf(req: HonoRequest): Promise<BodyInit | null> {
   if (json !== undefined) return JSON.stringify(json);
   const [cached] = Object.values(req.bodyCache);
   if (cached) return await cached;
-  if (req.raw.body === null) return null;
-  return req.raw.bodyUsed ? "" : req.raw.arrayBuffer();
+  return req.raw.bodyUsed ? "" : req.raw.body;
 }
 
 function callOf({ env }: HonoContext): Call {
