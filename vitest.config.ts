@@ -1,7 +1,7 @@
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 import { BUILDER_FOLDER, builderModulesWithoutBundler } from "./scripts/build/builder-modules.ts";
-import { bundleTestAgent } from "./test/support/node/agent-bundle.ts";
+import { bundleHostileAgent, bundleTestAgent } from "./test/support/node/agent-bundle.ts";
 
 export default defineConfig({
   test: {
@@ -30,6 +30,7 @@ export default defineConfig({
                 EGRESS_PRIVATE_WEBHOOKS: "true",
                 EGRESS_PRIVATE_OAUTH: "true",
                 TEST_AGENT: await bundleTestAgent(),
+                HOSTILE_AGENT: await bundleHostileAgent(),
                 TEST_MIGRATIONS: await readD1Migrations("./migrations"),
               },
             },

@@ -95,7 +95,8 @@ export class HostSaver extends BaseCheckpointSaver {
         ...(before_id !== undefined && { before_id }),
       });
       for (const loaded of page) yield await this.#toTuple(loaded);
-      if (page.length < limit) return;
+      // A page is shorter than the limit when more checkpoints would not fit one message.
+      if (page.length === 0) return;
       wanted -= page.length;
       before_id = page.at(-1)?.checkpoint_id;
     }

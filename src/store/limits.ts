@@ -8,6 +8,8 @@ export const MAX_DIMS = 16_384;
 /** Of one answer of a search or a list. */
 export const MAX_LIMIT = 1000;
 export const MAX_OPS = 1000;
+/** Values and vectors of one batch of an agent's code; RPC takes 32 MiB a message. */
+export const MAX_BATCH_BYTES = 32 * 1024 * 1024;
 /** What one batch answers with is in memory and in one message, which takes 32 MiB. */
 export const MAX_ANSWER_BYTES = 24 * 1024 * 1024;
 /** A hundred years: beyond, a time is no date. */

@@ -6,6 +6,7 @@ import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import type { Filters } from "../shared/filters.ts";
 import { handOn } from "../shared/rpc.ts";
+import { parseStoreOps } from "./boundary.ts";
 import { embed } from "./embedding.ts";
 import type { DeleteItem, GetItemQuery, ListNamespaces, PutItem, SearchItems } from "./schema.ts";
 import { type StoreSettings, toSettings, toTtl } from "./settings.ts";
@@ -94,13 +95,15 @@ export async function listNamespaces(ctx: Context, deployment_id: string, input:
   return { namespaces: await apply<string[][]>(store, op) };
 }
 
-/** The store as the code of its deployment's agents reaches it, and no other one. */
-export function applyToStore(
+/** Applies operations that the code of a deployment's agent sends. */
+export async function applyToStore(
   env: Env,
   deployment_id: string,
-  ops: StoreOp[],
+  ops: unknown,
 ): Promise<StoreAnswer> {
-  return handOn(storeObject(env, deployment_id).apply(ops, null));
+  const parsed = parseStoreOps(ops);
+  if (!parsed.ok) return parsed;
+  return handOn(storeObject(env, deployment_id).apply(parsed.ops, null));
 }
 
 /** Goes with the deployment. */

@@ -1,17 +1,17 @@
 import { RpcTarget } from "cloudflare:workers";
 import type {
   AuthAnswer,
-  CheckpointQuery,
   GraphCall,
   Host,
   LoadedCheckpoint,
-  Op,
   RunCall,
   WireConfig,
 } from "../isolate/contract.ts";
-import type { StoreAnswer, StoreOp } from "../isolate/store-contract.ts";
+import type { StoreAnswer } from "../isolate/store-contract.ts";
 import type { AgentUser } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
+import { parseBody, parseQuery, parseRef } from "./boundary/calls.ts";
+import { MAX_RUN_BYTES } from "./boundary/limits.ts";
 import type { ThreadRecord } from "./records.ts";
 import type { StoredRun } from "./storage/runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
@@ -21,6 +21,7 @@ import { beginTrace, toTrace } from "./trace-roots.ts";
 export class Attempt {
   readonly run: StoredRun;
   readonly #cancelled = Promise.withResolvers<boolean>();
+  #bytes_left = MAX_RUN_BYTES;
 
   constructor(run: StoredRun) {
     this.run = run;
@@ -34,18 +35,36 @@ export class Attempt {
     this.#cancelled.resolve(true);
   }
 
+  /** @throws AppError when the attempt has sent more than one may */
+  count(bytes: number) {
+    this.#bytes_left -= bytes;
+    if (this.#bytes_left >= 0) return;
+    const message = `The run sent more than the ${MAX_RUN_BYTES} bytes of events, checkpoints and traces that a run may: stream fewer modes, or keep less in the state.`;
+    throw new AppError("too_large", message);
+  }
+
   /** Settles what the isolate still waits for, so that nothing hangs on an attempt that is over. */
   close() {
     this.#cancelled.resolve(false);
   }
 }
 
-type Commit = (ops: Op[]) => void;
+/** Parses what it is given: the agent's code sends it. */
+type Commit = (ops: unknown) => void;
 type Authenticate = (body: string) => Promise<AuthAnswer>;
-type AskStore = (ops: StoreOp[]) => Promise<StoreAnswer>;
+type AskStore = (ops: unknown) => Promise<StoreAnswer>;
 
-/** The thread as an isolate sees it during a call. Calls that only read have no commit. */
-export class ThreadHost extends RpcTarget implements Host {
+type Untrusted<T> = {
+  [K in keyof T]: T[K] extends (...args: infer A) => infer R
+    ? (...args: { [N in keyof A]: unknown }) => R
+    : never;
+};
+
+/**
+ * The thread as an isolate sees it during a call. Calls that only read have no commit. The agent's code can
+ * reach it, so each argument is parsed before it is used.
+ */
+export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   readonly #store: ThreadStore;
   readonly #commit: Commit | null;
   readonly #cancelled: Promise<boolean>;
@@ -67,25 +86,25 @@ export class ThreadHost extends RpcTarget implements Host {
     this.#askStore = askStore;
   }
 
-  async commit(ops: Op[]): Promise<void> {
+  async commit(ops: unknown): Promise<void> {
     if (!this.#commit) throw new AppError("conflict", "This call only reads.");
     this.#commit(ops);
   }
 
-  async readCheckpoint(ns: string, checkpoint_id: string | null): Promise<LoadedCheckpoint | null> {
-    return this.#store.checkpoints.read(ns, checkpoint_id);
+  async readCheckpoint(ns: unknown, checkpoint_id: unknown): Promise<LoadedCheckpoint | null> {
+    return this.#store.checkpoints.read(...parseRef(ns, checkpoint_id));
   }
 
-  async listCheckpoints(query: CheckpointQuery): Promise<LoadedCheckpoint[]> {
-    return this.#store.checkpoints.list(query);
+  async listCheckpoints(query: unknown): Promise<LoadedCheckpoint[]> {
+    return this.#store.checkpoints.list(parseQuery(query));
   }
 
-  async authenticate(body: string): Promise<AuthAnswer> {
+  async authenticate(body: unknown): Promise<AuthAnswer> {
     if (!this.#authenticate) throw new AppError("conflict", "This call is of no run.");
-    return this.#authenticate(body);
+    return this.#authenticate(parseBody(body));
   }
 
-  async store(ops: StoreOp[]): Promise<StoreAnswer> {
+  async store(ops: unknown): Promise<StoreAnswer> {
     if (this.#askStore) return this.#askStore(ops);
     const message = "The store is there for runs and updates of a state; this call only reads one.";
     return { ok: false, refusal: { code: "invalid_request", message } };

@@ -1,15 +1,18 @@
-import type { Op, RunOutcome, ThreadSummary, TraceOp } from "../isolate/contract.ts";
+import type { RunOutcome, TraceOp } from "../isolate/contract.ts";
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
 import { applyToStore } from "../store/service.ts";
 import { askAgent } from "./agent.ts";
 import { authenticateRun } from "./agent-tokens.ts";
-import { Attempt, ThreadHost, toGraphCall, toRunCall } from "./attempt.ts";
+import { Attempt, ThreadHost, toRunCall } from "./attempt.ts";
+import { parseOutcome } from "./boundary/answers.ts";
+import { parseOps } from "./boundary/ops.ts";
 import { feedbackOps } from "./feedback-event.ts";
 import { isKeepable, mergeRun, outlineWithout } from "./merge.ts";
 import { askedBy, failed, messageOf, statusOf } from "./outcomes.ts";
 import type { NewRun, RunRefusal } from "./records.ts";
 import { type CancelAction, decideMultitask, MAX_ATTEMPTS, threadStatusAfter } from "./runs.ts";
+import { Settling } from "./settling.ts";
 import type { StoredRun } from "./storage/runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
 import { TraceCollector } from "./trace-collector.ts";
@@ -26,7 +29,7 @@ export class RunLoop {
   readonly #touched = new Set<string>();
   readonly #traces: TraceCollector;
   #live: Attempt | null = null;
-  #settling: Promise<void> | undefined;
+  readonly #settling: Settling;
 
   constructor(
     env: Env,
@@ -37,17 +40,18 @@ export class RunLoop {
     this.#env = env;
     this.#store = store;
     this.#onChange = onChange;
+    this.#settling = new Settling(env, store, () => this.#onChange());
     this.#traces = new TraceCollector(env, store, { onNews: () => this.#onChange([]), onOrphans });
   }
 
   get isLive(): boolean {
-    return this.#live !== null || this.#settling !== undefined;
+    return this.#live !== null || this.#settling.pending !== undefined;
   }
 
   /** Over means final in every place: the run, its thread and the state that both tell of. */
   isOver(run_id: string): boolean {
     if (!this.#store.exists) return true;
-    if (this.#settling !== undefined) return false;
+    if (this.#settling.pending !== undefined) return false;
     return !this.#store.runs.isInFlight(run_id);
   }
 
@@ -79,7 +83,7 @@ export class RunLoop {
   recover() {
     const running = this.#store.runs.running();
     if (running && !this.#live) this.#tryAgain(running, "its process ended");
-    else if (!running && this.#store.thread.outline().status === "busy") this.#settleSoon();
+    else if (!running && this.#store.thread.outline().status === "busy") this.#settling.start();
     this.advance();
     this.#traces.closeLost();
   }
@@ -90,9 +94,9 @@ export class RunLoop {
       for (const run_id of run_ids) this.#stop(run_id, action, reason);
       this.#startNext();
     });
-    this.#settleSoon();
+    this.#settling.start();
     this.#tell();
-    await this.#settling;
+    await this.#settling.pending;
   }
 
   /** Forgets a run, also one that is over, as if it had never been. */
@@ -102,9 +106,9 @@ export class RunLoop {
       this.#undo(run_id);
       if (this.#store.runs.inFlight().length === 0) this.#store.thread.unsettle();
     });
-    this.#settleSoon();
+    this.#settling.start();
     this.#tell();
-    await this.#settling;
+    await this.#settling.pending;
   }
 
   // What was told of its trace is ended.
@@ -191,8 +195,9 @@ export class RunLoop {
     }
   }
 
-  async #take(attempt: Attempt, outcome: RunOutcome) {
+  async #take(attempt: Attempt, sent: unknown) {
     const { run } = attempt;
+    const outcome = this.#parsed(attempt, () => parseOutcome(sent), "InvalidOutcomeError");
     if (!outcome.failure) outcome.ops.push(...(await feedbackOps(this.#env, run)));
     const isLive = this.#live === attempt;
     if (isLive) this.#end(run, outcome, { isTold: outcome.traces === null });
@@ -200,21 +205,39 @@ export class RunLoop {
     await this.#traces.collect(attempt, outcome, isLive);
   }
 
+  /** Ends the run when its isolate has sent what no run may. Its later calls are refused unread. */
+  #parsed<T extends { bytes: number }>(attempt: Attempt, parse: () => T, error: string): T {
+    try {
+      const parsed = parse();
+      attempt.count(parsed.bytes);
+      return parsed;
+    } catch (reason) {
+      if (this.#live === attempt) this.#refuse(attempt, error, messageOf(reason));
+      throw reason;
+    }
+  }
+
   #liveRun(attempt: Attempt): StoredRun {
     if (this.#live === attempt) return attempt.run;
     throw new AppError("conflict", "This attempt of the run is over.");
   }
 
-  #commit(attempt: Attempt, ops: Op[]) {
+  #commit(attempt: Attempt, sent: unknown) {
     const { run_id } = this.#liveRun(attempt);
+    const { ops } = this.#parsed(attempt, () => parseOps(sent), "InvalidCommitError");
     this.#touched.add(run_id);
     const said = this.#store.transaction(() => this.#store.apply(run_id, ops));
     if (said > MAX_EVENT_CHARACTERS) {
-      attempt.cancel();
       const message = `The run said more than the ${MAX_EVENT_CHARACTERS} characters of events that a run may: stream fewer modes, or smaller updates.`;
-      this.#end(attempt.run, failed("EventLimitError", message));
+      this.#refuse(attempt, "EventLimitError", message);
+      return;
     }
     this.#tell();
+  }
+
+  #refuse(attempt: Attempt, error: string, message: string) {
+    attempt.cancel();
+    this.#end(attempt.run, failed(error, message));
   }
 
   #tryAgain(run: StoredRun, reason: string) {
@@ -247,39 +270,6 @@ export class RunLoop {
       this.#startNext();
     });
     this.#tell();
-  }
-
-  // A cancelled run leaves the thread where its last checkpoint is; only the graph can read that.
-  // Of a run that was undone the thread is as it was: there is nothing to read.
-  #settleSoon() {
-    if (this.#store.runs.inFlight().length > 0) return;
-    const { thread } = this.#store;
-    if (thread.outline().status !== "busy" && !thread.place().temporary) return;
-    this.#settling ??= this.#settle().finally(() => {
-      this.#settling = undefined;
-      this.#onChange();
-    });
-  }
-
-  async #settle() {
-    const summary = await this.#summarize().catch(() => null);
-    if (!this.#store.exists || this.#store.runs.inFlight().length > 0) return;
-    const { thread } = this.#store;
-    this.#store.transaction(() => {
-      const outcome = { failed: false, next: summary?.next ?? [] };
-      thread.settle(threadStatusAfter(outcome, false), summary, null);
-      if (thread.place().temporary) thread.markEnded();
-    });
-  }
-
-  async #summarize(): Promise<ThreadSummary | null> {
-    const { thread } = this.#store;
-    const call = toGraphCall(thread.outline());
-    const { revision } = thread.place();
-    if (!call || !revision) return null;
-    const host = new ThreadHost(this.#store, null);
-    const answer = await askAgent(this.#env, revision, (agent) => agent.summarize(call, host));
-    return answer.ok ? answer.value : null;
   }
 }
 

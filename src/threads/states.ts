@@ -1,17 +1,10 @@
-import type {
-  Answer,
-  GraphCall,
-  HistoryCall,
-  Op,
-  StateCall,
-  UpdateCall,
-} from "../isolate/contract.ts";
-import type { StoreOp } from "../isolate/store-contract.ts";
+import type { Answer, GraphCall, HistoryCall, StateCall, UpdateCall } from "../isolate/contract.ts";
 import { AppError } from "../shared/errors.ts";
-import { handOn } from "../shared/rpc.ts";
 import { applyToStore } from "../store/service.ts";
 import { type AgentStub, askAgent } from "./agent.ts";
 import { ThreadHost, toGraphCall } from "./attempt.ts";
+import { parse, TextAnswer, UpdateAnswer } from "./boundary/answers.ts";
+import { parseOps } from "./boundary/ops.ts";
 import type { RevisionRef } from "./records.ts";
 import { threadStatusAfter } from "./runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
@@ -36,29 +29,33 @@ export class ThreadStates {
   }
 
   get(call: StatePart, active: RevisionRef) {
-    return this.#ask(active, (agent, graph) =>
-      agent.getState({ ...graph, ...call }, new ThreadHost(this.#store, null)),
-    );
+    return this.#ask(active, async (agent, graph) => {
+      const host = new ThreadHost(this.#store, null);
+      return parse("state", TextAnswer, await agent.getState({ ...graph, ...call }, host));
+    });
   }
 
   history(call: HistoryPart, active: RevisionRef) {
-    return this.#ask(active, (agent, graph) =>
-      agent.getHistory({ ...graph, ...call }, new ThreadHost(this.#store, null)),
-    );
+    return this.#ask(active, async (agent, graph) => {
+      const host = new ThreadHost(this.#store, null);
+      return parse("history", TextAnswer, await agent.getHistory({ ...graph, ...call }, host));
+    });
   }
 
   async update(call: UpdatePart, active: RevisionRef): Promise<StateAnswer> {
     if (!this.#isFree()) return { missing: "idle" };
     return this.#ask(active, async (agent, graph) => {
       // A run that came meanwhile began from the state before: the update has lost the race.
-      const apply = (ops: Op[]) => {
+      const apply = (sent: unknown) => {
         if (!this.#isFree()) throw new AppError("conflict", "Thread is busy");
+        const { ops } = parseOps(sent);
         this.#store.transaction(() => this.#store.apply(null, ops));
       };
       const { deployment_id } = this.#store.thread.place();
-      const askStore = (ops: StoreOp[]) => applyToStore(this.#env, deployment_id, ops);
+      const askStore = (ops: unknown) => applyToStore(this.#env, deployment_id, ops);
       const host = new ThreadHost(this.#store, apply, Promise.resolve(false), null, askStore);
-      const answer = await agent.updateState({ ...graph, ...call }, host);
+      const sent = await agent.updateState({ ...graph, ...call }, host);
+      const answer = parse("update", UpdateAnswer, sent);
       if (!answer.ok) return this.#isFree() ? answer : { missing: "idle" };
       const { checkpoint, summary } = answer.value;
       const status = threadStatusAfter({ failed: false, next: summary.next }, false);
@@ -82,6 +79,6 @@ export class ThreadStates {
     const graph = toGraphCall(this.#store.thread.outline());
     if (!graph) return { missing: "graph" };
     const revision = this.#store.thread.place().revision ?? active;
-    return handOn(askAgent(this.#env, revision, (agent) => work(agent, graph)));
+    return askAgent(this.#env, revision, (agent) => work(agent, graph));
   }
 }

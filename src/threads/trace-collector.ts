@@ -2,6 +2,7 @@ import type { RunOutcome, TraceBatch, TraceOp } from "../isolate/contract.ts";
 import { log } from "../shared/log.ts";
 import { agentOf } from "./agent.ts";
 import type { Attempt } from "./attempt.ts";
+import { parseTraceBatch } from "./boundary/answers.ts";
 import type { StoredRun } from "./storage/runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
 import { beginTrace, endAttempt, endTrace } from "./trace-roots.ts";
@@ -12,6 +13,8 @@ type Tell = {
   onOrphans: (traces: TraceOp[]) => void;
 };
 
+/** Counted for each batch, so that an isolate which never sends the last one is left too. */
+const MIN_BATCH_BYTES = 64 * 1024;
 const NOTHING_MORE: TraceBatch = { ops: [], isLast: true };
 
 /** Takes what isolates tell of traces once their runs are over, and ends what they could not. */
@@ -60,7 +63,8 @@ export class TraceCollector {
         this.#take(run_id, { ops: told, isLast: traces === null });
       }
       for (let isLast = traces === null; !isLast; ) {
-        const batch = (await traces?.()) ?? NOTHING_MORE;
+        const batch = parseTraceBatch((await traces?.()) ?? NOTHING_MORE);
+        attempt.count(batch.bytes + MIN_BATCH_BYTES);
         isLast = batch.isLast;
         this.#take(run_id, batch);
       }

@@ -9,13 +9,14 @@ import { TEST_GRAPHS, TEST_STORE } from "./test-graphs.ts";
 export async function testDeployment(
   workspace_id: string,
   config: Record<string, unknown> = { store: TEST_STORE },
+  { module, graphs } = { module: env.TEST_AGENT, graphs: TEST_GRAPHS },
 ) {
   const [deployment_id, revision_id] = [newId(), newId()];
   const now = new Date().toISOString();
   const artifact: Artifact = {
     compatibility_date: "2026-11-01",
     main_module: "index.js",
-    modules: { "index.js": env.TEST_AGENT },
+    modules: { "index.js": module },
     source_map: null,
   };
   const artifact_key = `artifacts/${revision_id}.json`;
@@ -45,7 +46,7 @@ export async function testDeployment(
       status: "DEPLOYED",
       artifact_key,
       config,
-      graphs: TEST_GRAPHS,
+      graphs,
       attempt: 1,
       sent_at: now,
     }),

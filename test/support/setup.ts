@@ -6,6 +6,7 @@ declare global {
   namespace Cloudflare {
     interface Env {
       TEST_AGENT: string;
+      HOSTILE_AGENT: string;
       TEST_MIGRATIONS: D1Migration[];
     }
   }

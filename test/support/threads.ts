@@ -36,9 +36,16 @@ async function makeRevision() {
   return { workspace_id, revision: await testDeployment(workspace_id) };
 }
 
+/** A revision of the agent that calls the host of its run with what its input describes. */
+export async function hostileRevision() {
+  const workspace_id = newId();
+  const code = { module: env.HOSTILE_AGENT, graphs: ["hostile"] };
+  return { workspace_id, revision: await testDeployment(workspace_id, {}, code) };
+}
+
 /** A new thread, spoken to as the service does. */
-export async function testThread() {
-  const { workspace_id, revision } = await sharedRevision();
+export async function testThread(of = sharedRevision()) {
+  const { workspace_id, revision } = await of;
   const { deployment_id } = revision;
   const thread_id = newId();
   const object = freshStubs(() => threadObject(env, deployment_id, thread_id));

@@ -5,6 +5,12 @@ import type {
   StoredValue,
   StoredWrite,
 } from "../../isolate/contract.ts";
+import { AppError } from "../../shared/errors.ts";
+import {
+  MAX_CHECKPOINT_BYTES,
+  MAX_PAGE_BYTES,
+  MAX_SCANNED_CHARACTERS,
+} from "../boundary/limits.ts";
 import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
 import { ReplacedWrites } from "./replaced-writes.ts";
@@ -26,6 +32,7 @@ type WriteRow = {
 };
 
 export type NewCheckpoint = StoredCheckpoint & { values: StoredValue[] };
+type PageQuery = CheckpointQuery & { limit: number };
 export type NewWrite = StoredWrite & { ns: string; checkpoint_id: string };
 
 const INSERT_CHECKPOINT =
@@ -35,6 +42,9 @@ const REPLACE_CHECKPOINT =
 const INSERT_VALUE =
   "INSERT OR IGNORE INTO channel_values (ns, channel, version, run_id, type, data, segments)";
 const INTO_WRITES = "INTO writes (ns, checkpoint_id, task_id, idx, run_id, channel, type, data)";
+
+/** A value's channel, version and type. */
+const ENTRY_BYTES = 64;
 
 /** Checkpoints of all namespaces, with each channel value stored once per version. */
 export class Checkpoints {
@@ -120,10 +130,27 @@ export class Checkpoints {
     return loaded ?? null;
   }
 
-  /** Newest first; ids of checkpoints sort by time. */
-  list({ ns, checkpoint_id, before_id, limit, metadata }: CheckpointQuery): LoadedCheckpoint[] {
+  /**
+   * Returns at most `limit` checkpoints, newest first; ids of checkpoints sort by time. The page is shorter
+   * when more would not fit one message.
+   * @throws AppError when the first of them alone does not fit
+   */
+  list({ limit, metadata, ...query }: PageQuery): LoadedCheckpoint[] {
     if (this.#isEmpty) return [];
-    const rows = this.#sql.exec<StoredCheckpoint>(
+    const page: LoadedCheckpoint[] = [];
+    const budget = new ByteBudget(MAX_CHECKPOINT_BYTES);
+    for (const row of matching(this.#newest(query), metadata)) {
+      if (page.length === limit || budget.used > MAX_PAGE_BYTES) break;
+      const loaded = this.#load(row, budget);
+      if (loaded) page.push(loaded);
+      else if (page.length === 0) throw checkpointTooLarge(row);
+      else break;
+    }
+    return page;
+  }
+
+  #newest({ ns, checkpoint_id, before_id }: CheckpointQuery): Iterable<StoredCheckpoint> {
+    return this.#sql.exec<StoredCheckpoint>(
       `SELECT ns, checkpoint_id, parent_id, checkpoint, metadata FROM checkpoints
        WHERE (?1 IS NULL OR ns = ?1) AND (?2 IS NULL OR checkpoint_id = ?2)
          AND (?3 IS NULL OR checkpoint_id < ?3)
@@ -132,48 +159,50 @@ export class Checkpoints {
       checkpoint_id ?? null,
       before_id ?? null,
     );
-    const found: LoadedCheckpoint[] = [];
-    for (const row of rows) {
-      if (found.length === (limit ?? Number.POSITIVE_INFINITY)) break;
-      if (matches(row.metadata, metadata)) found.push({ ...row, values: [], writes: [] });
-    }
-    return found.map((row) => this.#load(row));
   }
 
-  #load(row: StoredCheckpoint): LoadedCheckpoint {
-    return { ...row, values: this.#values(row), writes: this.#writes(row) };
+  /** @returns `null` when the checkpoint takes more than is left */
+  #load(row: StoredCheckpoint, budget: ByteBudget): LoadedCheckpoint | null {
+    if (!budget.take(row.checkpoint.length + row.metadata.length)) return null;
+    const values = this.#values(row, budget);
+    const writes = values && this.#writes(row, budget);
+    return values && writes && { ...row, values, writes };
   }
 
-  #values({ ns, checkpoint }: StoredCheckpoint): StoredValue[] {
-    const rows = this.#sql
-      .exec<ValueRow>(
-        `SELECT v.channel, v.version, v.type, v.data, v.segments
-         FROM json_each(?1, '$.channel_versions') AS wanted
-         JOIN channel_values AS v ON v.ns = ?2 AND v.channel = wanted.key AND v.version = wanted.value`,
-        checkpoint,
-        ns,
-      )
-      .toArray();
-    return rows.map(({ channel, version, type, data, segments }) => {
+  // Rows are read one by one: together they may be larger than the memory of an isolate.
+  #values({ ns, checkpoint }: StoredCheckpoint, budget: ByteBudget): StoredValue[] | null {
+    const rows = this.#sql.exec<ValueRow>(
+      `SELECT v.channel, v.version, v.type, v.data, v.segments
+       FROM json_each(?1, '$.channel_versions') AS wanted
+       JOIN channel_values AS v ON v.ns = ?2 AND v.channel = wanted.key AND v.version = wanted.value`,
+      checkpoint,
+      ns,
+    );
+    const values: StoredValue[] = [];
+    for (const { channel, version, type, data, segments } of rows) {
       const own = this.#parts.bytes(valueName(ns, channel, version), data);
       const whole = segments === null ? own : this.#segments.bytes(segments, own);
-      return { channel, version, type, data: whole };
-    });
+      if (!budget.take(whole.byteLength + ENTRY_BYTES)) return null;
+      values.push({ channel, version, type, data: whole });
+    }
+    return values;
   }
 
-  #writes({ ns, checkpoint_id }: StoredCheckpoint): StoredWrite[] {
-    const rows = this.#sql
-      .exec<WriteRow>(
-        `SELECT task_id, idx, channel, type, data FROM writes
-         WHERE ns = ? AND checkpoint_id = ? ORDER BY rowid`,
-        ns,
-        checkpoint_id,
-      )
-      .toArray();
-    return rows.map(({ data, ...row }) => {
+  #writes({ ns, checkpoint_id }: StoredCheckpoint, budget: ByteBudget): StoredWrite[] | null {
+    const rows = this.#sql.exec<WriteRow>(
+      `SELECT task_id, idx, channel, type, data FROM writes
+       WHERE ns = ? AND checkpoint_id = ? ORDER BY rowid`,
+      ns,
+      checkpoint_id,
+    );
+    const writes: StoredWrite[] = [];
+    for (const { data, ...row } of rows) {
       const name = writeName(ns, checkpoint_id, row.task_id, row.idx);
-      return { ...row, data: this.#parts.bytes(name, data) };
-    });
+      const whole = this.#parts.bytes(name, data);
+      if (!budget.take(whole.byteLength + ENTRY_BYTES)) return null;
+      writes.push({ ...row, data: whole });
+    }
+    return writes;
   }
 
   hasAnyOf(run_id: string): boolean {
@@ -208,6 +237,40 @@ export class Checkpoints {
     this.#sql.exec("DELETE FROM writes WHERE run_id = ?", run_id);
     this.#replaced.putBack(run_id);
   }
+}
+
+class ByteBudget {
+  readonly #max: number;
+  used = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** @returns whether so much was left */
+  take(bytes: number): boolean {
+    this.used += bytes;
+    return this.used <= this.#max;
+  }
+}
+
+function* matching(rows: Iterable<StoredCheckpoint>, metadata: PageQuery["metadata"]) {
+  let scanned = 0;
+  for (const row of rows) {
+    scanned += metadata ? row.metadata.length : 0;
+    if (scanned > MAX_SCANNED_CHARACTERS) throw tooMuchToScan();
+    if (matches(row.metadata, metadata)) yield row;
+  }
+}
+
+function checkpointTooLarge({ checkpoint_id }: StoredCheckpoint): AppError {
+  const message = `Checkpoint ${checkpoint_id} has more than ${MAX_CHECKPOINT_BYTES} bytes with its values and writes: keep less in the state.`;
+  return new AppError("too_large", message);
+}
+
+function tooMuchToScan(): AppError {
+  const message = `metadata: the filter reads more than ${MAX_SCANNED_CHARACTERS} characters of metadata; list without it, or from a newer checkpoint with before.`;
+  return new AppError("too_large", message);
 }
 
 function matches(text: string, wanted: Record<string, unknown> | undefined): boolean {

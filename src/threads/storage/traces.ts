@@ -61,7 +61,10 @@ export class Traces {
     const last = first + traces.length - 1;
     const parts = new Map<number, string>();
     const keep = (told: TraceText): KeptText => {
-      if (!("id" in told)) return { part: parts.get(told.of) ?? null, ...told };
+      if (!("id" in told)) {
+        const { of, before, from, chars, rest } = told;
+        return { part: parts.get(of) ?? null, before, from, chars, rest };
+      }
       const part = `${last} ${parts.size}`;
       parts.set(told.id, part);
       this.#parts.keep(partName(part), told.text);

@@ -8,9 +8,17 @@ import { TEST_GRAPHS, TEST_STORE } from "../test-graphs.ts";
  * The agent of test/fixtures/agents as the builder would make it: the harness of src/isolate with
  * the graphs beside it, one module. Made by the native esbuild, so that tests of threads need no build.
  */
-export async function bundleTestAgent(): Promise<string> {
-  const module = resolve("test/fixtures/agents/graphs.ts");
-  const entries = TEST_GRAPHS.map(
+export function bundleTestAgent(): Promise<string> {
+  return bundle(resolve("test/fixtures/agents/graphs.ts"), TEST_GRAPHS);
+}
+
+/** The same harness around an agent that calls the host of its run itself. */
+export function bundleHostileAgent(): Promise<string> {
+  return bundle(resolve("test/fixtures/hostile/graphs.ts"), ["hostile"]);
+}
+
+async function bundle(module: string, names: string[]): Promise<string> {
+  const entries = names.map(
     (name) => `${name}: { module, export_name: "${name}", description: null }`,
   );
   const { dims, fields } = TEST_STORE.index;

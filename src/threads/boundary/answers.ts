@@ -1,0 +1,154 @@
+import { z } from "zod";
+import type {
+  AgentFailure,
+  Answer,
+  Checkpoint,
+  GraphSchemas,
+  RunOutcome,
+  ThreadSummary,
+  TraceBatch,
+} from "../../isolate/contract.ts";
+import { AppError } from "../../shared/errors.ts";
+import { plainData, plainObject } from "../../shared/plain.ts";
+import {
+  MAX_ANSWER_CHARACTERS,
+  MAX_ENTRIES,
+  MAX_ERROR_MESSAGE_CHARACTERS,
+  MAX_ERROR_NAME_CHARACTERS,
+  MAX_INTERRUPTS_CHARACTERS,
+  MAX_NAME_CHARACTERS,
+  MAX_PATH_CHARACTERS,
+  MAX_STACK_CHARACTERS,
+  MAX_VALUES_CHARACTERS,
+  MAX_VALUES_CONTAINERS,
+} from "./limits.ts";
+import { type ParsedOps, parseOps } from "./ops.ts";
+
+/** What the entrypoint of an agent's isolate returns. */
+
+function cut(max: number) {
+  return z.string().transform((text) => text.slice(0, max));
+}
+
+const Failure: z.ZodType<AgentFailure> = z.object({
+  error: cut(MAX_ERROR_NAME_CHARACTERS),
+  message: cut(MAX_ERROR_MESSAGE_CHARACTERS),
+  stack: cut(MAX_STACK_CHARACTERS).nullable(),
+});
+
+const Interrupts = z.record(z.string(), z.array(z.unknown()));
+
+const Summary: z.ZodType<ThreadSummary> = z.object({
+  values: z
+    .string()
+    .max(MAX_VALUES_CHARACTERS)
+    .refine(isValues, `is not JSON text of at most ${MAX_VALUES_CONTAINERS} objects and lists`),
+  next: z
+    .array(z.unknown())
+    .max(MAX_ENTRIES)
+    .pipe(z.array(z.string().max(MAX_NAME_CHARACTERS))),
+  interrupts: z.string().max(MAX_INTERRUPTS_CHARACTERS).refine(isInterrupts, "is not JSON text"),
+});
+
+const Pull = z.custom<RunOutcome["traces"]>((value) => value === null || isCallable(value));
+
+const Outcome = z.object({
+  ops: z.unknown(),
+  failure: Failure.nullable(),
+  is_timeout: z.boolean(),
+  summary: z.unknown(),
+  traces: Pull,
+});
+
+const Batch = z.object({ ops: z.unknown(), isLast: z.boolean() });
+
+type ParsedOutcome = Omit<RunOutcome, "ops"> & ParsedOps;
+
+/** @throws AppError when it is not the outcome of a run */
+export function parseOutcome(value: unknown): ParsedOutcome {
+  const { ops, summary: sent, ...outcome } = parse("outcome", Outcome, value);
+  return { ...outcome, summary: parseSummary(sent, outcome.failure), ...parseOps(ops) };
+}
+
+/** The failure of a run that also left too much state is the agent's own, and shown. */
+function parseSummary(sent: unknown, failure: AgentFailure | null): ThreadSummary | null {
+  if (failure !== null) return Summary.safeParse(sent).data ?? null;
+  return parse("summary", Summary.nullable(), sent);
+}
+
+export function parseTraceBatch(value: unknown): TraceBatch & { bytes: number } {
+  const { ops: sent, isLast } = parse("traces", Batch, value);
+  const { ops, bytes } = parseOps(sent);
+  return { isLast, ops: ops.filter((op) => op.op === "trace"), bytes };
+}
+
+const JsonText = z.string().max(MAX_ANSWER_CHARACTERS);
+const Schemas: z.ZodType<GraphSchemas> = z.object({
+  input: plainData(),
+  output: plainData(),
+  state: plainData(),
+  config: plainData(),
+  context: plainData(),
+});
+const Place: z.ZodType<Checkpoint> = z.object({
+  thread_id: z.string().max(MAX_NAME_CHARACTERS),
+  checkpoint_id: z.string().max(MAX_NAME_CHARACTERS),
+  checkpoint_ns: z.string().max(MAX_PATH_CHARACTERS),
+  checkpoint_map: plainObject().nullable(),
+});
+
+export const TextAnswer = answerOf(JsonText);
+export const SummaryAnswer = answerOf(Summary);
+export const SchemasAnswer = answerOf(Schemas);
+export const SubgraphsAnswer = answerOf(z.record(z.string().max(MAX_NAME_CHARACTERS), Schemas));
+export const UpdateAnswer = answerOf(z.object({ checkpoint: Place, summary: Summary }));
+
+function answerOf<T>(value: z.ZodType<T>): z.ZodType<Answer<T>> {
+  return z.discriminatedUnion("ok", [
+    z.object({ ok: z.literal(true), value }),
+    z.object({ ok: z.literal(false), error: Failure }),
+  ]) as unknown as z.ZodType<Answer<T>>;
+}
+
+/** @throws AppError that names the field */
+export function parse<T>(what: string, schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [first] = parsed.error.issues;
+  const path = [what, ...(first?.path ?? [])].map(String).join(".");
+  throw new AppError("invalid_request", `${path}: ${first?.message}`);
+}
+
+/** Counts brackets, those within strings too: each may become an object of many times its size. */
+function isValues(text: string): boolean {
+  let containers = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === OPENING_BRACE || code === OPENING_BRACKET) containers += 1;
+  }
+  return containers <= MAX_VALUES_CONTAINERS && isJson(text);
+}
+
+const OPENING_BRACE = 0x7b;
+const OPENING_BRACKET = 0x5b;
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isCallable(value: unknown): boolean {
+  return typeof value === "function";
+}
+
+function isInterrupts(text: string): boolean {
+  try {
+    return Interrupts.safeParse(JSON.parse(text)).success;
+  } catch {
+    return false;
+  }
+}

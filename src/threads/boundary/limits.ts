@@ -1,0 +1,41 @@
+/** Limits of the messages that agents' code sends to a thread. RPC takes 32 MiB a message. */
+
+const MIB = 1024 * 1024;
+
+export const MAX_COMMIT_BYTES = 32 * MIB;
+export const MAX_OPS = 65_536;
+/** Channel values of one checkpoint; writes of one operation. */
+export const MAX_ENTRIES = 65_536;
+export const MAX_VALUE_BYTES = 24 * MIB;
+/** One row takes 2 MB with all its columns. */
+export const MAX_ROW_BYTES = 1_900_000;
+/** Ids, and names of channels, nodes and events. */
+export const MAX_NAME_CHARACTERS = 2048;
+/** Names and task ids of the graphs around a subgraph, and `dotted_order`, which grow with each level. */
+export const MAX_PATH_CHARACTERS = 16_384;
+/** A payload of a trace run, with the text that it shares with another one. */
+export const MAX_PAYLOAD_CHARACTERS = 10 * MIB;
+/** All payloads of a commit, with their shared texts. */
+export const MAX_PAYLOADS_CHARACTERS = 16 * MIB;
+/** Everything that one attempt at a run commits: events, checkpoints, writes and traces. */
+export const MAX_RUN_BYTES = 1024 * MIB;
+/** Checkpoints of one answer. */
+export const MAX_PAGE_CHECKPOINTS = 16;
+/** A page of checkpoints ends before the checkpoint that takes it over this. */
+export const MAX_PAGE_BYTES = 24 * MIB;
+/** One checkpoint with its values and writes: the answer is one message. */
+export const MAX_CHECKPOINT_BYTES = 31 * MIB;
+/** Metadata that one filtered list reads. */
+export const MAX_SCANNED_CHARACTERS = 32 * MIB;
+export const MAX_VALUES_CHARACTERS = 24 * MIB;
+/** Objects and lists of the values, which are parsed to be shown. */
+export const MAX_VALUES_CONTAINERS = 500_000;
+/** They are in one row with the thread's metadata and config. */
+export const MAX_INTERRUPTS_CHARACTERS = 512 * 1024;
+export const MAX_ANSWER_CHARACTERS = 31 * MIB;
+export const MAX_AUTHENTICATE_CHARACTERS = 64 * 1024;
+
+/** Longer ones are cut: a failure is one column of the run and of its thread. */
+export const MAX_ERROR_NAME_CHARACTERS = 256;
+export const MAX_ERROR_MESSAGE_CHARACTERS = 8192;
+export const MAX_STACK_CHARACTERS = 16_384;
