@@ -55,6 +55,8 @@ import { uiFileRoutes, uiRoutes } from "./ui/routes.ts";
 import { runWebhookRoutes } from "./webhooks/routes.ts";
 import { audit } from "./workspaces/audit.ts";
 import { authenticate } from "./workspaces/auth.ts";
+import { keyRoutes } from "./workspaces/key-routes.ts";
+import { memberRoutes } from "./workspaces/member-routes.ts";
 import { workspaceRoutes } from "./workspaces/routes.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -72,7 +74,10 @@ const EXPOSED_HEADERS = [
 
 /** The control plane and exports: few requests, each of which matters. */
 const CONTROLLED = [
+  "/api/v1/api-key/*",
   "/api/v1/bulk-exports/*",
+  "/api/v1/orgs/*",
+  "/api/v1/workspaces/*",
   "/v1/audit-logs/*",
   "/v1/integrations/*",
   "/v1/projects/*",
@@ -97,6 +102,8 @@ const GUARDED = [
 /** Behind the authentication. */
 const ROUTERS = [
   workspaceRoutes,
+  keyRoutes,
+  memberRoutes,
   deploymentRoutes,
   revisionRoutes,
   logRoutes,

@@ -36,6 +36,8 @@ const TAGS = [
     description: "Traces written to a bucket as Parquet, once or on a schedule",
   },
   { name: "Export destinations", description: "Buckets that traces are exported to" },
+  { name: "API keys", description: "Keys of a workspace, of the organization, and personal ones" },
+  { name: "Members", description: "Users, and their roles in workspaces and the organization" },
   { name: "Audit", description: "Who changed what" },
   { name: "System", description: "The service itself" },
 ];

@@ -30,6 +30,20 @@ const OWN = [
   "deleteOAuthToken",
   "createAgentConnection",
   "deleteAgentConnection",
+  "createPersonalKey",
+  "rotatePersonalKey",
+  "revokePersonalKey",
+];
+
+/** For admins of the organization: a key of one workspace is refused whatever the id. */
+const OF_ORGANIZATION = [
+  "listServiceKeys",
+  "createServiceKey",
+  "rotateServiceKey",
+  "revokeServiceKey",
+  "listOrganizationMembers",
+  "updateOrganizationMember",
+  "removeOrganizationMember",
 ];
 
 /** What takes a body and only reads. */
@@ -74,6 +88,8 @@ let before: Awaited<ReturnType<typeof rowsOf>>;
 beforeAll(async () => {
   [ours, theirs] = await Promise.all([belongings(), workspace()]);
   revoked = await revokedKey(ours);
+  // The first use of a key is recorded in its row.
+  for (const key of [ours.viewer, ours.editor]) await api("/v2/deployments", { key });
   before = await rowsOf(ours.workspace_id);
 });
 
@@ -99,6 +115,10 @@ function bodyOf(operation: Operation): unknown {
       start_time: "2026-01-01T00:00:00Z",
       end_time: "2026-01-02T00:00:00Z",
     },
+    addMember: { email: "eve@acme.test", role: "admin" },
+    addMembers: [{ email: "eve@acme.test", role: "admin" }],
+    updateMember: { role: "admin" },
+    updateOrganizationMember: { role: "admin" },
     cancelBulkExport: { status: "CANCELLED" },
     createBulkExportDestination: bucket(),
     updateBulkExportDestination: { credentials: bucket().credentials },
@@ -199,7 +219,15 @@ function tricks(url: string): string[] {
 }
 
 describe("with a key of another workspace", () => {
-  test.each(named(guarded))("%s does not know what is ours", async (id, operation) => {
+  const known = guarded.filter(({ id }) => !OF_ORGANIZATION.includes(id));
+  const organizational = guarded.filter(({ id }) => OF_ORGANIZATION.includes(id));
+
+  test.each(named(organizational))("%s is for admins of an organization", async (_, operation) => {
+    const { status } = await call(operation, { key: theirs.admin });
+    expect(status).toBe(403);
+  });
+
+  test.each(named(known))("%s does not know what is ours", async (id, operation) => {
     const { status, text } = await call(operation, { key: theirs.admin });
     const isOfOurs = operation.path.includes("{") && !EMPTY_FOR_OTHERS.includes(id);
     if (isOfOurs) expect([status, text]).toEqual([404, expect.any(String)]);

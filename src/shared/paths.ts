@@ -1,8 +1,8 @@
 import { getPath } from "hono/utils/url";
 
 const CONTROL_PLANE_PREFIX = "/api-host";
-/** What the SDKs of traces ask for below their endpoint, which is the host, /api or /api/v1. */
-const TRACE_PATH = /^(?:\/api)?(?:\/v1)?\/(sessions|runs|feedback)(?=\/|$)/;
+/** Clients of LangSmith have three forms of one endpoint: the host, /api and /api/v1. */
+const TRACE_PATH = /^(?:\/api)?(?:\/v1)?\/(sessions|runs|feedback|api-key|workspaces|orgs)(?=\/|$)/;
 const INFO_PATH = /^\/api(?:\/v1)?\/info$/;
 
 /**

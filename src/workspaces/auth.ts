@@ -72,6 +72,11 @@ async function callerOfJwt(
   return { caller: chooseWorkspace(found, tenant), expires_at_ms: identity.expires_at_ms };
 }
 
+/** Called after every change of keys and members; other isolates need CACHE_MS. */
+export function forgetCallers(): void {
+  cache.clear();
+}
+
 function remember(key: string, known: Known): void {
   cache.delete(key);
   if (cache.size >= CACHE_ENTRIES) {

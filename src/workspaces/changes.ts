@@ -43,6 +43,7 @@ export function resourcesOf(
 }
 
 function madeBy(answer: unknown): Resource[] {
+  if (Array.isArray(answer)) return answer.flatMap(madeBy);
   if (typeof answer !== "object" || answer === null) return [];
   return Object.entries(answer).flatMap(([name, id]) =>
     ["id", "provider_id"].includes(name) && typeof id === "string" ? [{ name, id }] : [],

@@ -1,10 +1,12 @@
 import { env } from "cloudflare:workers";
 import { expect, inject, vi } from "vitest";
 import type { Operation } from "../../scripts/fuzz/document.ts";
+import { database } from "../../src/shared/context.ts";
 import { newId } from "../../src/shared/ids.ts";
 import { provider, tokenOf } from "../oauth/support.ts";
 import { post, wireRun } from "../traces/support/runs.ts";
 import { testDeployment } from "./agent-deployment.ts";
+import { createApiKey } from "./organizations.ts";
 import { type TestWorkspace, workspace } from "./workspace.ts";
 
 /** A workspace with one of everything, by the names that paths give to ids. */
@@ -74,11 +76,24 @@ export async function belongings(): Promise<Belongings> {
     namespace: "inner",
     auth_id: newId(),
     upload_id: newId(),
+    ...(await principals(owner)),
     checkpoint_id: newId(),
     name: "file",
   };
   await vi.waitFor(() => told(workspace_id), { timeout: 20_000, interval: 100 });
   return { ...owner, ids };
+}
+
+/** A service key, a member and a personal key of the member. */
+async function principals({ admin, organization_id }: TestWorkspace) {
+  const { id: api_key_id = "" } = await made(admin, "/api/v1/api-key", { role: "editor" });
+  const { id: user_id = "" } = await made(admin, "/api/v1/workspaces/current/members", {
+    email: `${newId()}@acme.test`,
+    role: "editor",
+  });
+  const personal = { kind: "personal", organization_id, user_id } as const;
+  const { id: pat_id } = await createApiKey(database(env), personal);
+  return { api_key_id, identity_id: user_id, pat_id };
 }
 
 /** Objects tell D1 of their threads and runs by alarm: after that, nothing moves by itself. */
