@@ -24,9 +24,11 @@ import { connectionRoutes } from "./oauth/connection-routes.ts";
 import { providerRoutes } from "./oauth/provider-routes.ts";
 import { tokenRoutes } from "./oauth/token-routes.ts";
 import { addDocument, addSystemRoutes, documentOf } from "./openapi.ts";
+import { configurationProblem } from "./shared/configuration.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { AppError } from "./shared/errors.ts";
 import { onError, onNotFound, router } from "./shared/http.ts";
+import { log } from "./shared/log.ts";
 import { operationFinder } from "./shared/operations.ts";
 import { isIngestion, isUpload, toRoutePath } from "./shared/paths.ts";
 import { assertRate } from "./shared/rate-limit.ts";
@@ -151,6 +153,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.use(bindInternalCalls);
   app.use(guardOrigin);
   app.use(crossOrigin(EXPOSED_HEADERS));
+  app.use(assertConfigured);
   app.use(limitBody);
   addSystemRoutes(app);
   app.route("/", callbackRoutes);
@@ -174,6 +177,16 @@ export function createApp(): OpenAPIHono<AppEnv> {
 
 const limitRate = createMiddleware<AppEnv>(async (c, next) => {
   assertRate(c.var.ctx, c.req.method === "GET" ? "control_read" : "control_write");
+  await next();
+});
+
+/** The Worker has no start-up at which it could fail, so an unsafe configuration fails each request. */
+const assertConfigured = createMiddleware<AppEnv>(async (c, next) => {
+  const problem = configurationProblem(c.env);
+  if (problem !== null) {
+    log.error("configuration_refused", problem);
+    throw new AppError("unavailable", problem);
+  }
   await next();
 });
 

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { configurationProblem } from "../../src/shared/configuration.ts";
 import type { Region } from "../regions.ts";
 import { bundle } from "./bundle.ts";
 import type { Configuring } from "./configure.ts";
@@ -72,6 +73,8 @@ const START_MS = 300_000;
 const run = promisify(execFile);
 
 export async function startStack(options: StackOptions): Promise<Stack> {
+  const problem = configurationProblem(options.variables ?? {});
+  if (problem !== null) throw new Error(problem);
   const say: Say = options.quiet ? () => {} : (line) => console.log(line);
   const folder = await openFolder(options.dir, options.region);
   const onStep: OnStep = options.onStep ?? ((label, ms) => say(formatStep(label, ms)));

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { createRemoteJWKSet, type JWTVerifyGetKey, jwtVerify } from "jose";
+import { createRemoteJWKSet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import { AppError } from "../shared/errors.ts";
 
 export type Issuer = { issuer: string; audience: string; keys: JWTVerifyGetKey };
@@ -8,25 +8,50 @@ export type Identity = { subject: string; email: string | null; expires_at_ms: n
 /** No HS256: a key set is public, so a shared secret in it would prove nothing. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "ES384", "EdDSA"];
 
+/** Of ID tokens and of access tokens (RFC 9068). */
+const TYPES = ["jwt", "at+jwt"];
+
 const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
 
 const keySets = new Map<string, JWTVerifyGetKey>();
 
 export async function verifyJwt(token: string, trusted: Issuer): Promise<Identity> {
   const { issuer, audience, keys } = trusted;
-  const { payload } = await jwtVerify(token, keys, {
+  // jose checks no audience when it is empty.
+  if (audience === "") throw new AppError("unavailable", "OIDC_AUDIENCE is not set.");
+  const { payload, protectedHeader } = await jwtVerify(token, keys, {
     issuer,
+    audience,
     algorithms: ALGORITHMS,
     requiredClaims: ["exp", "sub"],
-    ...(audience === "" ? {} : { audience }),
   }).catch((error: unknown) => {
     if (!isRejection(error)) throw unavailable(issuer, error);
     const text = `The bearer token is not valid: ${error.message}.`;
     throw new AppError("unauthenticated", text, { cause: error });
   });
+  assertForUs(payload, protectedHeader.typ, trusted);
   const { sub = "", exp = 0, email, email_verified } = payload;
   const isProven = typeof email === "string" && email_verified === true;
   return { subject: sub, email: isProven ? email : null, expires_at_ms: exp * 1000 };
+}
+
+/**
+ * Refuses other kinds of JWT that an issuer signs, like logout tokens, and tokens that name another application
+ * as well: that application holds them too, so `azp` must name this one.
+ */
+function assertForUs(payload: JWTPayload, typ: string | undefined, { issuer, audience }: Issuer) {
+  if (typ !== undefined && !TYPES.includes(typ.toLowerCase().replace(/^application\//, ""))) {
+    throw new AppError(
+      "unauthenticated",
+      `The bearer token has the type ${typ}, not JWT or at+jwt.`,
+    );
+  }
+  const others = [payload.aud ?? []]
+    .flat()
+    .filter((each) => each !== audience && !each.startsWith(issuer));
+  if (others.length === 0 || payload.azp === audience) return;
+  const text = "The bearer token names other audiences too: its azp must be this installation.";
+  throw new AppError("unauthenticated", text);
 }
 
 /** The issuer's key set by OIDC discovery; jose fetches and renews it. */

@@ -36,10 +36,11 @@ test("an issuer's keys are found by discovery and asked for once", async () => {
     const token = await new SignJWT({ sub })
       .setProtectedHeader({ alg: "RS256", kid: "k1" })
       .setIssuer(issuer)
+      .setAudience("heddle")
       .setExpirationTime("5m")
       .sign(privateKey);
     const keys = await issuerKeys(issuer);
-    expect((await verifyJwt(token, { issuer, audience: "", keys })).subject).toBe(sub);
+    expect((await verifyJwt(token, { issuer, audience: "heddle", keys })).subject).toBe(sub);
   }
   expect(asked).toEqual(["/.well-known/openid-configuration", "/keys"]);
 });

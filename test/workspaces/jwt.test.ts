@@ -14,15 +14,21 @@ const { publicKey, privateKey } = await generateKeyPair("ES256");
 const stranger = await generateKeyPair("ES256");
 const trusted: Issuer = {
   issuer: ISSUER,
-  audience: "",
+  audience: "heddle",
   keys: createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), kid: "k1", alg: "ES256" }] }),
 };
 
-type Change = { issuer?: string; expires?: string; key?: CryptoKey; audience?: string };
+type Change = {
+  issuer?: string;
+  expires?: string;
+  key?: CryptoKey;
+  audience?: string | string[];
+  typ?: string;
+};
 
 function sign(claims: JWTPayload, change: Change = {}): Promise<string> {
   return new SignJWT(claims)
-    .setProtectedHeader({ alg: "ES256", kid: "k1" })
+    .setProtectedHeader({ alg: "ES256", kid: "k1", ...(change.typ && { typ: change.typ }) })
     .setIssuer(change.issuer ?? ISSUER)
     .setAudience(change.audience ?? "heddle")
     .setExpirationTime(change.expires ?? "5m")
@@ -44,16 +50,33 @@ describe("a token of the issuer", () => {
     }
   });
 
-  test("must be for the audience where one is named", async () => {
-    const token = await sign({ sub: "ada" });
-    await expect(verifyJwt(token, { ...trusted, audience: "heddle" })).resolves.toBeDefined();
-    const other = verifyJwt(token, { ...trusted, audience: "other" });
-    await expect(other).rejects.toMatchObject({ code: "unauthenticated" });
+  test("is refused while no audience is configured", async () => {
+    const verified = verifyJwt(await sign({ sub: "ada" }), { ...trusted, audience: "" });
+    await expect(verified).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  test("may name the issuer's own audiences too, or others when azp is ours", async () => {
+    const own = await sign({ sub: "ada" }, { audience: ["heddle", `${ISSUER}/userinfo`] });
+    const others = await sign({ sub: "ada", azp: "heddle" }, { audience: ["heddle", "other"] });
+    for (const token of [own, others]) {
+      expect((await verifyJwt(token, trusted)).subject).toBe("ada");
+    }
+  });
+
+  test.each(["JWT", "jwt", "at+jwt", "application/at+JWT"])("may have the type %s", async (typ) => {
+    expect((await verifyJwt(await sign({ sub: "ada" }, { typ }), trusted)).subject).toBe("ada");
   });
 });
 
 test.each<[string, () => Promise<string>]>([
   ["of another issuer", () => sign({ sub: "ada" }, { issuer: "https://evil.test" })],
+  ["for another audience", () => sign({ sub: "ada" }, { audience: "other" })],
+  ["for two audiences", () => sign({ sub: "ada" }, { audience: ["heddle", "other"] })],
+  [
+    "for two audiences, made for the other one",
+    () => sign({ sub: "ada", azp: "other" }, { audience: ["heddle", "other"] }),
+  ],
+  ["that is a logout token", () => sign({ sub: "ada" }, { typ: "logout+jwt" })],
   ["that ended", () => sign({ sub: "ada" }, { expires: "-1m" })],
   ["signed with another key", () => sign({ sub: "ada" }, { key: stranger.privateKey })],
   ["without a subject", () => sign({})],
