@@ -14,7 +14,7 @@ import { payloadKey, withSentAt } from "./payloads.ts";
 import { signingSecrets } from "./secret-service.ts";
 import { webhookSettings } from "./settings.ts";
 import { signedHeaders } from "./signature.ts";
-import { brokenRule } from "./url-rules.ts";
+import { webhookProblem } from "./url-rules.ts";
 
 export type WebhookMessage = { run_webhook_id: string };
 
@@ -68,7 +68,7 @@ async function configuredHeaders(env: Env, row: WebhookRow): Promise<Record<stri
   const served = await servedRevision(env, row.deployment_id, row.thread_id);
   if (!served) throw new AppError("unavailable", "The agent does not serve for the moment.");
   const settings = webhookSettings(served.config);
-  const broken = brokenRule(row.url, settings.url ?? {});
+  const broken = webhookProblem(row.url, settings);
   if (broken !== null) throw new AppError("invalid_request", `The webhook ${broken}.`);
   const variables = hasTemplates(settings) ? await readVariables(env, served) : {};
   return { "user-agent": `Heddle/${VERSION}`, ...ownHeaders(settings, variables) };

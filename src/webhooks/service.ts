@@ -11,9 +11,9 @@ import { HttpUrl } from "../shared/schema.ts";
 import { MAX_ATTEMPTS } from "./limits.ts";
 import { payloadKey } from "./payloads.ts";
 import { Delivery } from "./schema.ts";
-import { type UrlRules, webhookSettings } from "./settings.ts";
+import { webhookSettings } from "./settings.ts";
 import { run_webhooks } from "./table.ts";
-import { brokenRule } from "./url-rules.ts";
+import { webhookProblem } from "./url-rules.ts";
 
 type Place = { workspace_id: string; deployment_id: string; thread_id: string };
 
@@ -28,18 +28,13 @@ export function assertWebhook(
   if (http.disable_webhooks === true) {
     throw invalid(LOC, "is switched off by http.disable_webhooks of this agent");
   }
-  const { url: rules } = webhookSettings(config);
   if (url.startsWith("/")) assertOwnPath(url, http);
   else assertWholeUrl(env, url);
-  assertAllowed(url, rules ?? {});
+  const problem = webhookProblem(url, webhookSettings(config));
+  if (problem !== null) throw invalid(LOC, problem);
 }
 
 const LOC = ["body", "webhook"];
-
-function assertAllowed(url: string, rules: UrlRules): void {
-  const broken = brokenRule(url, rules);
-  if (broken !== null) throw invalid(LOC, broken);
-}
 
 function assertWholeUrl(env: Env, url: string): void {
   const { error } = HttpUrl.safeParse(url);

@@ -1,7 +1,18 @@
-import type { UrlRules } from "./settings.ts";
+import { hasTemplates } from "./own-headers.ts";
+import type { UrlRules, WebhookSettings } from "./settings.ts";
 
 const DEFAULT_PORTS: Record<string, number> = { "https:": 443, "http:": 80 };
 const [MAX_NAMED, AGENT] = [10, "of this agent's langgraph.json"];
+
+/** Returns the rule of the agent's langgraph.json that this URL breaks and what would satisfy it, or `null`. */
+export function webhookProblem(webhook: string, settings: WebhookSettings): string | null {
+  const rules = settings.url ?? {};
+  const isElsewhere = !webhook.startsWith("/");
+  if (isElsewhere && hasTemplates(settings) && !rules.allowed_domains?.length) {
+    return `would receive secrets: webhooks.headers ${AGENT} has variables, so set webhooks.url.allowed_domains to the hosts that may have them`;
+  }
+  return brokenRule(webhook, rules);
+}
 
 /** Which of the agent's rules this URL of a webhook breaks, and what would not; null: none. */
 export function brokenRule(webhook: string, rules: UrlRules): string | null {

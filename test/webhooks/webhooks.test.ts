@@ -568,6 +568,28 @@ describe("webhooks of langgraph.json", () => {
     return { ...made, call, start, settled, setSecrets };
   }
 
+  const OURS = { allowed_domains: ["127.0.0.1"] };
+
+  test("headers with secrets are sent to no host while no domain is allowed", async () => {
+    const headers = { Authorization: `Bearer \${{ env.LG_WEBHOOK_TOKEN }}` };
+    const secrets = [{ name: "LG_WEBHOOK_TOKEN", value: SECRET }];
+    const { call, start, settled, revision_id, deployment_id } = await configured({}, secrets);
+    const { url, received } = hook("fails");
+    const started = await start(url);
+    expect((await settled(started)).status).toBe("pending");
+    const config = { webhooks: { headers } };
+    await database(env).update(revisions).set({ config }).where(eq(revisions.id, revision_id));
+    forgetActive(deployment_id);
+    await attemptNow(started);
+    const { status, attempts } = await settled(started, 2);
+    const why = expect.stringContaining("set webhooks.url.allowed_domains");
+    expect([status, attempts[1]?.error]).toEqual(["failed", why]);
+    const refused = await call("/runs", { assistant_id: "echo", input: hi, webhook: url });
+    expect([refused.status, await refused.text()]).toEqual([422, why]);
+    expect(JSON.stringify(await received())).not.toContain(SECRET);
+    expect(await received()).toHaveLength(1);
+  });
+
   test("headers are sent, with the deployment's secrets in them", async () => {
     const headers = {
       "X-Env": "prod",
@@ -575,7 +597,7 @@ describe("webhooks of langgraph.json", () => {
       "User-Agent": "us",
     };
     const secrets = [{ name: "LG_WEBHOOK_TOKEN", value: SECRET }];
-    const { start, settled } = await configured({ headers }, secrets);
+    const { start, settled } = await configured({ headers, url: OURS }, secrets);
     const { url, received } = hook("ok");
     const started = await start(url);
     const { status, text } = await settled(started);
@@ -597,7 +619,11 @@ describe("webhooks of langgraph.json", () => {
 
   test("a secret that is not there, or is no header, is named in the log; set anew, it is sent", async () => {
     const headers = { "x-token": `\${{ env.MY_TOKEN }}` };
-    const { start, settled, setSecrets } = await configured({ env_prefix: "MY_", headers });
+    const { start, settled, setSecrets } = await configured({
+      env_prefix: "MY_",
+      headers,
+      url: OURS,
+    });
     const { url, received } = hook("ok");
     const started = await start(url);
     const first = await settled(started);
@@ -620,7 +646,7 @@ describe("webhooks of langgraph.json", () => {
   test("a revision of before, whose header opens what its prefix does not, sends nothing", async () => {
     const headers = { "x-key": `\${{ env.OPENAI_API_KEY }}` };
     const secrets = [{ name: "OPENAI_API_KEY", value: SECRET }];
-    const { start, settled } = await configured({ headers }, secrets);
+    const { start, settled } = await configured({ headers, url: OURS }, secrets);
     const { url, received } = hook("ok");
     const { attempts } = await settled(await start(url));
     expect(attempts[0]?.error).toContain("env.OPENAI_API_KEY");
