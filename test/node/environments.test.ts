@@ -7,6 +7,7 @@ import { FILES, REGIONS, type Region } from "../../scripts/regions.ts";
 type Config = {
   name: string;
   vars: Record<string, string>;
+  compatibility_flags: string[];
   triggers: { crons: string[] };
   migrations: { new_sqlite_classes?: string[] }[];
   durable_objects: { bindings: { name: string; class_name: string }[] };
@@ -21,7 +22,10 @@ type Config = {
 /** What a region has a name of its own for, by the field that says it. */
 const NAMES = new Set(["queue", "dead_letter_queue", "bucket_name", "database_name", "service"]);
 /** What each environment says for itself, the operator's own settings too. */
-const OWN_FIELDS = ["name", "targetEnvironment", "vars", "routes", "workers_dev", "observability"];
+const OWN_FIELDS = [
+  ...["name", "targetEnvironment", "vars", "routes", "workers_dev", "observability"],
+  "compatibility_flags",
+];
 
 /** Wrangler declares what it gives as `any`; the tests say which fields they need. */
 function read(config: string, env?: Region): Config {
@@ -61,6 +65,10 @@ describe.each(FILES)("%s", (file) => {
     expect(config.name).toBe(`${top.name}-${region}`);
     expect(without(config)).toEqual(regional(without(top), region));
     expect(Object.keys(config.vars)).toEqual(Object.keys(top.vars));
+  });
+
+  test.each(REGIONS)("fetch() of %s reaches a zone by its public front door alone", (region) => {
+    expect(read(file, region).compatibility_flags).toEqual(["global_fetch_strictly_public"]);
   });
 
   test("no environment shares anything with another", () => {
