@@ -3,9 +3,10 @@ import type { AgentEntrypoint } from "../isolate/contract.ts";
 import type { RevisionRef } from "./records.ts";
 
 export type AgentStub = AgentEntrypoint;
+type IsolateRef = RevisionRef & { quarantine?: string };
 
 /** The loaded isolate of a revision as the entrypoint it exports. */
-export function agentOf(env: Env, revision: RevisionRef): AgentStub {
+export function agentOf(env: Env, revision: IsolateRef): AgentStub {
   // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
   return agentIsolate(env, revision) as unknown as AgentStub;
 }
@@ -13,7 +14,7 @@ export function agentOf(env: Env, revision: RevisionRef): AgentStub {
 /** Asks the agent. What is lost with an isolate that never came up is not lost again the same way. */
 export async function askAgent<T>(
   env: Env,
-  revision: RevisionRef,
+  revision: IsolateRef,
   ask: (agent: AgentStub) => Promise<T>,
 ): Promise<T> {
   try {

@@ -20,11 +20,14 @@ import { beginTrace, toTrace } from "./trace-roots.ts";
 /** One try at a run. Its number fences: what an older attempt still sends is refused. */
 export class Attempt {
   readonly run: StoredRun;
+  /** The attempt before lost its isolate. */
+  readonly isSuspect: boolean;
   readonly #cancelled = Promise.withResolvers<boolean>();
   #bytes_left = MAX_RUN_BYTES;
 
-  constructor(run: StoredRun) {
+  constructor(run: StoredRun, isSuspect: boolean) {
     this.run = run;
+    this.isSuspect = isSuspect;
   }
 
   get cancelled(): Promise<boolean> {

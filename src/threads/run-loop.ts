@@ -1,24 +1,31 @@
 import type { RunOutcome, TraceOp } from "../isolate/contract.ts";
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
+import { release } from "../shared/rpc.ts";
 import { applyToStore } from "../store/service.ts";
 import { askAgent } from "./agent.ts";
 import { authenticateRun } from "./agent-tokens.ts";
 import { Attempt, ThreadHost, toRunCall } from "./attempt.ts";
 import { parseOutcome } from "./boundary/answers.ts";
+import { EVENT_LIMIT, MAX_EVENT_CHARACTERS } from "./boundary/limits.ts";
 import { parseOps } from "./boundary/ops.ts";
 import { feedbackOps } from "./feedback-event.ts";
 import { isKeepable, mergeRun, outlineWithout } from "./merge.ts";
 import { askedBy, failed, messageOf, statusOf } from "./outcomes.ts";
+import { inQuarantine, LostAloneError } from "./quarantine.ts";
 import type { NewRun, RunRefusal } from "./records.ts";
-import { type CancelAction, decideMultitask, MAX_ATTEMPTS, threadStatusAfter } from "./runs.ts";
+import {
+  afterLoss,
+  type CancelAction,
+  decideMultitask,
+  type Loss,
+  lossMessage,
+  threadStatusAfter,
+} from "./runs.ts";
 import { Settling } from "./settling.ts";
 import type { StoredRun } from "./storage/runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
 import { TraceCollector } from "./trace-collector.ts";
-
-// A run that says more than this fills its thread's storage; it ends with an error that says so.
-const MAX_EVENT_CHARACTERS = 64 * 1024 * 1024;
 
 /** Accepts, starts, ends and cancels the runs of one thread: one at a time, in the order received. */
 export class RunLoop {
@@ -82,7 +89,7 @@ export class RunLoop {
   /** After a restart: a running run has lost its attempt, a busy thread may have lost its settling. */
   recover() {
     const running = this.#store.runs.running();
-    if (running && !this.#live) this.#tryAgain(running, "its process ended");
+    if (running && !this.#live) this.#tryAgain(running, "restart", "its process ended");
     else if (!running && this.#store.thread.outline().status === "busy") this.#settling.start();
     this.advance();
     this.#traces.closeLost();
@@ -153,7 +160,7 @@ export class RunLoop {
     this.#start(next);
   }
 
-  #start({ run_id }: StoredRun) {
+  #start({ run_id }: StoredRun, isSuspect = false) {
     const { runs, thread } = this.#store;
     runs.start(run_id);
     const run = runs.get(run_id);
@@ -161,7 +168,7 @@ export class RunLoop {
     this.#say(run, "metadata", { run_id, attempt: run.attempt });
     thread.begin(run.revision);
     this.#traces.open(run);
-    const attempt = new Attempt(run);
+    const attempt = new Attempt(run, isSuspect);
     this.#live = attempt;
     // Not before the transaction around this is over: the isolate must find what it was started for.
     queueMicrotask(() => this.#drive(attempt));
@@ -175,24 +182,39 @@ export class RunLoop {
   async #drive(attempt: Attempt) {
     const { run } = attempt;
     this.#traces.follow(attempt);
+    const call = (quarantine?: string) => this.#call(attempt, quarantine);
     try {
-      const host = new ThreadHost(
-        this.#store,
-        (ops) => this.#commit(attempt, ops),
-        attempt.cancelled,
-        async (body) => authenticateRun(this.#liveRun(attempt), body),
-        async (ops) => applyToStore(this.#env, this.#liveRun(attempt).revision.deployment_id, ops),
-      );
-      const call = toRunCall(run, this.#store);
-      const outcome = await askAgent(this.#env, run.revision, (agent) => agent.run(call, host));
-      await this.#take(attempt, outcome).finally(() => release(outcome));
+      const { workspace_id } = this.#store.thread.place();
+      const name = `${run.run_id}:${run.attempt}`;
+      await (attempt.isSuspect ? inQuarantine(workspace_id, name, call) : call());
     } catch (error) {
       log.warn("attempt_lost", { run_id: run.run_id, attempt: run.attempt, error: String(error) });
-      if (this.#live === attempt) this.#tryAgain(run, messageOf(error));
+      const loss = error instanceof LostAloneError ? "alone" : "isolate";
+      if (this.#live === attempt) this.#tryAgain(run, loss, messageOf(error));
     } finally {
       attempt.close();
       this.#traces.leave(attempt);
     }
+  }
+
+  async #call(attempt: Attempt, quarantine: string | undefined) {
+    // The turn may come after the run was cancelled.
+    if (this.#live !== attempt) return;
+    const { run } = attempt;
+    const revision = quarantine === undefined ? run.revision : { ...run.revision, quarantine };
+    const [call, host] = [toRunCall(run, this.#store), this.#hostOf(attempt)];
+    const outcome = await askAgent(this.#env, revision, (agent) => agent.run(call, host));
+    await this.#take(attempt, outcome).finally(() => release(outcome));
+  }
+
+  #hostOf(attempt: Attempt): ThreadHost {
+    return new ThreadHost(
+      this.#store,
+      (ops) => this.#commit(attempt, ops),
+      attempt.cancelled,
+      async (body) => authenticateRun(this.#liveRun(attempt), body),
+      async (ops) => applyToStore(this.#env, this.#liveRun(attempt).revision.deployment_id, ops),
+    );
   }
 
   async #take(attempt: Attempt, sent: unknown) {
@@ -227,11 +249,7 @@ export class RunLoop {
     const { ops } = this.#parsed(attempt, () => parseOps(sent), "InvalidCommitError");
     this.#touched.add(run_id);
     const said = this.#store.transaction(() => this.#store.apply(run_id, ops));
-    if (said > MAX_EVENT_CHARACTERS) {
-      const message = `The run said more than the ${MAX_EVENT_CHARACTERS} characters of events that a run may: stream fewer modes, or smaller updates.`;
-      this.#refuse(attempt, "EventLimitError", message);
-      return;
-    }
+    if (said > MAX_EVENT_CHARACTERS) return this.#refuse(attempt, "EventLimitError", EVENT_LIMIT);
     this.#tell();
   }
 
@@ -240,14 +258,12 @@ export class RunLoop {
     this.#end(attempt.run, failed(error, message));
   }
 
-  #tryAgain(run: StoredRun, reason: string) {
+  #tryAgain(run: StoredRun, loss: Loss, reason: string) {
     this.#live = null;
-    if (run.attempt < MAX_ATTEMPTS) {
-      this.#store.transaction(() => this.#start(run));
-    } else {
-      const message = `The agent's isolate ended ${run.attempt} times without an answer: ${reason}`;
-      this.#end(run, failed("IsolateLostError", message));
-    }
+    const next = afterLoss(run.attempt, loss);
+    if (next === "end") {
+      this.#end(run, failed("IsolateLostError", lossMessage(run.attempt, loss, reason)));
+    } else this.#store.transaction(() => this.#start(run, next === "quarantine"));
     this.#tell();
   }
 
@@ -271,10 +287,4 @@ export class RunLoop {
     });
     this.#tell();
   }
-}
-
-/** An answer that holds a function keeps its call open, and so the log of the call unsaid, until it is let go. */
-function release(outcome: object) {
-  // What came over RPC is disposable, though its class does not say so.
-  if (Symbol.dispose in outcome) (outcome as Disposable)[Symbol.dispose]();
 }

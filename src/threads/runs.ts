@@ -11,8 +11,27 @@ export function isFinal(status: RunStatus): boolean {
   return !UNFINISHED.includes(status);
 }
 
-/** A run that may have died with its isolate is tried this often before it ends in error. */
+/** Attempts when the process of the thread restarts: a deployment, an eviction or a crash is not the run's doing. */
 export const MAX_ATTEMPTS = 3;
+/** Attempts when the isolate of the agent ends and other runs may have ended it. */
+const MAX_SHARED_LOSSES = 5;
+
+/** `alone`: the isolate was in quarantine, and no other run was. */
+export type Loss = "restart" | "isolate" | "alone";
+
+/** Decides what follows the loss of an attempt. */
+export function afterLoss(attempt: number, loss: Loss): "retry" | "quarantine" | "end" {
+  if (loss === "alone") return "end";
+  if (loss === "restart") return attempt < MAX_ATTEMPTS ? "retry" : "end";
+  return attempt < MAX_SHARED_LOSSES ? "quarantine" : "end";
+}
+
+export function lossMessage(attempt: number, loss: Loss, reason: string): string {
+  if (loss === "alone") {
+    return `The agent's isolate ended ${attempt} times without an answer, the last time in a quarantine that no other run shared: ${reason}`;
+  }
+  return `The agent's isolate ended ${attempt} times without an answer: ${reason}`;
+}
 
 export type Verdict =
   | { accept: false }

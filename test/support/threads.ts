@@ -39,7 +39,7 @@ async function makeRevision() {
 /** A revision of the agent that calls the host of its run with what its input describes. */
 export async function hostileRevision() {
   const workspace_id = newId();
-  const code = { module: env.HOSTILE_AGENT, graphs: ["hostile"] };
+  const code = { module: env.HOSTILE_AGENT, graphs: ["hostile", "lost"] };
   return { workspace_id, revision: await testDeployment(workspace_id, {}, code) };
 }
 

@@ -1,6 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { newId } from "../../src/shared/ids.ts";
+import { inQuarantine, LostAloneError } from "../../src/threads/quarantine.ts";
 import { hostileRevision, testThread } from "../support/threads.ts";
 
 const MIB = 1024 * 1024;
@@ -276,4 +278,63 @@ test("other calls take no more than they should", async () => {
     expect.stringMatching(/^checkpoint/),
     expect.stringMatching(/^checkpoint/),
   ]);
+});
+
+describe("a run that loses its isolate", () => {
+  test("is retried once, in an isolate that no other run shares", async () => {
+    const thread = await testThread(revision);
+    expect(await thread.wait("lost", { input: { losses: 0 } })).toMatchObject({ runs: 1 });
+    expect(await thread.wait("lost", { input: { losses: 0 } })).toMatchObject({ runs: 2 });
+    const again = await thread.create("lost", { input: { losses: 1 } });
+    expect(await thread.join(again.run_id)).toMatchObject({ runs: 1 });
+    const events = await thread.follow(again.run_id);
+    expect(events[1]).toMatchObject({ event: "metadata", data: { attempt: 2 } });
+  });
+
+  test("ends with an error when it loses that one too", async () => {
+    const thread = await testThread(revision);
+    const { run_id } = await thread.create("lost", { input: { losses: 9 } });
+    expect((await thread.join(run_id)).__error__).toEqual({
+      error: "IsolateLostError",
+      message: expect.stringMatching(/ended 2 times .* quarantine .* The isolate ended\.$/),
+    });
+    const events = await thread.follow(run_id);
+    expect(events.filter(({ event }) => event === "metadata")).toHaveLength(2);
+  });
+
+  test("is not blamed for a loss while another one is in quarantine", async () => {
+    const lost = async () => {
+      throw new Error("lost");
+    };
+    const workspace_id = newId();
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      let isOver = false;
+      const slow = inQuarantine(workspace_id, "slow", async () => {
+        await vi.waitUntil(() => isOver);
+        throw new Error("lost");
+      });
+      vi.setSystemTime(Date.now() + 61_000);
+      const quick = inQuarantine(workspace_id, "quick", lost);
+      await expect(quick).rejects.not.toBeInstanceOf(LostAloneError);
+      isOver = true;
+      await expect(slow).rejects.not.toBeInstanceOf(LostAloneError);
+      await expect(inQuarantine(workspace_id, "last", lost)).rejects.toBeInstanceOf(LostAloneError);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("waits for its turn in quarantine", async () => {
+    const order: string[] = [];
+    const workspace_id = newId();
+    const stay = (name: string) =>
+      inQuarantine(workspace_id, name, async () => {
+        order.push(name);
+        await scheduler.wait(20);
+        order.push(`${name} over`);
+      });
+    await Promise.all([stay("one"), stay("two")]);
+    expect(order).toEqual(["one", "one over", "two", "two over"]);
+  });
 });

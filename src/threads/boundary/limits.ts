@@ -19,6 +19,9 @@ export const MAX_PAYLOAD_CHARACTERS = 10 * MIB;
 export const MAX_PAYLOADS_CHARACTERS = 16 * MIB;
 /** Everything that one attempt at a run commits: events, checkpoints, writes and traces. */
 export const MAX_RUN_BYTES = 1024 * MIB;
+/** Events of a run, over all its attempts. */
+export const MAX_EVENT_CHARACTERS = 64 * MIB;
+export const EVENT_LIMIT = `The run said more than the ${MAX_EVENT_CHARACTERS} characters of events that a run may: stream fewer modes, or smaller updates.`;
 /** Checkpoints of one answer. */
 export const MAX_PAGE_CHECKPOINTS = 16;
 /** A page of checkpoints ends before the checkpoint that takes it over this. */

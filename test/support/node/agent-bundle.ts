@@ -14,7 +14,7 @@ export function bundleTestAgent(): Promise<string> {
 
 /** The same harness around an agent that calls the host of its run itself. */
 export function bundleHostileAgent(): Promise<string> {
-  return bundle(resolve("test/fixtures/hostile/graphs.ts"), ["hostile"]);
+  return bundle(resolve("test/fixtures/hostile/graphs.ts"), ["hostile", "lost"]);
 }
 
 async function bundle(module: string, names: string[]): Promise<string> {
