@@ -6,6 +6,7 @@ import { servedRevision } from "./deployments/service.ts";
 import { docsPage, VIEWER_FILES, viewerFile } from "./docs.ts";
 import type { Document } from "./openapi.ts";
 import type { AppEnv } from "./shared/context.ts";
+import { agentServerUrl } from "./shared/paths.ts";
 
 const AGENT = "/agents/{deployment_id}";
 const ROUTE = "/agents/:deployment_id";
@@ -40,7 +41,7 @@ export function addAgentDocs(
   const isLeft = async (c: HonoContext<AppEnv>) => place === "before the gate" && isForGate(c);
   const add = (path: string, answer: (c: HonoContext<AppEnv>) => Response | Promise<Response>) =>
     app.get(`${ROUTE}${path}`, async (c, next: Next) => ((await isLeft(c)) ? next() : answer(c)));
-  add("/openapi.json", (c) => c.json(toAgentDocument(documentOf(), baseUrl(c.req.url))));
+  add("/openapi.json", (c) => c.json(toAgentDocument(documentOf(), serverUrl(c))));
   add("/docs", (c) => docsPage(c, ""));
   for (const file of VIEWER_FILES) add(file, () => viewerFile(file));
 }
@@ -53,7 +54,6 @@ async function isForGate(c: HonoContext<AppEnv>): Promise<boolean> {
   return Boolean(http.app) || isDisabled(http, path);
 }
 
-function baseUrl(document_url: string): string {
-  const { origin, pathname } = new URL(document_url);
-  return origin + pathname.slice(0, -"/openapi.json".length);
+function serverUrl(c: HonoContext<AppEnv>): string {
+  return agentServerUrl(c.req.raw, c.env, placeOf(c.req.path).ref);
 }

@@ -38,13 +38,6 @@ export function toCard(assistant: Described, graph: string | null, url: string):
   };
 }
 
-/** Where an assistant is spoken to, beside where its card was asked for. */
-export function toAgentUrl(card_url: string, assistant_id: string): string {
-  const { origin, pathname } = new URL(card_url);
-  const base = pathname.replace(/(\/a2a\/[^/]+)?\/\.well-known\/agent-card\.json$/, "");
-  return `${origin}${base}/a2a/${assistant_id}`;
-}
-
 export function isSystem({ assistant_id, graph_id }: Described): boolean {
   return assistant_id === systemAssistantId(graph_id);
 }

@@ -1,6 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { RpcAnswer, RpcMessage } from "../shared/json-rpc.ts";
+import { agentServerUrl } from "../shared/paths.ts";
 import { body, json } from "../shared/schema.ts";
 import { agentErrors } from "../threads/errors-schema.ts";
 import { sseResponse, toTarget, valuesResponse } from "../threads/run-http.ts";
@@ -57,7 +58,8 @@ a2aRoutes.openapi(
   }),
   async (c) => {
     const ref = { ...c.req.valid("param"), ...c.req.valid("query") };
-    return c.json(AgentCard.parse(await getCard(c.var.ctx, ref, c.req.url)), 200);
+    const server_url = agentServerUrl(c.req.raw, c.env, ref.deployment_id);
+    return c.json(AgentCard.parse(await getCard(c.var.ctx, ref, server_url)), 200);
   },
 );
 
@@ -72,7 +74,9 @@ a2aRoutes.openapi(
     responses: { 200: json(AgentCard, "The card"), ...agentErrors },
   }),
   async (c) => {
-    const card = await getCard(c.var.ctx, c.req.valid("param"), c.req.url);
+    const ref = c.req.valid("param");
+    const server_url = agentServerUrl(c.req.raw, c.env, ref.deployment_id);
+    const card = await getCard(c.var.ctx, ref, server_url);
     return c.json(AgentCard.parse(card), 200);
   },
 );

@@ -16,7 +16,7 @@ import { getAssistant } from "../threads/assistant-service.ts";
 import { systemAssistantId } from "../threads/assistants.ts";
 import { cancelRun, followRun } from "../threads/run-service.ts";
 import { openAgent } from "../threads/service.ts";
-import { isSystem, toAgentUrl, toCard } from "./card.ts";
+import { isSystem, toCard } from "./card.ts";
 import { A2A_ERRORS, type AgentCard, TaskParams } from "./schema.ts";
 import { sendMessage, streamMessage } from "./send.ts";
 import { openTask, readStanding } from "./standing.ts";
@@ -110,7 +110,7 @@ async function resubscribe(
 export async function getCard(
   ctx: Context,
   ref: { deployment_id: string; assistant_id?: string | undefined },
-  card_url: string,
+  server_url: string,
 ): Promise<AgentCard> {
   const { deployment_id } = ref;
   const { graphs } = await openAgent(ctx, deployment_id, "read");
@@ -123,5 +123,5 @@ export async function getCard(
   const assistant = await getAssistant(ctx, { deployment_id, assistant_id });
   const own = { deployment_id, assistant_id: systemAssistantId(assistant.graph_id) };
   const graph = isSystem(assistant) ? assistant : await getAssistant(ctx, own);
-  return toCard(assistant, graph.description, toAgentUrl(card_url, assistant.assistant_id));
+  return toCard(assistant, graph.description, `${server_url}/a2a/${assistant.assistant_id}`);
 }

@@ -9,7 +9,7 @@ const CREDENTIALS = ["x-api-key", "authorization"];
 
 export function placeOf(route_path: string): AgentPlace {
   const [, ref = "", rest = ""] = /^\/agents\/([^/]*)(.*)$/.exec(route_path) ?? [];
-  return { ref: decode(ref).toLowerCase(), path: rest === "" ? "/" : rest };
+  return { ref: decodeURIComponent(ref), path: rest === "" ? "/" : rest };
 }
 
 /** A request as the agent's own code sees it: at the root of a server, and without a workspace's keys. */
@@ -49,13 +49,5 @@ function issuerOf(authorization: string): string | undefined {
     return claims.iss;
   } catch {
     return undefined;
-  }
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
   }
 }

@@ -6,7 +6,7 @@ import type { AppEnv } from "./context.ts";
 import { isShallow, MAX_DEPTH } from "./depth.ts";
 import { AppError, type Issue, invalid } from "./errors.ts";
 import { log } from "./log.ts";
-import { isIngestion, withoutToken } from "./paths.ts";
+import { isIngestion, MALFORMED_PATH, withoutToken } from "./paths.ts";
 import { isUpgrade, refusedSocket } from "./sockets.ts";
 
 type RouterOptions = NonNullable<ConstructorParameters<typeof OpenAPIHono<AppEnv>>[0]>;
@@ -108,6 +108,10 @@ function toProblem({ code, message, status }: AppError, instance: string) {
 }
 
 export function onNotFound(c: HonoContext<AppEnv>): Response {
+  if (c.req.path === MALFORMED_PATH) {
+    const text = "path: must have no empty segment and no escape that is not UTF-8";
+    return onError(new AppError("not_found", text), c);
+  }
   const text = isAgentPath(c.req.path)
     ? "404 Not Found"
     : `${c.req.method} ${c.req.path} is no operation of this API; /openapi.json lists them.`;

@@ -1,35 +1,72 @@
-import { getPath } from "hono/utils/url";
-
 const CONTROL_PLANE_PREFIX = "/api-host";
 /** Clients of LangSmith have three forms of one endpoint: the host, /api and /api/v1. */
 const TRACE_PATH = /^(?:\/api)?(?:\/v1)?\/(sessions|runs|feedback|api-key|workspaces|orgs)(?=\/|$)/;
 const INFO_PATH = /^\/api(?:\/v1)?\/info$/;
 
+/** The route path of every URL that has no canonical path. No URL has this one, and no route matches it. */
+export const MALFORMED_PATH = "/%";
+
+/** What `encodeURIComponent` escapes and a path segment may contain: `$`, `&`, `+`, `,`, `:`, `;`, `=`, `@`. */
+const ESCAPED_IN_VAIN = /%(?:24|26|2B|2C|3A|3B|3D|40)/g;
+
 /**
- * The path that routes match. Clients of a self-hosted control plane put /api-host before it, an
- * agent's own host name stands for /agents/{slug}, and traces have three endpoints for one.
+ * The path that routes match. Access, audit, CORS, limits and logs use this path and never the raw one, so that no
+ * two of them read a URL differently. Clients of a self-hosted control plane put /api-host before it, an agent's
+ * own host name stands for /agents/{slug}, and traces have three endpoints for one.
  */
 export function toRoutePath(
   request: Request,
   options?: { env?: { AGENTS_DOMAIN?: string } },
 ): string {
-  const path = getPath(request);
+  const path = canonicalPath(request.url);
+  if (path === null) return MALFORMED_PATH;
   const slug = slugOf(request, options?.env?.AGENTS_DOMAIN ?? "");
-  if (slug !== null) return pinned(`/agents/${slug}${path}`);
-  const isPrefixed = path === CONTROL_PLANE_PREFIX || path.startsWith(`${CONTROL_PLANE_PREFIX}/`);
-  if (isPrefixed) return path.slice(CONTROL_PLANE_PREFIX.length) || "/";
+  return slug === null
+    ? toRoute(withoutControlPlanePrefix(path))
+    : pinned(`/agents/${slug}${path}`);
+}
+
+function toRoute(path: string): string {
   if (INFO_PATH.test(path)) return "/info";
   if (path.startsWith("/agents/")) return pinned(path);
   return path.replace(TRACE_PATH, "/api/v1/$1").replace(/^\/v2\/runs(?=\/)/, "/api/v2/runs");
 }
 
+function withoutControlPlanePrefix(path: string): string {
+  if (!`${path}/`.startsWith(`${CONTROL_PLANE_PREFIX}/`)) return path;
+  return path.slice(CONTROL_PLANE_PREFIX.length) || "/";
+}
+
+/**
+ * One spelling of a path: without dot segments, and with escapes only where a character needs one.
+ * @returns `null` for an empty segment inside the path, and for an escape that is not UTF-8.
+ */
+function canonicalPath(url: string): string | null {
+  const segments = new URL(url).pathname.slice(1).split("/");
+  if (segments.slice(0, -1).includes("")) return null;
+  try {
+    return `/${segments.map(canonicalSegment).join("/")}`;
+  } catch {
+    return null;
+  }
+}
+
+function canonicalSegment(segment: string): string {
+  return encodeURIComponent(decodeURIComponent(segment)).replace(
+    ESCAPED_IN_VAIN,
+    decodeURIComponent,
+  );
+}
+
 /**
  * The URL of one revision has all that the deployment's has: routes match it as
- * `/agents/{deployment}@{revision}`. MCP is asked for with and without a slash at the end.
+ * `/agents/{deployment}@{revision}`. Ids and slugs are in lower case. MCP has a second path with a slash at its end.
  */
 function pinned(path: string): string {
-  return path
-    .replace(/^(\/agents\/[^/@]+)\/revisions\/([^/]+)/, "$1@$2")
+  const pin = path.replace(/^(\/agents\/[^/@]+)\/revisions\/([^/]+)/, "$1@$2");
+  if (/^\/agents\/[^/@]*@[^/@]*@/.test(pin)) return MALFORMED_PATH;
+  return pin
+    .replace(/^\/agents\/[^/]+/, (agent) => agent.toLowerCase())
     .replace(/^(\/agents\/[^/]+\/mcp)\/$/, "$1");
 }
 

@@ -1,16 +1,16 @@
 import type { UiFiles } from "../deployments/ui-service.ts";
 
-/** Where the files of an agent's components are, beside where they were asked for. */
-type UiPlace = { request_url: string; agent: string };
+/** The files of an agent's components are below the URL of its server. */
+type UiPlace = { server_url: string; agent: string };
 
 /**
  * HTML that loads the components of an agent and draws one of them. Its reader puts the id of a shadow
  * root for `{{shadowRootId}}`. Over http only where nobody has https.
  */
-export function uiPage({ request_url, agent }: UiPlace, files: UiFiles, name: string): string {
-  const { host, hostname, pathname } = new URL(request_url);
+export function uiPage({ server_url, agent }: UiPlace, files: UiFiles, name: string): string {
+  const { host, hostname, pathname } = new URL(server_url);
   const protocol = ["localhost", "127.0.0.1"].includes(hostname) ? "http:" : "";
-  const base = pathname.replace(/\/ui\/[^/]+\/?$/, "");
+  const base = pathname.replace(/\/$/, "");
   const url = (file: string) =>
     escaped(`${protocol}//${host}${base}/ui/${encodeURIComponent(agent)}/${file}`);
   const call = escaped(

@@ -1,5 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
+import { agentServerUrl } from "../shared/paths.ts";
 import { body } from "../shared/schema.ts";
 import { agentErrors } from "../threads/errors-schema.ts";
 import { uiPage } from "./page.ts";
@@ -25,8 +26,9 @@ uiRoutes.openapi(
     },
   }),
   async (c) => {
-    const { agent, files } = await findUi(c.var.ctx, c.req.valid("param"));
-    const place = { request_url: c.req.url, agent };
+    const ref = c.req.valid("param");
+    const { agent, files } = await findUi(c.var.ctx, ref);
+    const place = { server_url: agentServerUrl(c.req.raw, c.env, ref.deployment_id), agent };
     return c.html(uiPage(place, files, c.req.valid("json").name), 200);
   },
 );

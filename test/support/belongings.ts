@@ -146,17 +146,18 @@ async function keyOf(workspace_id: string): Promise<{ api_key_id: string }> {
   return key;
 }
 
-/** All that D1 holds of a workspace, to be compared; its audit log grows with each refusal. */
+/** All rows of a workspace in D1, to be compared. Its audit log and the last use of its keys change with each call. */
 export async function rowsOf(workspace_id: string): Promise<Record<string, unknown>> {
   const { results } = await env.DB.prepare(
     "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%`workspace_id`%' AND name <> 'audit_logs' ORDER BY name",
   ).all<{ name: string }>();
-  const found = await env.DB.batch(
+  const found = await env.DB.batch<Record<string, unknown>>(
     results.map(({ name }) =>
       env.DB.prepare(`SELECT * FROM "${name}" WHERE workspace_id = ? ORDER BY rowid`).bind(
         workspace_id,
       ),
     ),
   );
-  return Object.fromEntries(found.map((table, n) => [results[n]?.name, table.results]));
+  const rows = found.map(({ results }) => results.map(({ last_used_at: _, ...row }) => row));
+  return Object.fromEntries(rows.map((table, n) => [results[n]?.name, table]));
 }
