@@ -20,6 +20,8 @@ export class AgentServer extends WorkerEntrypoint<Env, ServerProps> {
     const headers = new Headers(request.headers);
     // The agent's code chooses this header: without it, the limit of a body counts its bytes.
     headers.delete("Content-Length");
+    // An internal call comes from no network; the agent's code could name any.
+    headers.delete("CF-Connecting-IP");
     const own = new Request(new Request(base_url + pathname + search, request), { headers });
     const env = withInner(this.env, inner);
     if (!isOwnServer(inner, toRoutePath(own, { env }))) {

@@ -31,7 +31,7 @@ import { onError, onNotFound, router } from "./shared/http.ts";
 import { log } from "./shared/log.ts";
 import { operationFinder } from "./shared/operations.ts";
 import { isIngestion, isUpload, toRoutePath } from "./shared/paths.ts";
-import { assertRate } from "./shared/rate-limit.ts";
+import { assertAnonymousRate, assertRate } from "./shared/rate-limit.ts";
 import { isUpgrade, withCredential } from "./shared/sockets.ts";
 import { storeRoutes } from "./store/routes.ts";
 import { assistantRoutes } from "./threads/assistant-routes.ts";
@@ -91,6 +91,18 @@ const CONTROLLED = [
 
 /** Whose changes are written down. Threads, and runs and feedback sent in, are traffic. */
 const AUDITED = [...CONTROLLED, "/api/v1/runs/delete", "/api/v1/sessions/*"];
+
+/** Routes without a caller that cost a query or more. Those of agents' apps are limited by the gate. */
+const ANONYMOUS = [
+  "/agents/:deployment_id/docs/*",
+  "/agents/:deployment_id/openapi.json",
+  "/agents/:deployment_id/ui/:agent/:file",
+  "/api/v1/feedback/tokens/*",
+  "/uploads/*",
+  "/v2/auth/callback/*",
+  "/v2/auth/setup/*",
+  "/webhooks/*",
+];
 
 /** What needs a caller. What was routed before is open to all. */
 const GUARDED = [
@@ -156,6 +168,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.use(assertConfigured);
   app.use(limitBody);
   addSystemRoutes(app);
+  for (const path of ANONYMOUS) app.use(path, limitAnonymous);
   app.route("/", callbackRoutes);
   app.route("/", feedbackUrlRoutes);
   const document = documentOf(app);
@@ -187,6 +200,11 @@ const assertConfigured = createMiddleware<AppEnv>(async (c, next) => {
     log.error("configuration_refused", problem);
     throw new AppError("unavailable", problem);
   }
+  await next();
+});
+
+const limitAnonymous = createMiddleware<AppEnv>(async (c, next) => {
+  assertAnonymousRate(c.req.raw.headers);
   await next();
 });
 

@@ -15,8 +15,9 @@ const CALLER = {
   401: "No valid credentials",
   403: "The caller's role does not allow this, or it names no workspace of its own",
   422: "A field is wrong, or a header",
-  429: "Too many requests; Retry-After says when",
 };
+/** Without a caller, requests are counted by the network they come from. */
+const LIMITED = { 429: "Too many requests; `Retry-After` has the seconds to wait" };
 const BODY = {
   400: "Malformed JSON, or fields that exclude each other",
   413: "Body too large",
@@ -29,7 +30,11 @@ const BODY = {
  * it, and what the route says itself stays.
  */
 export function completeResponses(operation: Operation, responses: Responses): Responses {
-  const texts = { ...(operation.is_public ? {} : CALLER), ...(operation.reads_body ? BODY : {}) };
+  const texts = {
+    ...LIMITED,
+    ...(operation.is_public ? {} : CALLER),
+    ...(operation.reads_body ? BODY : {}),
+  };
   const general = Object.entries(texts).map(([status, description]) => {
     const { type, schema } = shapeOf(operation, status);
     return [status, { description, content: { [type]: { schema } } }];

@@ -10,6 +10,7 @@ import {
 } from "../shared/context.ts";
 import { AppError, notFound } from "../shared/errors.ts";
 import { agentServerUrl } from "../shared/paths.ts";
+import { assertAnonymousRate, limitFailures } from "../shared/rate-limit.ts";
 import { askAuth } from "./agent-auth.ts";
 import { callApp } from "./app.ts";
 import { agentCaller, callerOf, NOBODY, STUDIO_USER } from "./callers.ts";
@@ -108,9 +109,15 @@ async function serveApp(
     throw notFound("Deployment", door.ref);
   }
   const { user = null } = admitted?.access ?? {};
-  const visitor = isFirst ? await resolveVisitor(c.env, raw.headers, issuer) : null;
+  const visitor = isFirst ? await limitedVisitor(c.env, raw.headers, issuer) : null;
   const behind = { kind: "builtin", ...agent, admitted, visitor } as const;
   return callApp(c.env, raw, { ...to, inner: behind, user });
+}
+
+async function limitedVisitor(env: Env, headers: Headers, issuer: string | null) {
+  const visitor = await resolveVisitor(env, headers, issuer);
+  if (visitor === null || !("caller" in visitor)) assertAnonymousRate(headers);
+  return visitor;
 }
 
 /** The agent's own code needs no credential where the agent has no users. */
@@ -165,9 +172,16 @@ async function letInUser(
 }
 
 async function authenticateUser(env: Env, door: Door): Promise<AgentUser> {
-  if (matches(OPEN, door.path) && door.request.method === "GET") return NOBODY;
+  const { headers, method } = door.request;
+  if (matches(OPEN, door.path) && method === "GET") {
+    assertAnonymousRate(headers);
+    return NOBODY;
+  }
   const wire = toWireRequest(door.request, door.path, issuerAt(env, door));
-  return askAuth(env, door.served, (auth) => auth.authenticateRequest(wire));
+  return limitFailures(headers, door.served.deployment_id, (assertRate) => {
+    assertRate();
+    return askAuth(env, door.served, (auth) => auth.authenticateRequest(wire));
+  });
 }
 
 function matches(patterns: RegExp[], path: string): boolean {

@@ -117,7 +117,8 @@ function isPublic6(text: string): boolean {
   return a !== 0x2002 && a !== 0x3fff;
 }
 
-function toGroups(text: string): number[] {
+/** @returns the eight groups of an IPv6 address in the form that `URL` gives it, without brackets. */
+export function toGroups(text: string): number[] {
   const [head = "", tail] = text.split("::");
   const parse = (part: string) =>
     part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16));

@@ -1,3 +1,4 @@
+import { clientOf } from "./client-address.ts";
 import type { Actor, Context } from "./context.ts";
 import { AppError } from "./errors.ts";
 
@@ -21,13 +22,21 @@ const PUBLISHED = {
   query_longer: { calls: 3, in_s: 10 },
 } as const satisfies Record<string, Limit>;
 
+/** Requests without a caller, counted by the network they come from. */
+const NETWORK_LIMITS = {
+  anonymous: { calls: 6000, in_s: 60 },
+  failed_authentication: { calls: 6000, in_s: 60 },
+} as const satisfies Record<string, Limit>;
+
 type RateLimited = keyof typeof LIMITS;
 type PublishedRead = keyof typeof PUBLISHED;
 
-const MAX_CALLERS = 10_000;
+/** Per limit, so that no number of networks evicts the window of a caller. */
+const MAX_WINDOWS = 10_000;
 
 type Window = { ends_at_ms: number; calls: number };
-const windows = new Map<string, Window>();
+/** Windows of each limit by identity, the oldest first. */
+const windows = new Map<string, Map<string, Window>>();
 
 type Asked = Pick<Context, "caller">;
 
@@ -45,22 +54,69 @@ export function assertReadRate(
   if (env.PUBLISHED_READ_LIMITS === "true") count({ caller }, what, PUBLISHED[what], now);
 }
 
-function count({ caller }: Asked, what: string, { calls, in_s }: Limit, now: number): void {
-  const key = `${what}/${caller.workspace_id}/${whoOf(caller.actor)}`;
-  const window = windowOf(key, in_s, now);
+/** Limits what answers before it knows a caller, or without one. */
+export function assertAnonymousRate(headers: Headers, now = Date.now()): void {
+  const client = clientOf(headers);
+  if (client !== null) countCall("anonymous", client, NETWORK_LIMITS.anonymous, now);
+}
+
+/**
+ * Counts the refusals of an authentication. `assertRate` throws when the network has reached the limit: call
+ * it before work for a credential that may be invalid, and not for one that was valid a moment ago.
+ *
+ * @param scope keeps the refusals of one agent's own authentication apart from those of the workspaces.
+ */
+export async function limitFailures<T>(
+  headers: Headers,
+  scope: string,
+  work: (assertRate: () => void) => Promise<T>,
+): Promise<T> {
+  const client = clientOf(headers);
+  if (client === null) return work(() => {});
+  const what = "failed_authentication";
+  const limit = NETWORK_LIMITS[what];
+  const key = `${scope}/${client}`;
+  try {
+    return await work(() =>
+      assertWithin(windowOf(what, key, limit, Date.now()), limit, Date.now()),
+    );
+  } catch (error) {
+    if (isRefusal(error)) countCall(what, key, limit, Date.now());
+    throw error;
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof AppError && (error.status === 401 || error.status === 403);
+}
+
+function count({ caller }: Asked, what: string, limit: Limit, now: number): void {
+  countCall(what, `${caller.workspace_id}/${whoOf(caller.actor)}`, limit, now);
+}
+
+function countCall(what: string, identity: string, limit: Limit, now: number): void {
+  const window = windowOf(what, identity, limit, now);
+  assertWithin(window, limit, now);
   window.calls += 1;
-  if (window.calls <= calls) return;
+}
+
+function assertWithin(window: Window, { calls, in_s }: Limit, now: number): void {
+  if (window.calls < calls) return;
   const retry_after_seconds = Math.ceil((window.ends_at_ms - now) / 1000);
   const text = `More than ${calls} requests of this kind in ${in_s} s; try again in ${retry_after_seconds} s.`;
   throw new AppError("rate_limited", text, { retry_after_seconds });
 }
 
-function windowOf(key: string, in_s: number, now: number): Window {
-  const known = windows.get(key);
-  if (known && known.ends_at_ms > now) return known;
-  if (windows.size >= MAX_CALLERS) windows.clear();
+function windowOf(what: string, identity: string, { in_s }: Limit, now: number): Window {
+  const known = windows.get(what) ?? new Map<string, Window>();
+  windows.set(what, known);
+  const current = known.get(identity);
+  if (current && current.ends_at_ms > now) return current;
+  known.delete(identity);
+  const [oldest] = known.keys();
+  if (known.size >= MAX_WINDOWS && oldest !== undefined) known.delete(oldest);
   const window = { ends_at_ms: now + in_s * 1000, calls: 0 };
-  windows.set(key, window);
+  known.set(identity, window);
   return window;
 }
 

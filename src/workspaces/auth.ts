@@ -8,6 +8,7 @@ import {
 } from "../shared/context.ts";
 import { sha256Hex } from "../shared/crypto.ts";
 import { AppError, invalid } from "../shared/errors.ts";
+import { limitFailures } from "../shared/rate-limit.ts";
 import { Uuid } from "../shared/schema.ts";
 import { chooseWorkspace } from "./access.ts";
 import { findApiKey, findUser } from "./credentials.ts";
@@ -31,12 +32,18 @@ export const authenticate = createMiddleware<AppEnv>(async (c, next) => {
   await next();
 });
 
-export async function resolveCaller(env: Env, headers: Headers): Promise<Caller> {
+export function resolveCaller(env: Env, headers: Headers): Promise<Caller> {
+  return limitFailures(headers, "workspaces", (assertRate) => findCaller(env, headers, assertRate));
+}
+
+/** A credential that was valid lately is looked up whatever else its network sends. */
+async function findCaller(env: Env, headers: Headers, assertRate: () => void): Promise<Caller> {
   const credential = readCredential(headers);
   const tenant = readTenant(headers);
   const key = `${credential}:${tenant ?? ""}`;
   const known = cache.get(key);
   if (known !== undefined && known.expires_at_ms > Date.now()) return known.caller;
+  if (known === undefined) assertRate();
   const found = await lookUp(env, credential, tenant);
   remember(key, found);
   return found.caller;

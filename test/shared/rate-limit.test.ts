@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { contextFor } from "../../src/shared/context.ts";
 import { AppError } from "../../src/shared/errors.ts";
-import { assertRate } from "../../src/shared/rate-limit.ts";
+import { assertAnonymousRate, assertRate } from "../../src/shared/rate-limit.ts";
 import { RunsQueryRequest } from "../../src/traces/query-schema.ts";
 import { queryRuns } from "../../src/traces/query-service.ts";
 import { getTraceRun } from "../../src/traces/run-service.ts";
@@ -38,6 +38,18 @@ test("a caller's calls of a minute are counted, another's are not", () => {
   expect(error).toMatchObject({ code: "rate_limited", retry_after_seconds: 30 });
   expect(refusal("b", 31_000)).toBeNull();
   expect(refusal("a", 61_000)).toBeNull();
+});
+
+test("the windows of other identities neither clear a window nor those of another limit", () => {
+  const now = 100_000;
+  for (let n = 0; n < 30; n++) expect(refusal("kept", now)).toBeNull();
+  for (let n = 0; n < 9000; n++) refusal(`other-${n}`, now);
+  expect(refusal("kept", now)).toMatchObject({ code: "rate_limited" });
+  for (let n = 0; n < 20_000; n++) {
+    const address = `198.${18 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}`;
+    assertAnonymousRate(new Headers({ "CF-Connecting-IP": address }), now);
+  }
+  expect(refusal("kept", now)).toMatchObject({ code: "rate_limited" });
 });
 
 test("too many requests are a 429 that says when to come again", async () => {
