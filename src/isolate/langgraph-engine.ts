@@ -1,4 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import type { Engine, RunTools } from "./agent.ts";
 import type {
   Checkpoint,
@@ -126,19 +127,9 @@ export class LangGraphEngine implements Engine {
   }
 
   async getHistory(call: HistoryCall, host: Host): Promise<string> {
-    const graph = withSaver(
-      this.#graph,
-      new HostSaver({ host, thread_id: call.thread_id }),
-      storeFor(host),
-    );
-    const states: unknown[] = [];
-    const history = graph.getStateHistory(toStateConfig(call), {
-      limit: call.limit,
-      ...(call.before_id && { before: { configurable: { checkpoint_id: call.before_id } } }),
-      ...(call.metadata && { filter: call.metadata }),
-    });
-    for await (const snapshot of history) states.push(toThreadState(snapshot as Snapshot));
-    return toWire(states);
+    const saver = new HostSaver({ host, thread_id: call.thread_id });
+    const graph = withSaver(this.#graph, saver, storeFor(host));
+    return toWire(await leniently(graph, (readable) => readHistory(readable, call)));
   }
 
   async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {
@@ -196,7 +187,32 @@ async function readState(
   config: ReturnType<typeof toStateConfig>,
   subgraphs = false,
 ): Promise<Snapshot> {
-  return (await graph.getState(config, { subgraphs })) as Snapshot;
+  return leniently(
+    graph,
+    (readable) => readable.getState(config, { subgraphs }) as Promise<Snapshot>,
+  );
+}
+
+async function readHistory(graph: Graph, call: HistoryCall): Promise<unknown[]> {
+  const states: unknown[] = [];
+  const history = graph.getStateHistory(toStateConfig(call), {
+    limit: call.limit,
+    ...(call.before_id && { before: { configurable: { checkpoint_id: call.before_id } } }),
+    ...(call.metadata && { filter: call.metadata }),
+  });
+  for await (const snapshot of history) states.push(toThreadState(snapshot as Snapshot));
+  return states;
+}
+
+/** LangGraph applies pending updates when it reads; one that a reducer refuses must not hide the rest. */
+async function leniently<T>(graph: Graph, read: (graph: Graph) => Promise<T>): Promise<T> {
+  try {
+    return await read(graph);
+  } catch (error) {
+    const saver = (graph.checkpointer as HostSaver).withoutUpdates();
+    const readable = withSaver(graph, saver, graph.store as BaseStore);
+    return read(readable).catch(() => Promise.reject(error));
+  }
 }
 
 const UNSHOWN = new Set([

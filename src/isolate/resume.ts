@@ -1,4 +1,3 @@
-import type { CheckpointPendingWrite } from "@langchain/langgraph-checkpoint";
 import type { WireCommand } from "./contract.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -39,22 +38,4 @@ function idsOf(resume: unknown): string[] {
   if (typeof resume !== "object" || resume === null || Array.isArray(resume)) return [];
   const keys = Object.keys(resume);
   return keys.length > 0 && keys.every((key) => INTERRUPT_ID.test(key)) ? keys : [];
-}
-
-const NO_TASK = "00000000-0000-0000-0000-000000000000";
-const MARKS = ["__resume__", "__interrupt__", "__error__", "__scheduled__"];
-
-/**
- * The pending writes of a checkpoint as they were while it waited for the answer that ended its
- * tasks: LangGraph would take that answer again and not the new one.
- */
-export function withoutLastAnswers(writes: CheckpointPendingWrite[]): CheckpointPendingWrite[] {
-  const ended = new Set(writes.flatMap(([id, channel]) => (MARKS.includes(channel) ? [] : [id])));
-  return writes.flatMap(([id, channel, value]): CheckpointPendingWrite[] => {
-    if (channel !== "__resume__") return [[id, channel, value]];
-    if (id === NO_TASK) return [];
-    // One for each run that answered.
-    const isWhole = !ended.has(id) || !Array.isArray(value);
-    return [[id, channel, isWhole ? value : value.slice(0, -1)]];
-  });
 }

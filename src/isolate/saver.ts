@@ -15,11 +15,12 @@ import type {
   Op,
   StoredValue,
   StoredWrite,
+  Typed,
 } from "./contract.ts";
 import { serializer } from "./json-plus.ts";
 import { isMessage, knownText, type Message, marksOf, rememberText } from "./message-texts.ts";
 import type { Outbox } from "./outbox.ts";
-import { withoutLastAnswers } from "./resume.ts";
+import { isCommandUpdate, isUpdate, mergeWrites, withoutLastAnswers } from "./pending-writes.ts";
 import { nextVersion } from "./versions.ts";
 
 // Each checkpoint comes with all its values; a page is one RPC message and one copy in memory.
@@ -40,6 +41,8 @@ type SaverOptions = {
   sync?: boolean;
   /** The checkpoint whose question is to be answered anew. */
   answer_again?: string | null;
+  /** Pending updates of channels are left out when a checkpoint is read. */
+  ignore_updates?: boolean;
 };
 
 /** Saves checkpoints to the ThreadObject: channel values once per version, the rest by the run's outbox. */
@@ -47,11 +50,19 @@ export class HostSaver extends BaseCheckpointSaver {
   readonly #options: SaverOptions;
   /** Newest checkpoint of each namespace; null: known to have none. */
   readonly #heads = new Map<string, LoadedCheckpoint | null>();
+  /** Updates of a run's command until LangGraph has applied them. */
+  #unapplied: (Op & { op: "writes" })[] = [];
 
   constructor(options: SaverOptions) {
     super(serializer);
     this.#options = options;
     if (options.head !== undefined) this.#heads.set("", options.head);
+  }
+
+  /** A saver for reading a thread whose pending updates a reducer refuses. */
+  withoutUpdates(): HostSaver {
+    const { head: _head, ...options } = this.#options;
+    return new HostSaver({ ...options, ignore_updates: true });
   }
 
   override getNextVersion(current: number | undefined): number {
@@ -137,9 +148,10 @@ export class HostSaver extends BaseCheckpointSaver {
         return { task_id, idx: WRITES_IDX_MAP[channel] ?? index, channel, type, data };
       }),
     );
-    const head = this.#heads.get(ns);
-    if (head?.checkpoint_id === checkpoint_id) head.writes = mergeWrites(head.writes, dumped);
-    await this.#say({ op: "writes", ns, checkpoint_id, writes: dumped });
+    const op = { op: "writes", ns, checkpoint_id, writes: dumped } as const;
+    // Stored before a reducer refuses them, they would fail every later run as well.
+    if (isCommandUpdate(task_id, dumped)) this.#unapplied.push(op);
+    else await this.#say(op);
   }
 
   /** Threads are deleted by the ThreadObject, never by a graph. */
@@ -150,7 +162,10 @@ export class HostSaver extends BaseCheckpointSaver {
   async #say(op: Op) {
     const { outbox, sync } = this.#options;
     if (!outbox) throw new Error("This call only reads; it cannot write a checkpoint.");
-    outbox.push(op);
+    for (const next of [...this.#unapplied.splice(0), op]) {
+      if (next.op === "writes") this.#rememberWrites(next);
+      outbox.push(next);
+    }
     if (sync) await outbox.flush();
   }
 
@@ -198,24 +213,23 @@ export class HostSaver extends BaseCheckpointSaver {
     if (!head || head.checkpoint_id < loaded.checkpoint_id) this.#heads.set(loaded.ns, loaded);
   }
 
+  #rememberWrites({ ns, checkpoint_id, writes }: Op & { op: "writes" }) {
+    const head = this.#heads.get(ns);
+    if (head?.checkpoint_id === checkpoint_id) head.writes = mergeWrites(head.writes, writes);
+  }
+
   async #toTuple(loaded: LoadedCheckpoint): Promise<CheckpointTuple> {
     const { thread_id } = this.#options;
     const place = { thread_id, checkpoint_ns: loaded.ns };
+    const writes = this.#options.ignore_updates
+      ? loaded.writes.filter((write) => !isUpdate(write))
+      : loaded.writes;
     const [values, pendingWrites] = await Promise.all([
+      Promise.all(loaded.values.map(async (value) => [value.channel, await this.#parse(value)])),
       Promise.all(
-        loaded.values.map(async (value) => [
-          value.channel,
-          await this.serde.loadsTyped(value.type, value.data),
-        ]),
-      ),
-      Promise.all(
-        loaded.writes.map(
+        writes.map(
           async (write) =>
-            [write.task_id, write.channel, await this.serde.loadsTyped(write.type, write.data)] as [
-              string,
-              string,
-              unknown,
-            ],
+            [write.task_id, write.channel, await this.#parse(write)] as [string, string, unknown],
         ),
       ),
     ]);
@@ -228,6 +242,10 @@ export class HostSaver extends BaseCheckpointSaver {
         parentConfig: { configurable: { ...place, checkpoint_id: loaded.parent_id } },
       }),
     };
+  }
+
+  #parse({ type, data }: Typed) {
+    return this.serde.loadsTyped(type, data);
   }
 }
 
@@ -242,13 +260,4 @@ function toQuery(config: RunnableConfig, options: CheckpointListOptions): Checkp
 
 function key({ channel, version }: StoredValue): string {
   return `${channel} ${version}`;
-}
-
-function mergeWrites(old: StoredWrite[], added: StoredWrite[]): StoredWrite[] {
-  const merged = new Map(old.map((write) => [`${write.task_id} ${write.idx}`, write]));
-  for (const write of added) {
-    const at = `${write.task_id} ${write.idx}`;
-    if (write.idx < 0 || !merged.has(at)) merged.set(at, write);
-  }
-  return [...merged.values()];
 }

@@ -14,6 +14,7 @@ async function filesOf(auth: unknown, source: string) {
     "langgraph.json": JSON.stringify({ graphs, auth }),
     "package.json": await readFile("examples/chat/package.json", "utf8"),
     "package-lock.json": await readFile("examples/chat/package-lock.json", "utf8"),
+    "src/keeps.ts": await readFile("test/fixtures/agents/keeps.ts", "utf8"),
     "src/graphs.ts": await readFile("test/fixtures/agents/graphs.ts", "utf8"),
     "src/auth.ts": source,
   };

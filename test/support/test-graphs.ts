@@ -34,6 +34,8 @@ export const TEST_GRAPHS = [
   "calls",
   "counts",
   "counts_plainly",
+  "keeps",
+  "keeps_plainly",
 ];
 
 /** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */

@@ -12,6 +12,7 @@ export async function deployTestAgent(headers: Record<string, string> = {}): Pro
       "package.json": await readFile("examples/chat/package.json", "utf8"),
       "package-lock.json": await readFile("examples/chat/package-lock.json", "utf8"),
       "src/embed.ts": await readFile("test/fixtures/agents/embed.ts", "utf8"),
+      "src/keeps.ts": await readFile("test/fixtures/agents/keeps.ts", "utf8"),
       "src/graphs.ts": await readFile("test/fixtures/agents/graphs.ts", "utf8"),
     },
     { headers },
