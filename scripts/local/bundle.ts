@@ -1,4 +1,5 @@
 import { basename, join } from "node:path";
+import { build } from "esbuild";
 import type { Region } from "../regions.ts";
 import { environmentOf, execWrangler } from "./wrangler.ts";
 
@@ -27,19 +28,42 @@ export function bundleOf(path: string, { folder }: Script): string {
   return join(path, "bundle", folder);
 }
 
-/** Both scripts as a deployment would have them. `main` takes the place of the Worker's own entry. */
-export async function bundle(path: string, main?: string, region?: Region): Promise<void> {
-  if (main !== undefined && basename(main) !== "index.ts") {
+/** The product's main script, and what runs agents in other processes. */
+const MAIN = "scripts/local/entries/index.ts";
+const HOST = "scripts/local/entries/isolate-host.ts";
+
+/** The script that runs in the process of a workspace. */
+export function hostBundleOf(path: string): string {
+  return join(path, "bundle/host/isolate-host.js");
+}
+
+/** Both scripts as a deployment would have them. `main` takes the place of the local entry of the main script. */
+export async function bundle(path: string, main = MAIN, region?: Region): Promise<void> {
+  if (basename(main) !== "index.ts") {
     throw new Error(`${main} is no entry: its name must be index.ts`);
   }
-  await Promise.all(
-    SCRIPTS.map((script, n) => {
-      const entry = n === 0 && main !== undefined ? [main] : [];
+  await Promise.all([
+    bundleHost(path),
+    ...SCRIPTS.map((script, n) => {
+      const entry = n === 0 ? [main] : [];
       const out = ["--dry-run", "--outdir", bundleOf(path, script)];
       return execWrangler(path, [
         ...["deploy", ...entry, ...out, "-c", script.config],
         ...environmentOf(region),
       ]);
     }),
-  );
+  ]);
+}
+
+async function bundleHost(path: string): Promise<void> {
+  await build({
+    entryPoints: [HOST],
+    outfile: hostBundleOf(path),
+    bundle: true,
+    format: "esm",
+    target: "es2024",
+    conditions: ["workerd", "worker"],
+    external: ["cloudflare:*", "node:*"],
+    logLevel: "error",
+  });
 }

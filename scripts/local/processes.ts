@@ -31,6 +31,14 @@ export async function findWorker(ancestor_pid: number, port: number): Promise<Pr
   );
 }
 
+export type Usage = Pick<Process, "rss_bytes" | "cpu_ms">;
+
+/** Returns what a process uses; `null` when it has ended. */
+export async function readUsage(pid: number): Promise<Usage | null> {
+  if (process.platform === "linux") return readStat(pid);
+  return (await listByPs()).find((each) => each.pid === pid) ?? null;
+}
+
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -69,24 +77,26 @@ async function listProcesses(): Promise<Process[]> {
   return found.filter((each) => each !== null);
 }
 
-/** Straight from /proc, because a slim Linux has no `ps`. A process may vanish while it is read. */
 async function readProc(pid: number): Promise<Process | null> {
-  try {
-    const [stat, command] = await Promise.all([
-      readFile(`/proc/${pid}/stat`, "utf8"),
-      readFile(`/proc/${pid}/cmdline`, "utf8"),
-    ]);
-    const fields = fieldsOf(stat);
-    return {
-      pid,
-      parent_pid: Number(fields[1]),
-      rss_bytes: Number(fields[21]) * PAGE_BYTES,
-      cpu_ms: (Number(fields[11]) + Number(fields[12])) * TICK_MS,
-      command: command.replaceAll("\0", " "),
-    };
-  } catch {
-    return null;
-  }
+  const [stat, command] = await Promise.all([
+    readStat(pid),
+    readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => null),
+  ]);
+  if (stat === null || command === null) return null;
+  return { ...stat, command: command.replaceAll("\0", " ") };
+}
+
+/** Straight from /proc, because a slim Linux has no `ps`. A process may vanish while it is read. */
+async function readStat(pid: number): Promise<Omit<Process, "command"> | null> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
+  if (stat === null) return null;
+  const fields = fieldsOf(stat);
+  return {
+    pid,
+    parent_pid: Number(fields[1]),
+    rss_bytes: Number(fields[21]) * PAGE_BYTES,
+    cpu_ms: (Number(fields[11]) + Number(fields[12])) * TICK_MS,
+  };
 }
 
 /** Of /proc/{pid}/stat, those after the command, which may itself hold spaces and brackets. */

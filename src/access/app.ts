@@ -1,4 +1,3 @@
-import { exports } from "cloudflare:workers";
 import { agentIsolate } from "../deployments/isolate.ts";
 import type { ActiveRevision } from "../deployments/service.ts";
 import type { AgentUser } from "../shared/context.ts";
@@ -32,8 +31,8 @@ export async function callApp(env: Env, request: Request, to: Forwarded): Promis
   const url = new URL(request.url);
   url.pathname = path;
   const headers = new Headers(ownHeaders(request.headers, issuer));
-  const server = exports.AgentServer({ props: { base_url, inner: toClient(inner) } });
-  const builtin = exports.AgentServer({ props: { base_url, inner } });
+  const server = { base_url, inner: toClient(inner) };
+  const builtin = { base_url, inner };
   const app = agentIsolate(env, served, { server, builtin, user });
   const { method } = request;
   const body = request.body && detachable(request.body);

@@ -8,12 +8,12 @@ import type { TailProps } from "./tail.ts";
 import { LINE_MARK } from "./tail-lines.ts";
 
 export type RevisionRef = { deployment_id: string; revision_id: string };
-type RevisionCode = { artifact: Artifact; env: Record<string, string> };
+export type RevisionCode = { artifact: Artifact; env: Record<string, string> };
 
 /** Of one call; a run is one call however long it waits for models, so this is generous. */
 const CPU_LIMIT_MS = 120_000;
 
-type IsolateRef = RevisionRef & {
+export type IsolateRef = RevisionRef & {
   secrets_version: number;
   /** Loads an isolate that only calls with the same text share: a run that has lost its isolate before. */
   quarantine?: string;
@@ -23,21 +23,46 @@ type IsolateRef = RevisionRef & {
 const givenUp = new Map<string, number>();
 const loaded = new Set<string>();
 
-/** What a call brings along, beside what every call does. */
-type Given = { server?: Fetcher; builtin?: Fetcher; user?: unknown };
+type ServerProps = NonNullable<NonNullable<Parameters<typeof exports.AgentServer>[0]>["props"]>;
+
+/** The per-call parts of an isolate's props, as plain data: they may cross a process boundary. */
+type CallProps = {
+  /** The agent server for clients in the agent's code that have no URL. */
+  server: ServerProps;
+  /** The routes behind the agent's HTTP app. */
+  builtin?: ServerProps;
+  user?: unknown;
+};
+
+/** All that is needed to call an isolate, wherever it runs. */
+export type IsolateCall = { ref: IsolateRef; props: CallProps };
+
+/** Exported by the local stack's entry alone: it runs isolates in other processes. */
+type LocalExports = { IsolateProxy?: (options: { props: IsolateCall }) => Fetcher };
 
 /** The agent server of this deployment, for a client of the SDK that the agent's code makes without a URL. */
-function serverOf({ deployment_id }: IsolateRef): Fetcher {
+function serverOf({ deployment_id }: IsolateRef): ServerProps {
   const base_url = `https://agent.internal/agents/${deployment_id}`;
-  const inner = { kind: "client", deployment_id, ref: deployment_id, depth: 0 } as const;
-  return exports.AgentServer({ props: { base_url, inner } });
+  return { base_url, inner: { kind: "client", deployment_id, ref: deployment_id, depth: 0 } };
 }
 
-/** The entrypoint that the isolate of a revision exports; it is loaded by the first call. */
-export function agentIsolate(env: Env, ref: IsolateRef, given: Given = {}): Fetcher {
+/** Returns the entrypoint of a revision's isolate. The first call loads it. */
+export function agentIsolate(env: Env, ref: IsolateRef, given: Partial<CallProps> = {}): Fetcher {
+  const call = { ref: toRef(ref), props: { server: serverOf(ref), ...given } };
+  const { IsolateProxy } = exports as LocalExports;
+  if (IsolateProxy) return IsolateProxy({ props: call });
+  return openIsolate(env.LOADER, call, () => readRevisionCode(env, ref));
+}
+
+/** Loads the isolate into this process. The entrypoints it is bound to are this script's own. */
+export function openIsolate(
+  loader: Env["LOADER"],
+  { ref, props }: IsolateCall,
+  readCode: () => Promise<RevisionCode>,
+): Fetcher {
   const name = nameOf(ref);
-  const worker = env.LOADER.get(name, async () => {
-    const code = await readRevisionCode(env, ref);
+  const worker = loader.get(name, async () => {
+    const code = await readCode();
     if (ref.quarantine === undefined) loaded.add(name);
     return {
       compatibilityDate: code.artifact.compatibility_date,
@@ -50,10 +75,17 @@ export function agentIsolate(env: Env, ref: IsolateRef, given: Given = {}): Fetc
     };
   });
   const lines = exports.AgentTail({ props: toTailProps(ref) });
-  const server = given.server ?? serverOf(ref);
+  const server = exports.AgentServer({ props: props.server });
+  const builtin = props.builtin && { builtin: exports.AgentServer({ props: props.builtin }) };
   return worker.getEntrypoint("Agent", {
-    props: { line_mark: LINE_MARK, lines, ...given, server },
+    props: { line_mark: LINE_MARK, lines, ...props, server, ...builtin },
   });
+}
+
+/** Callers pass whole rows; no more than the reference leaves this process. */
+function toRef({ deployment_id, revision_id, secrets_version, quarantine }: IsolateRef) {
+  const ref = { deployment_id, revision_id, secrets_version };
+  return quarantine === undefined ? ref : { ...ref, quarantine };
 }
 
 /** After a call that was lost: an isolate that never came up is loaded anew by the next call. */

@@ -1,0 +1,40 @@
+// workerd's debug port: native RPC to any entrypoint of another workerd process, with props.
+
+export type DebugPort = {
+  connect(address: string): {
+    getEntrypoint(service: string, entrypoint?: string, props?: object): Fetcher;
+  };
+};
+
+/** Bindings of the main script on one machine. */
+export type MainEnv = Env & {
+  DEBUG_PORT: DebugPort;
+  /** The pool of processes, which scripts/local/serve.ts runs. */
+  PROCESSES: Fetcher;
+};
+
+/** The address of the main process, relative to the folder that all processes run in. */
+export const MAIN_ADDRESS = "unix:main.sock";
+
+type Methods = Record<string, (...args: unknown[]) => Promise<unknown>>;
+
+/** Adds every RPC method to an entrypoint: `call` gets the stub that has it. */
+export function forwardCalls<T extends object>(
+  own: T,
+  call: (work: (to: Fetcher) => Promise<unknown>) => Promise<unknown>,
+): T {
+  return new Proxy(own, {
+    get(target, name) {
+      if (typeof name === "symbol" || name in target) return ownProperty(target, name);
+      // A stub has every method; the other side refuses those that it lacks.
+      return (...args: unknown[]) =>
+        call(async (to) => (to as unknown as Methods)[name]?.(...args));
+    },
+  });
+}
+
+/** A method with private fields must not be called on the proxy. */
+function ownProperty(target: object, name: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, name);
+  return typeof value === "function" ? value.bind(target) : value;
+}

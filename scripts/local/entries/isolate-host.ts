@@ -1,0 +1,64 @@
+// Runs in the process of one workspace: loads the isolates of its agents and forwards calls to them.
+import { WorkerEntrypoint } from "cloudflare:workers";
+import { giveUpUnloaded, type IsolateCall, openIsolate } from "../../../src/deployments/isolate.ts";
+import type { TailProps } from "../../../src/deployments/tail.ts";
+import { type EarlyLine, toLines } from "../../../src/deployments/tail-lines.ts";
+import { type DebugPort, forwardCalls, MAIN_ADDRESS } from "./debug-port.ts";
+import type { IsolateBackend } from "./isolate-backend.ts";
+
+export { Egress } from "../../../src/shared/agent-egress.ts";
+
+type HostEnv = { LOADER: WorkerLoader; DEBUG_PORT: DebugPort; MAIN_SERVICE: string };
+
+/** The props come from this script and never from an agent, which holds a stub of the entrypoint. */
+function mainEntrypoint({ DEBUG_PORT, MAIN_SERVICE }: HostEnv, name: string, props: object) {
+  return DEBUG_PORT.connect(MAIN_ADDRESS).getEntrypoint(MAIN_SERVICE, name, props);
+}
+
+function backend(env: HostEnv, { deployment_id, revision_id }: TailProps) {
+  const props = { deployment_id, revision_id };
+  return mainEntrypoint(env, "IsolateBackend", props) as unknown as IsolateBackend;
+}
+
+export class Isolate extends WorkerEntrypoint<HostEnv, IsolateCall> {
+  constructor(ctx: ExecutionContext<IsolateCall>, env: HostEnv) {
+    super(ctx, env);
+    // biome-ignore lint/correctness/noConstructorReturn: only a proxy has every method that an agent has
+    return forwardCalls(this, (work) => this.#call(work));
+  }
+
+  override fetch(request: Request): Promise<Response> {
+    return this.#call((agent) => agent.fetch(request));
+  }
+
+  async #call<T>(work: (agent: Fetcher) => Promise<T>): Promise<T> {
+    const { props } = this.ctx;
+    try {
+      const readCode = () => backend(this.env, props.ref).readCode();
+      return await work(openIsolate(this.env.LOADER, props, readCode));
+    } catch (error) {
+      giveUpUnloaded(props.ref);
+      throw error;
+    }
+  }
+}
+
+export class AgentServer extends WorkerEntrypoint<HostEnv, object> {
+  override fetch(request: Request): Promise<Response> {
+    return mainEntrypoint(this.env, "AgentServer", this.ctx.props).fetch(request);
+  }
+}
+
+export class AgentTail extends WorkerEntrypoint<HostEnv, TailProps> {
+  override async tail(events: TraceItem[]): Promise<void> {
+    const lines = toLines(this.ctx.props.revision_id, events);
+    if (lines.length > 0) await backend(this.env, this.ctx.props).appendLines(lines);
+  }
+
+  async early(lines: EarlyLine[]): Promise<void> {
+    await backend(this.env, this.ctx.props).early(lines);
+  }
+}
+
+/** Answers the pool's pings. */
+export default { fetch: () => new Response("pong") };

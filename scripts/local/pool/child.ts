@@ -1,0 +1,134 @@
+// One workerd process with limits. Its sockets are in the working directory, because the path of a socket
+// has at most 107 bytes.
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { request } from "node:http";
+import { createRequire } from "node:module";
+import { kill } from "../processes.ts";
+
+export type ChildOptions = {
+  /** A Cap'n Proto file with a socket named `ping`. */
+  config: string;
+  limits: Limits;
+};
+
+export type Limits = {
+  /** Resident memory, which the pool reads ten times a second. */
+  rss_bytes: number;
+  /** Data segments, of which V8 reserves 512 MB. The kernel enforces it, however fast a process grows. */
+  data_bytes: number;
+  /** Processor time without an answer to a ping. */
+  computes_ms: number;
+};
+
+/** The main process goes first where both need a processor. */
+const NICE = "5";
+const SHELL = 'ulimit -c 0; ulimit -d "$1" || exit; shift; exec nice -n "$@"';
+const STDERR_CHARACTERS = 4000;
+const START_MS = 60_000;
+const MEGABYTE = 1024 * 1024;
+
+const requireOfMiniflare = createRequire(import.meta.resolve("miniflare"));
+export const workerdPath = (requireOfMiniflare("workerd") as { default: string }).default;
+
+export class Child {
+  readonly #name = randomBytes(8).toString("hex");
+  readonly #limits: Limits;
+  readonly #process: ChildProcess;
+  readonly exited: Promise<void>;
+  #stderr = "";
+  #isAlive = true;
+  #why: string | null = null;
+
+  constructor({ config, limits }: ChildOptions) {
+    this.#limits = limits;
+    const sockets = [`--debug-port=${this.address}`, `--socket-addr=ping=unix:${this.#name}.ping`];
+    const kilobytes = String(Math.round(limits.data_bytes / 1024));
+    const command = [kilobytes, NICE, workerdPath, "serve", "--experimental", ...sockets, config];
+    // Agents print to their own logs; V8 prints its last words to stderr.
+    const stdio = ["ignore", "ignore", "pipe"] as const;
+    this.#process = spawn("/bin/sh", ["-c", SHELL, "sh", ...command], {
+      stdio: [...stdio],
+      env: { TZ: "UTC", PATH: process.env.PATH },
+    });
+    this.#process.stderr?.on("data", (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + chunk).slice(-STDERR_CHARACTERS);
+    });
+    this.exited = new Promise((resolve) => {
+      this.#process.once("exit", (code, signal) => {
+        this.#isAlive = false;
+        this.#why ??= this.#exitReason(signal ?? `exit code ${code}`);
+        void Promise.all([this.close(), this.#remove("ping")]).then(() => resolve());
+      });
+    });
+  }
+
+  /** The address of the debug port. */
+  get address(): string {
+    return `unix:${this.socket}`;
+  }
+
+  get socket(): string {
+    return `${this.#name}.sock`;
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  /** Why the process ended. `null` while it runs. */
+  get why(): string | null {
+    return this.#why;
+  }
+
+  /** Resolves when the process answers. */
+  async start(): Promise<this> {
+    const deadline = Date.now() + START_MS;
+    while (!(await this.ping(1000))) {
+      if (!this.#isAlive) throw new Error(`A workerd process did not start: ${this.#stderr}`);
+      if (Date.now() > deadline) this.kill("The process did not start in time.");
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return this;
+  }
+
+  ping(timeout_ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const options = { socketPath: `${this.#name}.ping`, timeout: timeout_ms };
+      const pinging = request(options, (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      });
+      pinging.once("timeout", () => pinging.destroy());
+      pinging.once("error", () => resolve(false));
+      pinging.end();
+    });
+  }
+
+  kill(why: string): void {
+    this.#why ??= why;
+    if (this.#isAlive) kill(this.pid, "SIGKILL");
+  }
+
+  /** Refuses new calls. Calls in flight go on. */
+  close(): Promise<void> {
+    return this.#remove("sock");
+  }
+
+  #remove(suffix: string): Promise<void> {
+    return rm(`${this.#name}.${suffix}`, { force: true });
+  }
+
+  #exitReason(how: string): string {
+    const megabytes = Math.round(this.#limits.rss_bytes / MEGABYTE);
+    if (/out of memory/i.test(this.#stderr)) {
+      return `The agent's process ran out of memory: it may use ${megabytes} MB.`;
+    }
+    return `The agent's process ended with ${how}.`;
+  }
+}

@@ -1,0 +1,128 @@
+// Processes by key. A key is a workspace; a process that serves one workspace takes nothing from another.
+import { readFile } from "node:fs/promises";
+import { Child, type ChildOptions } from "./child.ts";
+import { guard } from "./guard.ts";
+
+export type PoolOptions = ChildOptions & {
+  /** Over it, keys share processes while none is idle. */
+  max_processes: number;
+};
+
+type Slot = { child: Child; ready: Promise<Child>; keys: Set<string>; used_at: number };
+
+const IDLE_MS = 5 * 60_000;
+/** Longer than the time for which the main process keeps an address. */
+const IDLE_WHEN_FULL_MS = 3000;
+const SWEEP_MS = 1000;
+/** For the reason of an end that its caller has not read yet. */
+const REASON_MS = 60_000;
+/** A connection breaks a moment before the process is known to have ended. */
+const EXIT_MS = 1000;
+
+export class Pool {
+  readonly #options: PoolOptions;
+  readonly #slots = new Set<Slot>();
+  readonly #ended = new Map<string, string>();
+  readonly #timer: ReturnType<typeof setInterval>;
+  #spare: Slot | null = null;
+  #isClosed = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#prestart();
+    this.#timer = setInterval(() => void this.#sweep(), SWEEP_MS);
+  }
+
+  pids(): number[] {
+    return [...this.#slots].map(({ child }) => child.pid);
+  }
+
+  /** Ends every process. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    for (const { child } of this.#slots) child.kill("The pool was closed.");
+    await Promise.all([...this.#slots].map(({ child }) => child.exited));
+  }
+
+  /** Returns the address of the process of this key. */
+  async claim(key: string): Promise<string> {
+    const slot = this.#find(key) ?? this.#take();
+    slot.keys.add(key);
+    slot.used_at = Date.now();
+    this.#prestart();
+    return (await slot.ready).address;
+  }
+
+  /** Returns why the process at this address ended; `null` when it runs. */
+  async reasonOf(address: string): Promise<string | null> {
+    const slot = [...this.#slots].find(({ child }) => child.address === address);
+    const timeout = new Promise((resolve) => setTimeout(resolve, EXIT_MS));
+    if (slot === undefined) return this.#ended.get(address) ?? null;
+    await Promise.race([slot.child.exited, timeout]);
+    return slot.child.why;
+  }
+
+  #find(key: string): Slot | undefined {
+    return [...this.#slots].find(({ keys, child }) => keys.has(key) && child.why === null);
+  }
+
+  #take(): Slot {
+    const spare = this.#spare;
+    this.#spare = null;
+    if (spare) return spare;
+    if (this.#slots.size < this.#options.max_processes) return this.#start();
+    // No process is free: the one that serves the fewest serves one more.
+    const [fewest] = [...this.#slots]
+      .filter(({ child }) => child.why === null)
+      .sort((one, other) => one.keys.size - other.keys.size);
+    return fewest ?? this.#start();
+  }
+
+  /** A first call need not wait for a process to start. */
+  #prestart() {
+    if (this.#isClosed || this.#spare || this.#slots.size >= this.#options.max_processes) return;
+    this.#spare = this.#start();
+  }
+
+  #start(): Slot {
+    const child = new Child(this.#options);
+    const ready = child.start();
+    const slot = { child, ready, keys: new Set<string>(), used_at: Date.now() };
+    this.#slots.add(slot);
+    ready.catch(() => {});
+    void guard(child, this.#options.limits).finally(() => this.#forget(slot));
+    return slot;
+  }
+
+  #forget(slot: Slot) {
+    const { address, why } = slot.child;
+    this.#slots.delete(slot);
+    if (this.#spare === slot) this.#spare = null;
+    if (why === null) return;
+    this.#ended.set(address, why);
+    setTimeout(() => this.#ended.delete(address), REASON_MS).unref();
+    if (slot.keys.size > 0) console.log(`${why} Keys: ${[...slot.keys].join(", ")}`);
+  }
+
+  async #sweep() {
+    const open = await openSockets();
+    const now = Date.now();
+    for (const slot of this.#slots) {
+      if (open === null || open.has(slot.child.socket)) slot.used_at = now;
+    }
+    const claimed = [...this.#slots].filter(({ keys }) => keys.size > 0);
+    const limit_ms = this.#spare === null ? IDLE_WHEN_FULL_MS : IDLE_MS;
+    const [oldest] = claimed.sort((one, other) => one.used_at - other.used_at);
+    if (oldest && now - oldest.used_at > limit_ms) oldest.child.kill("The process was idle.");
+    this.#prestart();
+  }
+}
+
+/** Returns the sockets that have a connection; `null` where that cannot be read. */
+async function openSockets(): Promise<Set<string> | null> {
+  const table = await readFile("/proc/net/unix", "utf8").catch(() => null);
+  if (table === null) return null;
+  const connected = table.split("\n").filter((line) => line.split(/\s+/)[5] === "03");
+  return new Set(connected.map((line) => line.split(/\s+/)[7] ?? ""));
+}

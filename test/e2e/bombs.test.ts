@@ -1,0 +1,133 @@
+import { beforeAll, expect, test } from "vitest";
+import { build, deploy, uniqueName } from "./support/deployments.ts";
+import { request } from "./support/http.ts";
+import { pushRepository } from "./support/repositories.ts";
+import { until } from "./support/stack.ts";
+import { createWorkspace } from "./support/workspaces.ts";
+
+const CONFIG = (names: string[]) =>
+  JSON.stringify({ graphs: Object.fromEntries(names.map((name) => [name, `./agent.ts:${name}`])) });
+const BOMBS = `
+export async function loop() { for (;;); }
+export async function grow() { const kept = []; while (true) kept.push(new Array(1e6).fill(1)); }
+export async function buffers() { const kept = []; while (true) kept.push(new Uint8Array(64 << 20).fill(1)); }
+`;
+const LOADS_FOR_EVER = "for (;;); export async function echo() {}";
+const VICTIM = `
+export async function echo() { return { messages: [{ role: "assistant", content: "still here" }] }; }
+export async function slow(_, config) {
+  for (let n = 0; n < 20; n++) {
+    config.writer?.({ n });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  return { messages: [{ role: "assistant", content: "slow and well" }] };
+}
+`;
+const LIMIT_MS = 2000;
+const PATIENCE_MS = 300_000;
+
+type Run = { run_id: string; thread_id: string; status: string };
+type Seen = { what: string; ms: number; status: number };
+
+/** The other tenant. */
+let headers: Record<string, string>;
+let victim: string;
+let bombs: string;
+
+beforeAll(async () => {
+  headers = await createWorkspace();
+  const files = { "langgraph.json": CONFIG(["echo", "slow"]), "agent.ts": VICTIM };
+  const bombFiles = {
+    "langgraph.json": CONFIG(["loop", "grow", "buffers"]),
+    "agent.ts": BOMBS,
+  };
+  victim = (await deploy("victim", files, { headers })).id;
+  bombs = (await deploy("bombs", bombFiles)).id;
+});
+
+test.each([
+  ["loop", /computed for \d+ s without a pause/],
+  ["grow", /memory/],
+  ["buffers", /memory/],
+])("an agent's %s ends its own run and delays no other tenant", async (graph, message) => {
+  const inFlight = await create(victim, "slow", headers);
+  await until("The other tenant's run", () => read(victim, inFlight, headers), isRunning);
+  const bomb = await create(bombs, graph);
+  const seen = await useUntil(async () => isOver(await read(bombs, bomb)));
+  expect(seen.length).toBeGreaterThan(4);
+  expect(seen.filter(({ status, ms }) => status !== 200 || ms > LIMIT_MS)).toEqual([]);
+  const { thread_id, run_id } = bomb;
+  const joined = await request<{ __error__: { message: string } }>(
+    "GET",
+    `/agents/${bombs}/threads/${thread_id}/runs/${run_id}/join`,
+  );
+  expect(joined.body.__error__.message).toMatch(message);
+  const ended = await until("Its end", () => read(victim, inFlight, headers), isOver);
+  expect(ended.status).toBe("success");
+  expect(await attemptsOf(inFlight)).toBe(1);
+});
+
+test("an agent that loops while it loads fails its build and delays no other tenant", async () => {
+  let ended: Awaited<ReturnType<typeof build>> | undefined;
+  const files = { "langgraph.json": CONFIG(["echo"]), "agent.ts": LOADS_FOR_EVER };
+  const building = buildLoads(files).then((deployed) => {
+    ended = deployed;
+  });
+  const seen = await useUntil(async () => ended !== undefined);
+  await building;
+  expect(seen.filter(({ status, ms }) => status !== 200 || ms > LIMIT_MS)).toEqual([]);
+  expect(ended?.revision.status).toBe("BUILD_FAILED");
+});
+
+async function buildLoads(files: Record<string, string>) {
+  return build("loads", await pushRepository(uniqueName("loads"), files));
+}
+
+async function create(deployment: string, graph: string, as = {}): Promise<Run> {
+  const thread = await request<Run>("POST", `/agents/${deployment}/threads`, {}, as);
+  const path = `/agents/${deployment}/threads/${thread.body.thread_id}/runs`;
+  const made = await request<Run>("POST", path, { assistant_id: graph, input: {} }, as);
+  expect(made.status).toBe(200);
+  return made.body;
+}
+
+async function read(deployment: string, run: Run, as = {}): Promise<Run> {
+  const path = `/agents/${deployment}/threads/${run.thread_id}/runs/${run.run_id}`;
+  return (await request<Run>("GET", path, undefined, as)).body;
+}
+
+const isRunning = ({ status }: Run) => status === "running";
+const isOver = ({ status }: Run) => status !== "pending" && status !== "running";
+
+/** The `attempt` of the run's last `metadata` event. */
+async function attemptsOf({ thread_id, run_id }: Run): Promise<number> {
+  const path = `/agents/${victim}/threads/${thread_id}/runs/${run_id}/stream`;
+  const { body } = await request<string>("GET", path, undefined, {
+    ...headers,
+    "last-event-id": "-1",
+  });
+  const attempts = [...body.matchAll(/"attempt":(\d+)/g)].map(([, attempt]) => Number(attempt));
+  return Math.max(...attempts);
+}
+
+/** Uses the service as the other tenant until `isDone`. Returns how each request went. */
+async function useUntil(isDone: () => Promise<boolean>): Promise<Seen[]> {
+  const seen: Seen[] = [];
+  const deadline = Date.now() + PATIENCE_MS;
+  const wait = { assistant_id: "echo", input: {} };
+  const calls: [string, () => Promise<{ status: number }>][] = [
+    ["control plane", () => request("GET", "/v2/deployments", undefined, headers)],
+    ["wait", () => request("POST", `/agents/${victim}/runs/wait`, wait, headers)],
+    ["stream", () => request("POST", `/agents/${victim}/runs/stream`, wait, headers)],
+  ];
+  while (!(await isDone())) {
+    if (Date.now() > deadline) throw new Error("The bomb's run did not end.");
+    for (const [what, call] of calls) {
+      const started = performance.now();
+      const { status } = await call();
+      seen.push({ what, status, ms: performance.now() - started });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return seen;
+}

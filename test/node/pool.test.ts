@@ -1,0 +1,111 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { overLimit } from "../../scripts/local/pool/guard.ts";
+import { Pool } from "../../scripts/local/pool/pool.ts";
+import { isAlive } from "../../scripts/local/processes.ts";
+
+const MEGABYTE = 1024 * 1024;
+const LIMITS = {
+  rss_bytes: 256 * MEGABYTE,
+  data_bytes: 1024 * MEGABYTE,
+  computes_ms: 1000,
+};
+const SCRIPT = `
+const kept = [];
+export default { fetch(request) {
+  const { pathname } = new URL(request.url);
+  if (pathname === "/loop") for (;;);
+  if (pathname === "/grow") for (;;) kept.push(new Uint8Array(16 << 20).fill(1));
+  return new Response("pong");
+} };`;
+const CONFIG = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "host", worker = (
+    modules = [(name = "host.js", esModule = ${JSON.stringify(SCRIPT)})],
+    compatibilityDate = "2026-11-01",
+  ))],
+  sockets = [(name = "ping", http = (), service = "host")],
+);`;
+
+const before = process.cwd();
+let dir: string;
+const pools: Pool[] = [];
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "heddle-pool-"));
+  process.chdir(dir);
+  await writeFile("test.capnp", CONFIG);
+});
+
+afterAll(async () => {
+  await Promise.all(pools.map((pool) => pool.close()));
+  process.chdir(before);
+  await rm(dir, { recursive: true });
+});
+
+function startPool(max_processes: number): Pool {
+  const pool = new Pool({ config: "test.capnp", limits: LIMITS, max_processes });
+  pools.push(pool);
+  return pool;
+}
+
+/** The process's own answer to a path, by its ping socket. */
+function call(address: string, path: string): Promise<number> {
+  const socketPath = address.replace("unix:", "").replace(".sock", ".ping");
+  return new Promise((resolve) => {
+    const calling = request({ socketPath, path }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    calling.once("error", () => resolve(0));
+    calling.end();
+  });
+}
+
+test("each key has a process, and keys share processes over the limit of their number", async () => {
+  const pool = startPool(2);
+  const first = await pool.claim("first");
+  expect(await pool.claim("first")).toBe(first);
+  const second = await pool.claim("second");
+  expect(second).not.toBe(first);
+  expect([first, second]).toContain(await pool.claim("third"));
+  expect(await pool.reasonOf(first)).toBeNull();
+});
+
+test.each([
+  ["/loop", /computed for 1 s without a pause/],
+  ["/grow", /memory/],
+])("a process that does %s is killed, and the next claim starts another", async (path, reason) => {
+  const pool = startPool(4);
+  const other = await pool.claim("other");
+  const address = await pool.claim("bomb");
+  expect(await call(address, path)).toBe(0);
+  expect(await pool.reasonOf(address)).toMatch(reason);
+  const next = await pool.claim("bomb");
+  expect(next).not.toBe(address);
+  expect(await call(next, "/")).toBe(200);
+  expect(await pool.claim("other")).toBe(other);
+  expect(await call(other, "/")).toBe(200);
+});
+
+test("a closed pool leaves no process", async () => {
+  const pool = startPool(2);
+  await pool.claim("one");
+  const pids = pool.pids();
+  expect(pids.every(isAlive)).toBe(true);
+  await pool.close();
+  expect(pids.some(isAlive)).toBe(false);
+});
+
+test.each([
+  [257, 0, "used 257 MB of memory: it may use 256 MB"],
+  [100, 1001, "computed for 1 s"],
+  [256, 1000, null],
+])("%i MB and %i ms of computing is judged", (megabytes, cpu_ms, reason) => {
+  const why = overLimit({ rss_bytes: megabytes * MEGABYTE, cpu_ms: 5000 + cpu_ms }, 5000, LIMITS);
+  if (reason === null) expect(why).toBeNull();
+  else expect(why).toContain(reason);
+});
