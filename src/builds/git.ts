@@ -3,11 +3,15 @@ import git from "isomorphic-git";
 import { type EgressPolicy, safeFetch } from "../shared/egress.ts";
 import { AppError } from "../shared/errors.ts";
 import { BuildFailure } from "./failure.ts";
+import { DamagedDelta } from "./git-delta.ts";
+import { withoutPack } from "./git-lines.ts";
+import { DamagedPack, readPack } from "./git-pack.ts";
+import { readTree } from "./git-tree.ts";
 import { basicAuthorization, cloneUrl, type Repository } from "./hosts.ts";
 import { SOURCE_LIMITS } from "./limits.ts";
-import { admit, emptyTree, isReadable, type Tree } from "./tree.ts";
+import type { Tree } from "./tree.ts";
 
-/** For hosts without an archive endpoint: one commit by git's own smart HTTP. */
+/** Fetches one commit by git's smart HTTP, for hosts without an archive endpoint. */
 export async function fetchByGit(
   policy: EgressPolicy,
   repository: Repository,
@@ -19,56 +23,32 @@ export async function fetchByGit(
     "user-agent": "git/heddle",
     ...(token === null ? {} : { Authorization: basicAuthorization(token) }),
   };
-  await git.init({ fs, gitdir, bare: true });
-  await git.addRemote({ fs, gitdir, remote: "origin", url: cloneUrl(repository) });
-  const fetched = await git
-    .fetch({
+  const pack: Uint8Array[] = [];
+  try {
+    await git.init({ fs, gitdir, bare: true });
+    await git.addRemote({ fs, gitdir, remote: "origin", url: cloneUrl(repository) });
+    const { fetchHead } = await git.fetch({
       fs,
       gitdir,
-      http: { request: (request) => httpRequest(policy, request) },
+      http: { request: (request) => httpRequest(policy, request, pack) },
       remote: "origin",
       ref,
       headers,
       depth: 1,
       singleBranch: true,
       tags: false,
-    })
-    .catch((error: unknown) => {
-      throw toFailure(error, repository, ref);
     });
-  if (fetched.fetchHead === null) throw refNotFound(repository, ref);
-  return readTree(gitdir, fetched.fetchHead);
-}
-
-async function readTree(gitdir: string, commit: string): Promise<Tree> {
-  const tree = emptyTree();
-  const cache = {};
-  const {
-    oid: head,
-    commit: { tree: root },
-  } = await git.readCommit({ fs, gitdir, oid: commit, cache });
-  tree.commit = head;
-  const walk = async (oid: string, folder: string): Promise<void> => {
-    const entries = await git.readTree({ fs, gitdir, oid, cache });
-    for (const entry of entries.tree) {
-      const path = `${folder}${entry.path}`;
-      if (entry.type === "tree") await walk(entry.oid, `${path}/`);
-      if (entry.type === "blob" && entry.mode !== "120000") await takeBlob(entry.oid, path);
-    }
-  };
-  const takeBlob = async (oid: string, path: string) => {
-    const { blob } = await git.readBlob({ fs, gitdir, oid, cache });
-    admit(tree, { name: path, size: blob.byteLength, type: "file" });
-    if (isReadable(path, blob.byteLength)) tree.files.set(path, blob);
-    else tree.others.add(path);
-  };
-  await walk(root, "");
-  return tree;
+    if (fetchHead === null) throw refNotFound(repository, ref);
+    return readTree(readPack(await joined(pack)), fetchHead);
+  } catch (error) {
+    throw toFailure(error, repository, ref);
+  }
 }
 
 type HttpRequest = Parameters<NonNullable<Parameters<typeof git.fetch>[0]["http"]>["request"]>[0];
 
-async function httpRequest(policy: EgressPolicy, request: HttpRequest) {
+/** The pack goes to `pack` and not to isomorphic-git, which inflates and indexes it without limits. */
+async function httpRequest(policy: EgressPolicy, request: HttpRequest, pack: Uint8Array[]) {
   const body = request.body ? await collect(request.body) : null;
   const response = await safeFetch(
     policy,
@@ -82,7 +62,7 @@ async function httpRequest(policy: EgressPolicy, request: HttpRequest) {
     statusCode: response.status,
     statusMessage: response.statusText,
     headers: Object.fromEntries(response.headers),
-    body: chunksOf(response),
+    body: request.method === "POST" ? withoutPack(chunksOf(response), pack) : chunksOf(response),
   };
 }
 
@@ -95,6 +75,10 @@ async function collect(
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const part of parts) chunks.push(part);
+  return joined(chunks);
+}
+
+async function joined(chunks: Uint8Array[]): Promise<Uint8Array> {
   return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
@@ -105,12 +89,13 @@ function toFailure(error: unknown, repository: Repository, ref: string): unknown
     const reason = error.code === "invalid_request" ? "source_unsafe" : "source_unavailable";
     return new BuildFailure(reason, message, { cause: error });
   }
-  if (!isFromGit(error)) return error;
+  if (!isFromHost(error)) return error;
   const text = `${repository.origin} does not answer as a git host does for ${repository.name}: ${message}`;
   return new BuildFailure("source_unavailable", text, { cause: error });
 }
 
-function isFromGit(error: unknown): boolean {
+function isFromHost(error: unknown): boolean {
+  if (error instanceof DamagedPack || error instanceof DamagedDelta) return true;
   return error instanceof Error && "isIsomorphicGitError" in error;
 }
 

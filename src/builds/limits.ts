@@ -7,6 +7,10 @@ export const SOURCE_LIMITS = {
   total_bytes: 64 * MB,
   file_bytes: 16 * MB,
   files: 20_000,
+  /** Git objects of a commit, and visits of its trees' entries. */
+  objects: 40_000,
+  /** Folders in folders. */
+  depth: 100,
   path_bytes: 1024,
   timeout_ms: 60_000,
 };

@@ -93,6 +93,6 @@ function unsafe(message: string): BuildFailure {
   return new BuildFailure("source_unsafe", message);
 }
 
-function tooLarge(message: string): BuildFailure {
+export function tooLarge(message: string): BuildFailure {
   return new BuildFailure("source_too_large", message);
 }
