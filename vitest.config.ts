@@ -18,6 +18,7 @@ export default defineConfig({
                   modulesRoot: BUILDER_FOLDER,
                   compatibilityDate: "2026-11-01",
                   r2Buckets: { ARTIFACTS: "heddle-artifacts" },
+                  workerLoaders: { LOADER: {} },
                 },
               ],
               bindings: {

@@ -1,6 +1,7 @@
 // Builds what the local stack, the tests and `wrangler deploy` need beside the sources; nothing of dist is committed.
 import { execFileSync } from "node:child_process";
 import { rmSync } from "node:fs";
+import { buildBuildIsolate } from "./build/build-isolate.ts";
 import { buildBundler } from "./build/bundler.ts";
 import { buildIsolate } from "./build/isolate.ts";
 import { buildRuntime } from "./build/runtime.ts";
@@ -44,13 +45,26 @@ await runStep({
 });
 
 await runStep({
+  name: "build-isolate",
+  inputs: [
+    "scripts/build/build-isolate.ts",
+    "src/builds/**/*.ts",
+    "src/shared/**/*.ts",
+    "dist/bundler/*",
+    "package-lock.json",
+  ],
+  outputs: ["dist/build-isolate/build.txt"],
+  run: () => buildBuildIsolate("dist/build-isolate"),
+});
+
+await runStep({
   name: "builder",
   inputs: [
     "scripts/build.ts",
     "src/builder.ts",
     "src/builds/**/*.ts",
     "src/shared/**/*.ts",
-    "dist/{runtime,isolate,bundler,styles}/*",
+    "dist/{runtime,isolate,build-isolate,styles}/*",
     "wrangler.builder.toml",
     "package-lock.json",
   ],

@@ -1,12 +1,60 @@
-import { WorkerEntrypoint } from "cloudflare:workers";
-import { runBuild } from "./builds/build.ts";
-import type { BuildOrder, BuildOutcome, BuildSink } from "./builds/contract.ts";
+import { exports, WorkerEntrypoint } from "cloudflare:workers";
+import wasm from "esbuild-wasm/esbuild.wasm";
+import build from "../dist/build-isolate/build.txt";
+import globals from "../dist/isolate/globals.txt";
+import langgraph_agent from "../dist/isolate/langgraph-agent.txt";
+import plain_agent from "../dist/isolate/plain-agent.txt";
+import runtime from "../dist/runtime/runtime.txt";
+import tailwind from "../dist/styles/tailwind.txt";
+import type { BuildIsolate, BuildOrder, BuildOutcome, BuildSink } from "./builds/contract.ts";
+import { BuildStorage } from "./builds/storage.ts";
+import type { EgressPolicy } from "./shared/egress.ts";
 
-export class Builder extends WorkerEntrypoint<Pick<Env, "ARTIFACTS">> {
-  /** Never throws for a user's mistake; `sink` gets the lines of the log as they come. */
+export { BuildEgress } from "./builds/egress.ts";
+
+/** CPU time of a build. Cloudflare ends an isolate that exceeds it; local workerd does not. */
+const CPU_LIMIT_MS = 120_000;
+
+/** By the names that scripts/build/build-isolate.ts leaves in the code. */
+const MODULES = {
+  "build.js": build,
+  "esbuild.wasm": wasm,
+  "globals.txt": { text: globals },
+  "langgraph-agent.txt": { text: langgraph_agent },
+  "plain-agent.txt": { text: plain_agent },
+  "runtime.txt": { text: runtime },
+  "tailwind.txt": { text: tailwind },
+};
+
+type Bindings = Pick<Env, "ARTIFACTS" | "LOADER">;
+type Loopback = { BuildEgress(options: { props: EgressPolicy }): Fetcher };
+
+/** Loads a new isolate for each build. It reads no source itself, because all builds share this one. */
+export class Builder extends WorkerEntrypoint<Bindings> {
+  /** Rejects when the isolate ended before its answer; all other failures are outcomes. */
   async build(order: BuildOrder, sink: BuildSink): Promise<BuildOutcome> {
-    return await runBuild(this.env.ARTIFACTS, order, sink);
+    const storage = new BuildStorage(this.env.ARTIFACTS, order);
+    const isolate = this.env.LOADER.load({
+      compatibilityDate: "2026-11-01",
+      mainModule: "build.js",
+      modules: MODULES,
+      env: {},
+      globalOutbound: (exports as unknown as Loopback).BuildEgress({ props: policyOf(order) }),
+      limits: { cpuMs: CPU_LIMIT_MS },
+    });
+    // The loader types every entrypoint as a Fetcher.
+    const entrypoint = isolate.getEntrypoint("Build") as unknown as BuildIsolate;
+    const outcome = await entrypoint.build(order, sink, storage);
+    return outcome.ok ? { ...outcome, ...storage.stored() } : outcome;
   }
+}
+
+function policyOf({ allow_private, dns_url, own_ports }: BuildOrder): EgressPolicy {
+  return {
+    allow_private,
+    ...(dns_url !== undefined && { dns_url }),
+    ...(own_ports !== undefined && { own_ports }),
+  };
 }
 
 export default {

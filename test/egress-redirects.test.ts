@@ -7,6 +7,7 @@ import type { BuildOrder } from "../src/builds/contract.ts";
 import { fetchByGit } from "../src/builds/git.ts";
 import { toRepository } from "../src/builds/hosts.ts";
 import { fetchSource } from "../src/builds/source.ts";
+import { BuildStorage } from "../src/builds/storage.ts";
 import { reportCommit } from "../src/deployments/commit-status-service.ts";
 import { deployments } from "../src/deployments/table.ts";
 import type { ProviderAccess } from "../src/oauth/provider-access.ts";
@@ -189,7 +190,7 @@ type Lead = (inside: string) => Promise<string>;
 const LEADS: Record<string, Lead> = {
   "the archive of a repository": (inside) => {
     answer = () => to(inside);
-    return failed(fetchSource(env.ARTIFACTS, order));
+    return failed(fetchSource(new BuildStorage(env.ARTIFACTS, order), order));
   },
   "the refs of a repository by git": (inside) => {
     answer = () => to(inside, 307);
@@ -197,7 +198,7 @@ const LEADS: Record<string, Lead> = {
   },
   "a repository without an archive": (inside) => {
     answer = ({ url }) => (url.includes("info/refs") ? to(inside) : json({}, { status: 404 }));
-    return failed(fetchSource(env.ARTIFACTS, order));
+    return failed(fetchSource(new BuildStorage(env.ARTIFACTS, order), order));
   },
   "the repositories of an integration": async (inside) => {
     const { id } = await made("/v1/integrations/github/install", {

@@ -3,43 +3,47 @@ import { type BuildLog, buildLog } from "./build-log.ts";
 import { prebuiltRuntime } from "./carried.ts";
 import { compile } from "./compile.ts";
 import { readConfig } from "./config.ts";
-import {
-  type AgentConfig,
-  type Artifact,
-  type BuildOrder,
-  type BuildOutcome,
-  type BuildSink,
-  type UiBundles,
-  uiKeyOf,
+import type {
+  AgentConfig,
+  Artifact,
+  ArtifactKind,
+  BuildOrder,
+  BuildOutcome,
+  BuildSink,
+  BuildStore,
+  UiBundles,
 } from "./contract.ts";
 import { installAll, readDependencies } from "./dependencies.ts";
 import { BuildFailure } from "./failure.ts";
 import { installer } from "./install.ts";
-import { BUILD_TIMEOUT_MS } from "./limits.ts";
+import { ARTIFACT_BYTES, BUILD_TIMEOUT_MS } from "./limits.ts";
 import { readProject } from "./project.ts";
 import { fetchSource } from "./source.ts";
-import { bytesText, countText, durationText } from "./text.ts";
+import { bytesText, countText, cutMessage, durationText } from "./text.ts";
 import { compileUi } from "./ui.ts";
 
-/** From a revision's source to its artifact. A user's mistake is an outcome and never thrown. */
+/** Makes the artifact of a revision from its source. Failures are outcomes. */
 export async function runBuild(
-  bucket: R2Bucket,
+  storage: BuildStore,
   order: BuildOrder,
   sink: BuildSink,
 ): Promise<BuildOutcome> {
   const log = buildLog(sink);
+  const outcome = await inTime(build(storage, order, log)).catch((error: unknown) =>
+    toOutcome(log, error),
+  );
   try {
-    return await inTime(build(bucket, order, log));
-  } catch (error) {
-    return toOutcome(log, error);
-  } finally {
     await log.flush();
+  } catch (error) {
+    const message = cutMessage(`The log cannot be written: ${String(error)}`);
+    return { ok: false, reason: "internal", message, is_transient: true };
   }
+  return outcome;
 }
 
-async function build(bucket: R2Bucket, order: BuildOrder, log: BuildLog): Promise<BuildOutcome> {
+async function build(storage: BuildStore, order: BuildOrder, log: BuildLog): Promise<BuildOutcome> {
   const started = Date.now();
-  const { tree, warnings, name } = await fetchSource(bucket, order);
+  const { tree, warnings, name } = await fetchSource(storage, order);
   const at = tree.commit === null ? "" : ` at ${tree.commit.slice(0, 7)}`;
   const size = `${countText(tree.files.size + tree.others.size, "file")}, ${bytesText(tree.bytes)}`;
   log.info(`Fetched ${name}${at} (${size}) in ${durationText(Date.now() - started)}`);
@@ -51,11 +55,11 @@ async function build(bucket: R2Bucket, order: BuildOrder, log: BuildLog): Promis
   const runtime = prebuiltRuntime();
   const options = { policy, registry_url: order.registry_url };
   const dependencies = await readDependencies(log, project, runtime, options);
-  const packages = installer(bucket, policy, log);
+  const packages = installer(storage, policy, log);
   await installAll(log, packages, project, dependencies);
   const input = { tree, config, project, dependencies, installer: packages, runtime };
   const artifact = await compile(log, input);
-  const stored = await store(bucket, order, artifact, await compileUi(log, input));
+  const stored = await store(storage, order, artifact, await compileUi(log, input));
   log.info(
     `Stored the artifact (${bytesText(stored.artifact_bytes)}); the build took ${durationText(Date.now() - started)}`,
   );
@@ -70,17 +74,23 @@ function graphsText({ graphs }: AgentConfig): string {
 }
 
 async function store(
-  bucket: R2Bucket,
+  storage: BuildStore,
   { revision_id }: BuildOrder,
   artifact: Artifact,
   ui: UiBundles | null,
 ) {
-  const artifact_key = `artifacts/${revision_id}.json`;
-  const put = (key: string, value: unknown) =>
-    bucket.put(key, JSON.stringify(value), { httpMetadata: { contentType: "application/json" } });
-  if (ui) await put(uiKeyOf(artifact_key), ui);
-  const object = await put(artifact_key, artifact);
-  return { artifact_key, artifact_bytes: object.size };
+  const put = async (kind: ArtifactKind, value: unknown) => {
+    const blob = new Blob([JSON.stringify(value)]);
+    if (blob.size > ARTIFACT_BYTES) {
+      const sizes = `${bytesText(blob.size)}; at most ${bytesText(ARTIFACT_BYTES)} are allowed`;
+      throw new BuildFailure("bundle_failed", `The bundle with its source map has ${sizes}.`);
+    }
+    await storage.writeArtifact(kind, blob.size, blob.stream());
+    return blob.size;
+  };
+  if (ui) await put("ui", ui);
+  const artifact_bytes = await put("artifact", artifact);
+  return { artifact_key: `artifacts/${revision_id}.json`, artifact_bytes };
 }
 
 async function inTime(work: Promise<BuildOutcome>): Promise<BuildOutcome> {
@@ -96,12 +106,13 @@ async function inTime(work: Promise<BuildOutcome>): Promise<BuildOutcome> {
   }
 }
 
-/** What is nobody's mistake is thrown: another attempt may end better. */
+/** Any other error is an outcome too: the call rejects only when the isolate itself has ended. */
 function toOutcome(log: BuildLog, error: unknown): BuildOutcome {
   if (error instanceof BuildFailure) {
     log.error(error.message);
     return { ok: false, reason: error.reason, message: error.message };
   }
-  log.error(`The builder failed: ${error instanceof Error ? error.message : String(error)}`);
-  throw error;
+  const message = cutMessage(error instanceof Error ? error.message : String(error));
+  log.error(`The builder failed: ${message}`);
+  return { ok: false, reason: "internal", message, is_transient: true };
 }

@@ -1,10 +1,10 @@
+import { claimBuild, failExhausted } from "../deployments/build-claim-service.ts";
 import {
   advanceBuild,
   type Build,
-  claimBuild,
   isAbandoned,
   LeaseLost,
-  MAX_ATTEMPTS,
+  loseLease,
   recordArtifact,
   releaseLease,
 } from "../deployments/build-service.ts";
@@ -21,6 +21,9 @@ import { LogSink } from "./log-sink.ts";
 
 /** The builder ends by itself; this is for one that does not answer, within the 15 minutes of a message. */
 const ANSWER_TIMEOUT_MS = BUILD_TIMEOUT_MS + 30_000;
+
+/** The builder answers with every failure it knows of; a rejected call has lost its isolate or its process. */
+class IsolateLost extends Error {}
 
 /** Runs one attempt of a build. Throws when a next attempt should follow. */
 export async function consumeBuild(env: Env, message: { revision_id: string }): Promise<void> {
@@ -43,6 +46,7 @@ export async function consumeBuild(env: Env, message: { revision_id: string }): 
 async function runAttempt(env: Env, build: Build): Promise<void> {
   if (build.artifact_key !== null) return deployArtifact(env, build);
   const outcome = await callBuilder(env, build);
+  if (!outcome.ok && outcome.is_transient) throw new Error(outcome.message);
   if (!outcome.ok) {
     const { reason: status_reason, message: status_message } = outcome;
     return advanceBuild(env, build, "BUILD_FAILED", { status_reason, status_message });
@@ -54,7 +58,11 @@ async function runAttempt(env: Env, build: Build): Promise<void> {
 
 async function callBuilder(env: Env, build: Build): Promise<BuildOutcome> {
   const order = await toOrder(env, build);
-  const answer: Promise<BuildOutcome> = env.BUILDER.build(order, new LogSink(env, build));
+  const answer: Promise<BuildOutcome> = env.BUILDER.build(order, new LogSink(env, build)).catch(
+    (error: unknown) => {
+      throw new IsolateLost("The builder's isolate ended before it answered", { cause: error });
+    },
+  );
   return withDeadline(answer, ANSWER_TIMEOUT_MS, () => ({
     ok: false,
     reason: "timed_out",
@@ -102,12 +110,8 @@ async function toOrder(env: Env, build: Build): Promise<BuildOrder> {
 async function settleFailure(env: Env, build: Build, error: unknown): Promise<void> {
   if (error instanceof LeaseLost) return;
   log.error("build_attempt_failed", error, { revision_id: build.id, attempt: build.attempt });
-  if (build.attempt < MAX_ATTEMPTS) {
-    await releaseLease(env, build);
-    throw error;
-  }
-  await advanceBuild(env, build, "BUILD_FAILED", {
-    status_reason: "internal",
-    status_message: `The build broke off ${MAX_ATTEMPTS} times for a reason of the platform. Make a new revision to try again.`,
-  });
+  if (error instanceof IsolateLost) await loseLease(env, build, new Date());
+  else await releaseLease(env, build);
+  if (await failExhausted(env, build.id, new Date())) return;
+  throw error;
 }

@@ -1,4 +1,5 @@
 import type { EgressPolicy } from "../shared/egress.ts";
+import type { Integrity } from "./integrity.ts";
 
 /** What the main Worker and the builder script say to each other over the BUILDER binding. */
 
@@ -24,6 +25,27 @@ export type BuildLine = {
 /** An RpcTarget of the main Worker; each call also renews the lease of the build. */
 export interface BuildSink {
   log(lines: BuildLine[]): Promise<void>;
+}
+
+export type ArtifactKind = "artifact" | "ui";
+
+/** An RpcTarget of the builder's shell: all that the isolate of a build may read and write in R2. */
+export interface BuildStore {
+  /** @returns the uploaded tarball of the revision, or null without one. */
+  readSource(): Promise<ReadableStream<Uint8Array> | null>;
+  readTarball(integrity: Integrity): Promise<ReadableStream<Uint8Array> | null>;
+  /** Rejects when the bytes do not have the hash. */
+  writeTarball(
+    integrity: Integrity,
+    bytes: number,
+    body: ReadableStream<Uint8Array>,
+  ): Promise<void>;
+  writeArtifact(kind: ArtifactKind, bytes: number, body: ReadableStream<Uint8Array>): Promise<void>;
+}
+
+/** The entrypoint `Build` of the isolate that the builder loads for each build. */
+export interface BuildIsolate {
+  build(order: BuildOrder, sink: BuildSink, storage: BuildStore): Promise<BuildOutcome>;
 }
 
 export type BuildFailureReason =
@@ -90,7 +112,13 @@ export type BuildOutcome =
       repo_commit_sha: string | null;
       config: AgentConfig;
     }
-  | { ok: false; reason: BuildFailureReason; message: string };
+  | {
+      ok: false;
+      reason: BuildFailureReason;
+      message: string;
+      /** The platform failed, for example R2: another attempt may succeed. */
+      is_transient?: boolean;
+    };
 
 /** All that `LOADER.get` needs of a revision but its secrets; self-contained and never changed. */
 export type Artifact = {

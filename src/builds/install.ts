@@ -1,6 +1,7 @@
 import { type EgressPolicy, safeFetch } from "../shared/egress.ts";
 import { AppError } from "../shared/errors.ts";
 import type { BuildLog } from "./build-log.ts";
+import type { BuildStore } from "./contract.ts";
 import { BuildFailure } from "./failure.ts";
 import { type Integrity, matches, parseIntegrity } from "./integrity.ts";
 import { PACKAGE_LIMITS } from "./limits.ts";
@@ -15,7 +16,7 @@ export type Installer = {
   install(packages: Package[]): Promise<{ cached: number; fetched: number; bytes: number }>;
 };
 
-export function installer(bucket: R2Bucket, policy: EgressPolicy, log: BuildLog): Installer {
+export function installer(storage: BuildStore, policy: EgressPolicy, log: BuildLog): Installer {
   const installed = new Map<string, PackageFiles>();
   return {
     installed,
@@ -23,7 +24,7 @@ export function installer(bucket: R2Bucket, policy: EgressPolicy, log: BuildLog)
       const missing = packages.filter(({ path }) => !installed.has(path));
       const count = { cached: 0, fetched: 0, bytes: 0 };
       await inParallel(missing, async (item) => {
-        const { files, isCached } = await obtain(bucket, policy, log, item);
+        const { files, isCached } = await obtain(storage, policy, log, item);
         installed.set(item.path, files);
         count[isCached ? "cached" : "fetched"] += 1;
         count.bytes += files.bytes;
@@ -33,23 +34,27 @@ export function installer(bucket: R2Bucket, policy: EgressPolicy, log: BuildLog)
   };
 }
 
-async function obtain(bucket: R2Bucket, policy: EgressPolicy, log: BuildLog, item: Package) {
+async function obtain(storage: BuildStore, policy: EgressPolicy, log: BuildLog, item: Package) {
   const integrity = parseIntegrity(item.integrity);
-  const key = integrity === null ? null : cacheKey(integrity);
-  const stored = key === null ? null : await bucket.get(key);
-  if (stored !== null) return { files: openPackage(await stored.bytes()), isCached: true };
+  const stored = integrity === null ? null : await storage.readTarball(integrity);
+  if (stored !== null) {
+    return { files: await open(item, await new Response(stored).bytes()), isCached: true };
+  }
   const tarball = await retry(() => download(policy, item), isTransient);
   await verify(log, item, integrity, tarball);
-  const packed = await packPackage(tarball).catch((error: unknown) => {
-    const text = error instanceof Error ? error.message : String(error);
-    throw unresolved(item, `its tarball cannot be unpacked: ${text}`, error);
-  });
-  if (key !== null) await bucket.put(key, packed);
-  return { files: openPackage(packed), isCached: false };
+  if (integrity !== null) {
+    await storage.writeTarball(integrity, tarball.byteLength, new Blob([tarball]).stream());
+  }
+  return { files: await open(item, tarball), isCached: false };
 }
 
-function cacheKey({ algorithm, hex }: Integrity): string {
-  return `packages/${algorithm.toLowerCase().replace("-", "")}-${hex}`;
+async function open(item: Package, tarball: Uint8Array): Promise<PackageFiles> {
+  try {
+    return openPackage(await packPackage(tarball));
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    throw unresolved(item, `its tarball cannot be unpacked: ${text}`, error);
+  }
 }
 
 async function verify(

@@ -44,6 +44,9 @@ export const PACKAGE_LIMITS = {
 /** A style sheet, an image or a font that a browser's bundle may hold. */
 export const ASSET_BYTES = 512 * KB;
 
+/** An artifact: a bundle with its source map and the prebuilt modules. */
+export const ARTIFACT_BYTES = 64 * MB;
+
 /** What browsers load of a revision, all agents together, is one object. */
 export const UI_BYTES = 8 * MB;
 

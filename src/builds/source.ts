@@ -1,7 +1,7 @@
 import { type EgressPolicy, safeFetch } from "../shared/egress.ts";
 import { AppError } from "../shared/errors.ts";
 import { type Unpacked, unpackSource } from "./archive.ts";
-import type { BuildOrder, BuildSource } from "./contract.ts";
+import type { BuildOrder, BuildSource, BuildStore } from "./contract.ts";
 import { BuildFailure } from "./failure.ts";
 import { fetchByGit, refNotFound } from "./git.ts";
 import {
@@ -26,13 +26,13 @@ const LIMITS = {
 
 /** The whole source of a revision, and a name for it in the log. */
 export async function fetchSource(
-  bucket: R2Bucket,
+  storage: BuildStore,
   order: BuildOrder,
 ): Promise<Unpacked & { name: string }> {
   const { source } = order;
   if (source.kind === "tarball") {
     return {
-      ...(await readTarball(bucket, source.object_key, order.config_path)),
+      ...(await readTarball(storage, order.config_path)),
       name: "the uploaded tarball",
     };
   }
@@ -42,15 +42,15 @@ export async function fetchSource(
   return { ...unpacked, name: repository.name };
 }
 
-async function readTarball(bucket: R2Bucket, key: string, config_path: string): Promise<Unpacked> {
-  const object = await bucket.get(key);
-  if (object === null) {
+async function readTarball(storage: BuildStore, config_path: string): Promise<Unpacked> {
+  const body = await storage.readSource();
+  if (body === null) {
     throw new BuildFailure(
       "source_not_found",
       "The uploaded tarball is no longer stored; upload it again.",
     );
   }
-  return unpack(object.body, "The uploaded tarball", joinPath("", config_path));
+  return unpack(body, "The uploaded tarball", joinPath("", config_path));
 }
 
 async function fetchRepository(

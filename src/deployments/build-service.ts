@@ -1,4 +1,4 @@
-import { and, type Column, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import { database } from "../shared/context.ts";
 import { nowMicros, toIso, toMicros } from "../shared/times.ts";
 import { forgetActive } from "./active.ts";
@@ -33,7 +33,6 @@ type BuiltFields = Partial<
   >
 >;
 
-export const MAX_ATTEMPTS = 3;
 /** Three missed beats and a bit: a build whose Worker died is taken up again after this long. */
 export const LEASE_MS = 15_000;
 /** Of a line of the log and of the sentence for people. What agents and bundlers say may be megabytes; a row takes two. */
@@ -47,39 +46,6 @@ export class LeaseLost extends Error {
   }
 }
 
-/** The revision with a new attempt's lease; null when there is nothing to build, or another attempt lives. */
-export async function claimBuild(env: Env, revision_id: string, now: Date): Promise<Build | null> {
-  const db = database(env);
-  const at = now.toISOString();
-  const [, , , claimed] = await db.batch([
-    end(env, "INTERRUPTED", at, null).where(
-      and(eq(revisions.id, revision_id), before("INTERRUPTED"), sql`not ${isDeploymentReady}`),
-    ),
-    end(env, "SKIPPED", at, OVERTAKEN).where(
-      and(eq(revisions.id, revision_id), before("SKIPPED"), isOvertaken),
-    ),
-    end(env, "BUILD_FAILED", at, LOST).where(
-      and(
-        eq(revisions.id, revision_id),
-        before("BUILD_FAILED"),
-        isFree(at),
-        sql`${revisions.attempt} >= ${MAX_ATTEMPTS}`,
-      ),
-    ),
-    db
-      .update(revisions)
-      .set({
-        status: "BUILDING",
-        attempt: sql`${revisions.attempt} + 1`,
-        lease_expires_at: leaseFrom(now),
-        updated_at: at,
-      })
-      .where(and(eq(revisions.id, revision_id), before("BUILDING"), isFree(at)))
-      .returning({ attempt: revisions.attempt }),
-  ]);
-  return claimed[0] === undefined ? null : readBuild(env, revision_id, claimed[0].attempt);
-}
-
 /** False once this attempt is no longer the current one. */
 export async function renewLease(env: Env, build: Build, now: Date): Promise<boolean> {
   const rows = await renewal(env, build, now);
@@ -89,6 +55,14 @@ export async function renewLease(env: Env, build: Build, now: Date): Promise<boo
 /** The next attempt need not wait for the lease to expire. */
 export async function releaseLease(env: Env, build: Build): Promise<void> {
   await database(env).update(revisions).set({ lease_expires_at: null }).where(isCurrent(build));
+}
+
+/** The attempt's isolate ended before it answered: it counts as lost, and the lease need not expire. */
+export async function loseLease(env: Env, build: Build, now: Date): Promise<void> {
+  await database(env)
+    .update(revisions)
+    .set({ lease_expires_at: now.toISOString() })
+    .where(isCurrent(build));
 }
 
 export async function appendLog(
@@ -188,56 +162,12 @@ function cutText(text: string): string {
   return text.slice(0, MAX_LINE_CHARACTERS);
 }
 
-const OVERTAKEN = {
-  status_reason: "overtaken",
-  status_message: "A newer revision was made before this one began to build.",
-};
-const LOST = {
-  status_reason: "internal",
-  status_message: `The build ended without a word ${MAX_ATTEMPTS} times. Make a new revision to try again.`,
-};
-
-const isDeploymentReady = sql`exists (
-  select 1 from deployments
-  where deployments.id = ${revisions.deployment_id} and deployments.status = 'READY'
-)`;
-/** A preview is overtaken by a newer one of its own branch; what is to be active by whatever comes after it. */
-const isOvertaken = sql`exists (
-  select 1 from revisions as newer
-  where newer.deployment_id = ${revisions.deployment_id} and newer.number > ${revisions.number}
-    and newer.is_preview = ${revisions.is_preview}
-    and (not newer.is_preview or ${refOf(sql`newer.source_revision_config`)} = ${refOf(revisions.source_revision_config)})
-)`;
-
-function refOf(config: SQL | Column): SQL {
-  return sql`${config} ->> 'repo_ref'`;
-}
-
-function end(env: Env, status: RevisionStatus, at: string, why: typeof LOST | null) {
-  return database(env)
-    .update(revisions)
-    .set({ status, lease_expires_at: null, updated_at: at, ...why });
-}
-
 function renewal(env: Env, build: Build, now: Date) {
   return database(env)
     .update(revisions)
     .set({ lease_expires_at: leaseFrom(now) })
     .where(isCurrent(build))
     .returning({ id: revisions.id });
-}
-
-async function readBuild(env: Env, revision_id: string, attempt: number): Promise<Build | null> {
-  const [row] = await database(env)
-    .select({
-      ...getTableColumns(revisions),
-      source_config: deployments.source_config,
-      secrets_version: deployments.secrets_version,
-    })
-    .from(revisions)
-    .innerJoin(deployments, eq(deployments.id, revisions.deployment_id))
-    .where(and(eq(revisions.id, revision_id), eq(revisions.attempt, attempt)));
-  return row ?? null;
 }
 
 function isCurrent(build: Pick<Build, "id" | "attempt">) {
@@ -248,14 +178,10 @@ function isCurrent(build: Pick<Build, "id" | "attempt">) {
   );
 }
 
-function before(status: RevisionStatus) {
+export function before(status: RevisionStatus) {
   return inStatus(revisions.status, statusesBefore(status));
 }
 
-function isFree(at: string) {
-  return sql`(${revisions.lease_expires_at} is null or ${revisions.lease_expires_at} <= ${at})`;
-}
-
-function leaseFrom(now: Date): string {
+export function leaseFrom(now: Date): string {
   return new Date(now.getTime() + LEASE_MS).toISOString();
 }

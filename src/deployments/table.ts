@@ -72,6 +72,8 @@ export const revisions = sqliteTable(
     descriptors: text({ mode: "json" }).$type<unknown>(),
     /** Number of the attempt that builds; what an older one still writes finds no row. */
     attempt: integer().notNull(),
+    /** Attempts whose process or isolate ended before they did. */
+    lost_attempts: integer().notNull().default(0),
     lease_expires_at: text(),
     /** When the queue message was sent last. */
     sent_at: text().notNull(),

@@ -1,17 +1,20 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { describe, expect, test, vi } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { consumeBuild } from "../../src/builds/consumer.ts";
 import { deployArtifact } from "../../src/builds/deploy.ts";
 import { LogSink } from "../../src/builds/log-sink.ts";
 import {
+  claimBuild,
+  MAX_ATTEMPTS,
+  QUARANTINE_MS,
+} from "../../src/deployments/build-claim-service.ts";
+import {
   activateBuild,
   advanceBuild,
   type Build,
-  claimBuild,
   LEASE_MS,
   LeaseLost,
-  MAX_ATTEMPTS,
   recordArtifact,
   releaseLease,
   renewLease,
@@ -62,6 +65,11 @@ function linesOf(revision_id: string) {
   return db.select().from(build_logs).where(eq(build_logs.revision_id, revision_id));
 }
 
+// The second attempt of a build that was lost waits for all others.
+beforeEach(async () => {
+  await db.update(revisions).set({ lease_expires_at: null });
+});
+
 describe("a lease", () => {
   test("is held by one attempt at a time, and by the next once it has expired", async () => {
     const { revision } = await waiting();
@@ -105,18 +113,66 @@ describe("a lease", () => {
     expect((await claimed(revision.id)).attempt).toBe(2);
   });
 
-  test("lost for the last time ends the revision with its reason", async () => {
-    const { revision } = await waiting({
-      status: "BUILDING",
-      attempt: MAX_ATTEMPTS,
-      lease_expires_at: NOW.toISOString(),
-    });
+  test("of the last attempt ends the revision with its reason when it is given up", async () => {
+    const { revision } = await waiting({ status: "BUILDING", attempt: MAX_ATTEMPTS });
     expect(await claimBuild(env, revision.id, NOW)).toBeNull();
     expect(await readRevision(revision.id)).toMatchObject({
       status: "BUILD_FAILED",
       status_reason: "internal",
-      status_message: expect.stringContaining("3 times"),
+      status_message: expect.stringContaining("failed 3 times because of an error of the platform"),
     });
+  });
+});
+
+describe("a build that ends its process", () => {
+  const LOST = {
+    status: "BUILD_FAILED",
+    status_reason: "internal",
+    status_message: expect.stringContaining("ended its process twice"),
+    attempt: 2,
+    lost_attempts: 2,
+  };
+
+  test("is tried once more, and has failed after that", async () => {
+    const { revision } = await waiting();
+    await claimed(revision.id);
+    const second = await claimed(revision.id, later(LEASE_MS));
+    expect(second).toMatchObject({ attempt: 2, lost_attempts: 1 });
+    expect(await claimBuild(env, revision.id, later(2 * LEASE_MS))).toBeNull();
+    expect(await readRevision(revision.id)).toMatchObject(LOST);
+  });
+
+  test("waits for other builds before its second attempt, and not for ever", async () => {
+    const { revision } = await waiting();
+    const other = await waiting();
+    await claimed(revision.id);
+    const beside = await claimed(other.revision.id, later(LEASE_MS));
+    expect(await claimBuild(env, revision.id, later(LEASE_MS))).toBeNull();
+    await advanceBuild(env, beside, "BUILD_FAILED");
+    expect((await claimed(revision.id, later(LEASE_MS))).attempt).toBe(2);
+    const { revision: patient } = await waiting();
+    await claimed(patient.id);
+    const busy = later(LEASE_MS + QUARANTINE_MS);
+    await claimed((await waiting()).revision.id, busy);
+    expect(await claimBuild(env, patient.id, later(LEASE_MS))).toBeNull();
+    expect((await claimed(patient.id, busy)).lost_attempts).toBe(1);
+  });
+
+  test("is not confused with a failure that was reported", async () => {
+    const { revision } = await waiting();
+    await releaseLease(env, await claimed(revision.id));
+    await releaseLease(env, await claimed(revision.id));
+    expect(await claimed(revision.id)).toMatchObject({ attempt: 3, lost_attempts: 0 });
+  });
+
+  test("or only its isolate is tried once more too", async () => {
+    const { revision } = await waiting();
+    const build = vi.spyOn(env.BUILDER, "build");
+    build.mockRejectedValue(new Error("Worker exceeded memory limit."));
+    await expect(consumeBuild(env, { revision_id: revision.id })).rejects.toThrow("isolate ended");
+    await consumeBuild(env, { revision_id: revision.id });
+    build.mockRestore();
+    expect(await readRevision(revision.id)).toMatchObject(LOST);
   });
 });
 
@@ -294,7 +350,7 @@ test("an attempt that breaks off is followed by the next at once, and the last o
   expect(await readRevision(revision.id)).toMatchObject({
     status: "BUILD_FAILED",
     status_reason: "internal",
-    status_message: expect.stringContaining("broke off 3 times"),
+    status_message: expect.stringContaining("failed 3 times"),
     attempt: MAX_ATTEMPTS,
   });
 });

@@ -1,13 +1,14 @@
 import { env } from "cloudflare:workers";
 import { gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { buildLog } from "../../src/builds/build-log.ts";
-import type { BuildLine } from "../../src/builds/contract.ts";
+import type { BuildLine, BuildOrder } from "../../src/builds/contract.ts";
 import { graphsModule } from "../../src/builds/graphs-module.ts";
 import { installer } from "../../src/builds/install.ts";
-import { matches, parseIntegrity } from "../../src/builds/integrity.ts";
+import { type Integrity, matches, parseIntegrity } from "../../src/builds/integrity.ts";
 import { openPackage, packPackage } from "../../src/builds/package-files.ts";
+import { BuildStorage } from "../../src/builds/storage.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -48,17 +49,60 @@ test("a package is kept without what no bundle reads, whatever its first folder 
   expect(new TextDecoder().decode(files.get("lib/a.js"))).toBe("a");
 });
 
+const order: BuildOrder = {
+  revision_id: "rev-1",
+  source: { kind: "git", repo_url: "https://git.example.com/a/b", repo_ref: "main", token: null },
+  config_path: "langgraph.json",
+  registry_url: "",
+  allow_private: false,
+};
+const storage = () => new BuildStorage(env.ARTIFACTS, order);
+
+async function sha512(data: Uint8Array): Promise<Integrity> {
+  const digest = await crypto.subtle.digest("SHA-512", data);
+  return { algorithm: "SHA-512", hex: Buffer.from(digest).toString("hex") };
+}
+
 test("a package in the cache is not fetched", async () => {
-  const packed = await packPackage(await tarball({ "package/index.js": "cached" }));
-  const integrity = `sha512-${btoa("x".repeat(64))}`;
-  const hex = "78".repeat(64);
-  await env.ARTIFACTS.put(`packages/sha512-${hex}`, packed);
+  const packed = await tarball({ "package/index.js": "cached" });
+  const found = await sha512(packed);
+  await storage().writeTarball(found, packed.byteLength, new Blob([packed]).stream());
+  const integrity = `sha512-${Buffer.from(found.hex, "hex").toString("base64")}`;
   const log = buildLog({ log: async () => undefined });
-  const { install, installed } = installer(env.ARTIFACTS, { allow_private: false }, log);
+  const { install, installed } = installer(storage(), { allow_private: false }, log);
   const item = { path: "/node_modules/a", name: "a", version: "1.0.0", integrity, asks: [] };
   const count = await install([{ ...item, url: "https://registry.invalid/a.tgz" }]);
-  expect(count).toEqual({ cached: 1, fetched: 0, bytes: packed.byteLength });
+  expect(count).toMatchObject({ cached: 1, fetched: 0 });
   expect(installed.get("/node_modules/a")?.files().has("index.js")).toBe(true);
+});
+
+test("bytes are not cached under the hash of others", async () => {
+  const [data, other] = [bytes("malicious"), await sha512(bytes("known package"))];
+  const write = storage().writeTarball(other, data.byteLength, new Blob([data]).stream());
+  await expect(write).rejects.toThrow();
+  expect(await storage().readTarball(other)).toBeNull();
+});
+
+test.each<[string, Integrity]>([
+  ["SHA-1", { algorithm: "SHA-1", hex: "0".repeat(40) }],
+  ["a short hash", { algorithm: "SHA-512", hex: "00" }],
+  ["a path", { algorithm: "SHA-256", hex: "../artifacts/x.json".padEnd(64, "0") }],
+  ["another algorithm", { algorithm: "MD5", hex: "0".repeat(32) } as unknown as Integrity],
+])("nothing is cached under %s", async (_, integrity) => {
+  const put = vi.spyOn(env.ARTIFACTS, "put");
+  await storage().writeTarball(integrity, 1, new Blob(["x"]).stream());
+  expect(put).not.toHaveBeenCalled();
+  put.mockRestore();
+});
+
+test("a build writes its own artifact, within limits, and reads no upload of others", async () => {
+  const own = storage();
+  expect(() => own.stored()).toThrow("without an artifact");
+  await own.writeArtifact("artifact", 2, new Blob(["{}"]).stream());
+  expect(own.stored()).toEqual({ artifact_key: "artifacts/rev-1.json", artifact_bytes: 2 });
+  const large = own.writeArtifact("artifact", 1e9, new Blob(["{}"]).stream());
+  await expect(large).rejects.toThrow("more than");
+  expect(await own.readSource()).toBeNull();
 });
 
 test("lines leave in order and in batches, and a refusal reaches the build", async () => {

@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { appendLog, claimBuild } from "../../src/deployments/build-service.ts";
+import { claimBuild } from "../../src/deployments/build-claim-service.ts";
+import { appendLog } from "../../src/deployments/build-service.ts";
 import { type Cleaner, consumeDeletion } from "../../src/deployments/deletion.ts";
 import { DeploymentPatchRequest } from "../../src/deployments/schema.ts";
 import { activeRevision, updateDeployment } from "../../src/deployments/service.ts";

@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, test } from "vitest";
 import { LogSink } from "../../src/builds/log-sink.ts";
-import { advanceBuild, claimBuild } from "../../src/deployments/build-service.ts";
+import { claimBuild } from "../../src/deployments/build-claim-service.ts";
+import { advanceBuild } from "../../src/deployments/build-service.ts";
 import { deploymentRow, revisionRow } from "../support/deployment.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 

@@ -2,12 +2,8 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
 import { consumeBuild } from "../../src/builds/consumer.ts";
-import {
-  activateBuild,
-  advanceBuild,
-  claimBuild,
-  LeaseLost,
-} from "../../src/deployments/build-service.ts";
+import { claimBuild } from "../../src/deployments/build-claim-service.ts";
+import { activateBuild, advanceBuild, LeaseLost } from "../../src/deployments/build-service.ts";
 import { activeRevision } from "../../src/deployments/service.ts";
 import { deployments, revisions } from "../../src/deployments/table.ts";
 import { database } from "../../src/shared/context.ts";

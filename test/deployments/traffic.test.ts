@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
-import { activateBuild, advanceBuild, claimBuild } from "../../src/deployments/build-service.ts";
+import { claimBuild } from "../../src/deployments/build-claim-service.ts";
+import { activateBuild, advanceBuild } from "../../src/deployments/build-service.ts";
 import { activeRevision } from "../../src/deployments/service.ts";
 import { revisions } from "../../src/deployments/table.ts";
 import { chooseShare } from "../../src/deployments/traffic.ts";

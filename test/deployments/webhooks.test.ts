@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { createHmac } from "node:crypto";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
-import { claimBuild } from "../../src/deployments/build-service.ts";
+import { claimBuild } from "../../src/deployments/build-claim-service.ts";
 import { kindOf, statusRequest } from "../../src/deployments/git-host.ts";
 import { concerns, readPush } from "../../src/deployments/pushes.ts";
 import { sweepDeliveries } from "../../src/deployments/sweep.ts";

@@ -74,6 +74,7 @@ export async function startBuilder(): Promise<BuilderHarness> {
           modules: builderModules(),
           modulesRoot: BUILDER_FOLDER,
           compatibilityDate: COMPATIBILITY_DATE,
+          workerLoaders: { LOADER: {} },
           ...buckets,
         },
       ],

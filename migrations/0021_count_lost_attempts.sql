@@ -1,0 +1,1 @@
+ALTER TABLE `revisions` ADD `lost_attempts` integer DEFAULT 0 NOT NULL;
