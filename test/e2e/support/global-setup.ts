@@ -46,7 +46,10 @@ export async function setupWith(project: TestProject, startS3: () => Promise<Sta
 
 async function startLane(dir: string): Promise<LaneStack> {
   const agent_port = await freePort();
-  const variables = { EGRESS_AGENT_HOSTS: `127.0.0.1:${agent_port}` };
+  const variables = {
+    AGENTS_DOMAIN: "localhost",
+    EGRESS_AGENT_HOSTS: `127.0.0.1:${agent_port}`,
+  };
   const stack = await startStack({ dir, quiet: true, variables });
   stacks.push(stack);
   return { ...stack.info, dir, agent_port };
