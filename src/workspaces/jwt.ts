@@ -13,7 +13,11 @@ const TYPES = ["jwt", "at+jwt"];
 
 const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
 
-const keySets = new Map<string, JWTVerifyGetKey>();
+/** How long a discovery document is used before it is read again: an issuer may move its keys. */
+const DISCOVERY_MS = 600_000;
+
+type KeySet = { keys: JWTVerifyGetKey; jwks_uri: string; read_at_ms: number };
+const keySets = new Map<string, KeySet>();
 
 export async function verifyJwt(token: string, trusted: Issuer): Promise<Identity> {
   const { issuer, audience, keys } = trusted;
@@ -54,12 +58,19 @@ function assertForUs(payload: JWTPayload, typ: string | undefined, { issuer, aud
   throw new AppError("unauthenticated", text);
 }
 
-/** The issuer's key set by OIDC discovery; jose fetches and renews it. */
-export async function issuerKeys(issuer: string): Promise<JWTVerifyGetKey> {
+/**
+ * Returns the issuer's key set by OIDC discovery; jose fetches and renews the keys. The known key set stays in
+ * use while the discovery document cannot be read.
+ */
+export async function issuerKeys(issuer: string, now = Date.now()): Promise<JWTVerifyGetKey> {
   const known = keySets.get(issuer);
-  if (known !== undefined) return known;
-  const keys = createRemoteJWKSet(new URL(await discoverKeys(issuer)));
-  keySets.set(issuer, keys);
+  if (known && now < known.read_at_ms + DISCOVERY_MS) return known.keys;
+  const jwks_uri = await discoverKeys(issuer).catch((error: unknown) => {
+    if (known) return known.jwks_uri;
+    throw error;
+  });
+  const keys = jwks_uri === known?.jwks_uri ? known.keys : createRemoteJWKSet(new URL(jwks_uri));
+  keySets.set(issuer, { keys, jwks_uri, read_at_ms: now });
   return keys;
 }
 

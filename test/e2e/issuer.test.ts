@@ -8,14 +8,17 @@ const { publicKey, privateKey } = await generateKeyPair("RS256");
 let server: Server;
 let issuer: string;
 const asked: string[] = [];
+let keys_path: string | null = "/keys";
 
 beforeAll(async () => {
   const jwk = { ...(await exportJWK(publicKey)), kid: "k1", alg: "RS256" };
   server = createServer((request, response) => {
     asked.push(request.url ?? "");
     const answers: Record<string, unknown> = {
-      "/.well-known/openid-configuration": { issuer, jwks_uri: `${issuer}/keys` },
-      "/keys": { keys: [jwk] },
+      ...(keys_path && {
+        "/.well-known/openid-configuration": { issuer, jwks_uri: issuer + keys_path },
+        [keys_path]: { keys: [jwk] },
+      }),
     };
     const answer = answers[request.url ?? ""];
     response.statusCode = answer === undefined ? 404 : 200;
@@ -43,6 +46,26 @@ test("an issuer's keys are found by discovery and asked for once", async () => {
     expect((await verifyJwt(token, { issuer, audience: "heddle", keys })).subject).toBe(sub);
   }
   expect(asked).toEqual(["/.well-known/openid-configuration", "/keys"]);
+});
+
+test("an issuer's keys are found where it moves them, and stay known while it is down", async () => {
+  const token = await new SignJWT({ sub: "ada" })
+    .setProtectedHeader({ alg: "RS256", kid: "k1" })
+    .setIssuer(issuer)
+    .setAudience("heddle")
+    .setExpirationTime("5m")
+    .sign(privateKey);
+  const minutes = (n: number) => Date.now() + n * 60_000;
+  keys_path = "/moved";
+  asked.splice(0);
+  await issuerKeys(issuer, minutes(5));
+  expect(asked).toEqual([]);
+  const keys = await issuerKeys(issuer, minutes(11));
+  expect((await verifyJwt(token, { issuer, audience: "heddle", keys })).subject).toBe("ada");
+  expect(asked).toEqual(["/.well-known/openid-configuration", "/moved"]);
+  keys_path = null;
+  expect(await issuerKeys(issuer, minutes(22))).toBe(keys);
+  expect(asked).toHaveLength(3);
 });
 
 test("an issuer that does not answer as one is a 503", async () => {
