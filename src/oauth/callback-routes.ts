@@ -1,6 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AppEnv } from "../shared/context.ts";
+import { AppError } from "../shared/errors.ts";
 import { router } from "../shared/http.ts";
 import { ErrorDetail, HTTPValidationError, json } from "../shared/schema.ts";
 import { CallbackQuery, Confirmation, SetupQuery } from "./authorization-schema.ts";
@@ -75,9 +76,18 @@ const confirm = createRoute({
     422: responses[422],
   },
 });
-callbackRoutes.openapi(confirm, async (c) =>
-  end(c, await answerConsent(c.env, c.req.valid("param").provider_id, c.req.valid("form"))),
-);
+callbackRoutes.openapi(confirm, async (c) => {
+  assertOwnForm(c.req.raw.headers);
+  return end(c, await answerConsent(c.env, c.req.valid("param").provider_id, c.req.valid("form")));
+});
+
+/** Browsers send the header. `Origin` is "null" here, because the page sends no referrer. */
+function assertOwnForm(headers: Headers): void {
+  const site = headers.get("Sec-Fetch-Site");
+  if (site === null || site === "same-origin") return;
+  const text = "The form was sent by another site; confirm on the page of the callback.";
+  throw new AppError("bad_request", text);
+}
 
 async function ask(c: Context<AppEnv>, provider_id: string, query: CallbackQuery) {
   const opened = await openConsent(c.env, provider_id, query);

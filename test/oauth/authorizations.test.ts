@@ -119,11 +119,15 @@ test("an error of the provider is shown as text and told by wait, and its state 
 });
 
 /** What the browser sends when the person answers the page. */
-function confirm(provider_id: string, fields: Record<string, string>) {
+function confirm(
+  provider_id: string,
+  fields: Record<string, string>,
+  more: Record<string, string> = {},
+) {
   return api(`/v2/auth/callback/${provider_id}/confirm`, {
     method: "POST",
     body: new URLSearchParams(fields).toString(),
-    headers: { "Content-Type": "application/x-www-form-urlencoded" },
+    headers: { "Content-Type": "application/x-www-form-urlencoded", ...more },
   });
 }
 
@@ -192,6 +196,23 @@ describe("the page of the callback", () => {
       const given = { code: "c", state: stateOf(url), answer: "connect", ...fields };
       expect((await confirm(github, given)).status).toBe(422);
       expect((await wait(auth_id, ours.viewer)).status).toBe("pending");
+    },
+  );
+
+  test.each(["cross-site", "same-site", "none"])(
+    "takes no form that a browser calls %s",
+    async (site) => {
+      const { url, auth_id } = await authenticate(ours.viewer, { provider: github });
+      const fields = { code: "c", state: stateOf(url), answer: "connect" };
+      const refused = await confirm(github, fields, { "Sec-Fetch-Site": site });
+      expect([refused.status, await refused.text()]).toEqual([
+        400,
+        expect.stringContaining("another site"),
+      ]);
+      expect((await wait(auth_id, ours.viewer)).status).toBe("pending");
+      const own = { "Sec-Fetch-Site": "same-origin" };
+      const cancelled = await confirm(github, { ...fields, answer: "cancel" }, own);
+      expect(await cancelled.text()).toContain("the person did not connect it");
     },
   );
 
