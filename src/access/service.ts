@@ -1,6 +1,6 @@
 import { type ActiveRevision, servedRevision } from "../deployments/service.ts";
 import type { AuthResource } from "../isolate/auth-contract.ts";
-import type { Access, AgentUser, Context } from "../shared/context.ts";
+import type { Access, AgentUser, Caller, Context } from "../shared/context.ts";
 import { AppError, notFound } from "../shared/errors.ts";
 import type { Filters } from "../shared/filters.ts";
 import { askAuth } from "./agent-auth.ts";
@@ -39,15 +39,23 @@ export function askNobody({ access }: Context): void {
   if (access) access.wasAsked = true;
 }
 
-/** Access of what was asked for before, by a user whom the agent let in then. */
+/**
+ * Returns the access of a principal kept with a session or a cron. A user of the agent loses it when the agent
+ * drops `auth`: no handler could limit them, and they have no key of the workspace.
+ */
 export async function accessOf(
   env: Env,
   deployment_id: string,
-  user: AgentUser | null,
+  { caller, user }: { caller: Caller; user: AgentUser | null },
 ): Promise<Access | null> {
   const served = await servedRevision(env, deployment_id);
   if (!served) return null;
   const isKnown = authSettings(served.config) !== null;
+  if (!isKnown && caller.actor.type === "agent_user") {
+    const text =
+      "The agent has no users any more (auth in langgraph.json): use a key of the workspace.";
+    throw new AppError("forbidden", text);
+  }
   return toAccess(served, isKnown ? user : null);
 }
 

@@ -33,10 +33,12 @@ export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringO
   }
 }
 
-/** As whom of the agent's users they were, as far as the agent that serves now has users. */
 async function contextOf(env: Env, { asker, deployment_id }: CronRow): Promise<Context> {
   const ctx = contextFor(env, asker.caller);
-  const access = await accessOf(env, deployment_id, asker.user ?? null);
+  const access = await accessOf(env, deployment_id, {
+    caller: asker.caller,
+    user: asker.user ?? null,
+  });
   return access ? { ...ctx, access } : ctx;
 }
 

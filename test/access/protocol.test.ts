@@ -1,5 +1,7 @@
-import { exports } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { accessOf } from "../../src/access/service.ts";
+import { testDeployment } from "../support/agent-deployment.ts";
 import { agentWithUsers } from "../support/agent-users.ts";
 import { systemContext } from "../support/deployment.ts";
 import { ALL, endOfRun, openSocket, protocolOf, takeUntil } from "../support/protocol.ts";
@@ -85,6 +87,23 @@ describe("the v2 protocol at an agent with users", () => {
         .mayRead();
     expect(await asked(Date.now() + 60_000)).toBeNull();
     expect(await asked(Date.now() - 1)).toMatchObject({ status: 408 });
+  });
+
+  test("a user of an agent that dropped auth may no longer act", async () => {
+    const { deployment_id } = await testDeployment(workspace_id, {});
+    const user = { identity: "anna", permissions: [] };
+    const actor = { type: "agent_user", deployment_id, identity: "anna" } as const;
+    const caller = { ...systemContext(workspace_id).caller, role: "editor" as const, actor };
+    const props = { caller, user, deployment_id, thread_id: crypto.randomUUID(), headers: {} };
+    const session = exports.ThreadSession({
+      props: { ...props, origin: "https://heddle.test", expires_at: null },
+    });
+    const text = expect.stringContaining("no users any more");
+    expect(await session.mayRead()).toEqual({ status: 403, message: text });
+    const refusal = accessOf(env, deployment_id, { caller, user });
+    await expect(refusal).rejects.toMatchObject({ code: "forbidden", message: text });
+    const keyed = { caller: systemContext(workspace_id).caller, user: null };
+    expect(await accessOf(env, deployment_id, keyed)).toMatchObject({ user: null });
   });
 
   test("whom the code lets in for nothing is refused", async () => {

@@ -45,7 +45,7 @@ export class ThreadSession extends WorkerEntrypoint<Env, Session> {
     const { caller, deployment_id, user } = this.ctx.props;
     const ctx = contextFor(this.env, caller);
     await assertPrincipalActive(ctx.db, caller);
-    const access = await accessOf(this.env, deployment_id, user);
+    const access = await accessOf(this.env, deployment_id, { caller, user });
     return access ? { ...ctx, access } : ctx;
   }
 }
