@@ -22,6 +22,7 @@ import {
   toOp,
   toPlainThreadState,
 } from "./function-state.ts";
+import { historyText, listCheckpoints } from "./history.ts";
 import type { Outbox } from "./outbox.ts";
 import { HostStore } from "./store.ts";
 import { toWire } from "./wire.ts";
@@ -161,14 +162,18 @@ export class FunctionEngine implements Engine {
 
   async getHistory(call: HistoryCall, host: Host): Promise<string> {
     const { ns, limit, checkpoint_id, before_id, metadata } = call;
-    const found = await host.listCheckpoints({
+    const query = {
       ns,
-      limit,
       ...(checkpoint_id && { checkpoint_id }),
       ...(before_id && { before_id }),
       ...(metadata && { metadata }),
-    });
-    return toWire(found.map((loaded) => toPlainThreadState(call, loaded)));
+    };
+    const states = async function* () {
+      for await (const loaded of listCheckpoints(host, query, limit)) {
+        yield toPlainThreadState(call, loaded);
+      }
+    };
+    return historyText(states());
   }
 
   async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {

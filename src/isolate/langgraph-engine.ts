@@ -15,6 +15,7 @@ import type {
   UpdateCall,
 } from "./contract.ts";
 import { contextOf } from "./graphs.ts";
+import { historyText } from "./history.ts";
 import { langChainTracer } from "./langchain-tracer.ts";
 import { contextOfRun, type Graph, withSaver } from "./langgraph.ts";
 import { toCommand, toOptions, toStateConfig, toStateUpdate } from "./langgraph-config.ts";
@@ -129,7 +130,7 @@ export class LangGraphEngine implements Engine {
   async getHistory(call: HistoryCall, host: Host): Promise<string> {
     const saver = new HostSaver({ host, thread_id: call.thread_id });
     const graph = withSaver(this.#graph, saver, storeFor(host));
-    return toWire(await leniently(graph, (readable) => readHistory(readable, call)));
+    return leniently(graph, (readable) => readHistory(readable, call));
   }
 
   async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {
@@ -193,15 +194,16 @@ async function readState(
   );
 }
 
-async function readHistory(graph: Graph, call: HistoryCall): Promise<unknown[]> {
-  const states: unknown[] = [];
+async function readHistory(graph: Graph, call: HistoryCall): Promise<string> {
   const history = graph.getStateHistory(toStateConfig(call), {
     limit: call.limit,
     ...(call.before_id && { before: { configurable: { checkpoint_id: call.before_id } } }),
     ...(call.metadata && { filter: call.metadata }),
   });
-  for await (const snapshot of history) states.push(toThreadState(snapshot as Snapshot));
-  return states;
+  const states = async function* () {
+    for await (const snapshot of history) yield toThreadState(snapshot as Snapshot);
+  };
+  return historyText(states());
 }
 
 /** LangGraph applies pending updates when it reads; one that a reducer refuses must not hide the rest. */

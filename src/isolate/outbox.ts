@@ -3,6 +3,8 @@ import { charactersOf } from "./said-texts.ts";
 
 // RPC takes 32 MiB a message; a batch is also one transaction and one copy in memory.
 const BATCH_BYTES = 4 * 1024 * 1024;
+/** The thread refuses a commit of more than 65,536. */
+const BATCH_OPS = 8192;
 
 // What waits to be stored is in the isolate's memory, of which it has 128 MB.
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
@@ -58,7 +60,7 @@ export class Outbox {
 
   /** More waits than one batch takes: who can wait with saying more should flush first. */
   get isBehind(): boolean {
-    return this.#bytes > BATCH_BYTES;
+    return this.#bytes > BATCH_BYTES || this.#ops.length > BATCH_OPS;
   }
 
   /** Resolves once everything pushed so far is committed; `durability: sync` waits here. */
@@ -104,7 +106,8 @@ export class Outbox {
   #take(): Op[] {
     let bytes = 0;
     let count = 0;
-    while (count < this.#ops.length && bytes < BATCH_BYTES) bytes += sizeOf(this.#ops[count++]);
+    const most = Math.min(this.#ops.length, BATCH_OPS);
+    while (count < most && bytes < BATCH_BYTES) bytes += sizeOf(this.#ops[count++]);
     this.#bytes -= bytes;
     return this.#ops.splice(0, count);
   }

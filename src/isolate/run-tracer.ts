@@ -1,6 +1,6 @@
 import type { AgentFailure, Op, RunCall, TraceBatch, TraceOp, TracePayload } from "./contract.ts";
 import type { Outbox } from "./outbox.ts";
-import { charactersOf, SaidTexts } from "./said-texts.ts";
+import { charactersOf, payloadCharactersOf, SaidTexts } from "./said-texts.ts";
 import { isFields, isSameInput, kept, withoutUndefined } from "./told-fields.ts";
 import { TraceJson } from "./trace-json.ts";
 
@@ -19,6 +19,8 @@ const BRIEF_BYTES = 64 * 1024;
 const APART_CHARACTERS = 16 * 1024;
 /** Of one batch: a round trip, and a transaction of the thread. */
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
+/** Payloads of one batch with the text that they share: the thread keeps 16 Mi characters of a batch. */
+const BATCH_PAYLOAD_CHARACTERS = 6 * 1024 * 1024;
 
 /**
  * Gathers what tracers tell of one run. To LangChain's tracer and to `traceable` it is the client
@@ -118,13 +120,15 @@ export class RunTracer {
   #take(isWanted: (run: Fields) => boolean, isOne = true): TraceOp[] {
     const ops: TraceOp[] = [];
     let characters = 0;
+    let payloads = 0;
     for (const [id, waiting] of this.#waiting) {
-      if (characters >= BATCH_CHARACTERS) break;
+      if (characters >= BATCH_CHARACTERS || payloads >= BATCH_PAYLOAD_CHARACTERS) break;
       if (!isWanted(waiting.run)) continue;
       this.#waiting.delete(id);
       const { kind } = waiting;
       const told = this.#tell(id, waiting);
       characters += charactersOf(told);
+      payloads += payloadCharactersOf(told);
       ops.push({ op: "trace", kind, id, open: this.#sent(id, waiting), ...told });
       if (!isOne) this.#said.endBatch();
     }

@@ -39,6 +39,12 @@ export function charactersOf({ data, texts = {} }: Pick<TraceOp, "data" | "texts
   return sizes.reduce((sum, size) => sum + size, data.length);
 }
 
+/** Characters of the payloads, with the text that they share with others. */
+export function payloadCharactersOf(told: Pick<TraceOp, "data" | "texts">): number {
+  const shared = Object.values(told.texts ?? {}).map((text) => ("of" in text ? text.chars : 0));
+  return shared.reduce((sum, chars) => sum + chars, charactersOf(told));
+}
+
 function sharedWith(told: Told, { texts, first, length }: Pieces): TraceText | null {
   if (told.first < 0 || first < 0) return null;
   const head = told.texts[told.first];

@@ -17,14 +17,12 @@ import type {
   StoredWrite,
   Typed,
 } from "./contract.ts";
+import { listCheckpoints } from "./history.ts";
 import { serializer } from "./json-plus.ts";
 import { isMessage, knownText, type Message, marksOf, rememberText } from "./message-texts.ts";
 import type { Outbox } from "./outbox.ts";
 import { isCommandUpdate, isUpdate, mergeWrites, withoutLastAnswers } from "./pending-writes.ts";
 import { nextVersion } from "./versions.ts";
-
-// Each checkpoint comes with all its values; a page is one RPC message and one copy in memory.
-const LIST_PAGE = 16;
 
 type Versions = Record<string, number>;
 
@@ -96,20 +94,11 @@ export class HostSaver extends BaseCheckpointSaver {
   ): AsyncGenerator<CheckpointTuple> {
     const query = toQuery(config, options);
     await this.#options.outbox?.flush();
-    let wanted = options.limit ?? Number.POSITIVE_INFINITY;
-    let before_id: string | undefined = options.before?.configurable?.checkpoint_id;
-    while (wanted > 0) {
-      const limit = Math.min(wanted, LIST_PAGE);
-      const page = await this.#options.host.listCheckpoints({
-        ...query,
-        limit,
-        ...(before_id !== undefined && { before_id }),
-      });
-      for (const loaded of page) yield await this.#toTuple(loaded);
-      // A page is shorter than the limit when more checkpoints would not fit one message.
-      if (page.length === 0) return;
-      wanted -= page.length;
-      before_id = page.at(-1)?.checkpoint_id;
+    const limit = options.limit ?? Number.POSITIVE_INFINITY;
+    const before_id: string | undefined = options.before?.configurable?.checkpoint_id;
+    const paged = { ...query, ...(before_id !== undefined && { before_id }) };
+    for await (const loaded of listCheckpoints(this.#options.host, paged, limit)) {
+      yield await this.#toTuple(loaded);
     }
   }
 

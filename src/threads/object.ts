@@ -136,6 +136,7 @@ export class ThreadObject extends WatchedObject {
     // First, so that a retry after a crash does what is left.
     if (!temporary) await exports.ThreadCrons({}).end(deployment_id, thread_id);
     await this.#upkeep.handOverWebhooks();
+    await this.#upkeep.handOverTraces();
     if (!this.#open()) return false;
     const place = this.#store.thread.place();
     this.#loop.leave();

@@ -135,9 +135,16 @@ export class Upkeep {
     while (this.#store.exists && this.#store.webhooks.areWaiting) await this.#webhooks.handOver();
   }
 
+  /** Before a thread is deleted by request: delivers traces that are too many to be held in memory. */
+  async handOverTraces(): Promise<void> {
+    if (this.#store.exists && !this.#store.traces.pages().isWhole) await this.#deliver();
+  }
+
   /** Its traces stay: who deletes a thread right after its run still has its trace, and waits for none of it. */
   async deleteAll(place: ThreadPlace) {
-    const pages = this.#store.traces.pages();
+    const { pages, isWhole } = this.#store.traces.pages();
+    if (!isWhole)
+      log.warn("traces_dropped", { thread_id: place.thread_id, error: "too many to hold" });
     this.#left = place;
     for (const page of pages) this.deliverOrphans(page);
     const { isListed } = this.#store.thread;

@@ -1,5 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import fc from "fast-check";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { newId } from "../../src/shared/ids.ts";
 import { inQuarantine, LostAloneError } from "../../src/threads/quarantine.ts";
@@ -45,6 +46,24 @@ const value = (bytes: number, version = 1) => ({
   type: "bytes",
   data: { $bytes: bytes },
 });
+
+/** Values of the wrong type, or that JSON does not have. */
+const odd = fc.constantFrom<unknown[]>(
+  null,
+  7,
+  "x",
+  [],
+  {},
+  true,
+  { $bytes: 3 },
+  { $shared: 40 },
+  { $cycle: true },
+  { $other: "map" },
+  { $other: "date" },
+  { $other: "bigint" },
+  { $other: "nan" },
+  { $list: {}, $times: 9 },
+);
 
 const commit = (...ops: unknown[]): Call => ({ method: "commit", args: [ops] });
 
@@ -338,3 +357,94 @@ describe("a run that loses its isolate", () => {
     expect(order).toEqual(["one", "one over", "two", "two over"]);
   });
 });
+
+test("a history of large states is cut by bytes, and before reads on", async () => {
+  const thread = await testThread(revision);
+  const blob = "x".repeat(3 * MIB);
+  for (let n = 0; n < 4; n++) await thread.wait("hostile", { input: { calls: [], blob } });
+  const { revision: active } = await revision;
+  const page = async (before_id: string | null) => {
+    const call = { ns: "", checkpoint_id: null, limit: 1000, before_id, metadata: null };
+    const answer = await thread.object.getHistory(call, active);
+    if (!("ok" in answer && answer.ok)) throw new Error(JSON.stringify(answer));
+    const states = JSON.parse(answer.value) as { checkpoint: { checkpoint_id: string } }[];
+    return {
+      characters: answer.value.length,
+      ids: states.map((one) => one.checkpoint.checkpoint_id),
+    };
+  };
+  const ids: string[] = [];
+  for (let next = await page(null); next.ids.length > 0; next = await page(ids.at(-1) ?? null)) {
+    expect(next.characters).toBeLessThan(12 * MIB);
+    ids.push(...next.ids);
+  }
+  const { n } = await runInDurableObject(
+    env.THREADS.getByName(`${thread.place.deployment_id}/${thread.thread_id}`),
+    (_, { storage }) =>
+      storage.sql.exec<{ n: number }>("SELECT count(*) AS n FROM checkpoints").one(),
+  );
+  expect(new Set(ids).size).toBe(n);
+}, 60_000);
+
+test("whatever operations it sends, a thread takes them or refuses, and stays readable", async () => {
+  const id = fc.oneof(fc.nat(3).map(idOf), fc.constant(""), fc.constant({ $text: 3000 }), odd);
+  const text = fc.oneof(
+    fc.constant("{}"),
+    fc.constant("{"),
+    fc.constant('{"channel_versions":{"c":1}}'),
+    odd,
+  );
+  const bytes = fc.oneof(
+    fc.nat(5000).map(($bytes) => ({ $bytes })),
+    odd,
+  );
+  const some = (fields: Record<string, fc.Arbitrary<unknown>>) =>
+    fc.record(fields, { noNullPrototype: true });
+  const name = fc.oneof(fc.constant("c"), odd);
+  const held = fc.array(
+    some({
+      channel: name,
+      version: fc.oneof(fc.nat(3), odd),
+      type: name,
+      data: bytes,
+      task_id: name,
+      idx: fc.oneof(fc.integer({ min: -5, max: 5 }), odd),
+      part: name,
+    }),
+    { maxLength: 3 },
+  );
+  const op = fc.oneof(
+    some({
+      op: fc.constant("checkpoint"),
+      ns: name,
+      checkpoint_id: id,
+      parent_id: id,
+      checkpoint: text,
+      metadata: text,
+      values: held,
+    }),
+    some({ op: fc.constant("writes"), ns: name, checkpoint_id: id, writes: held }),
+    some({ op: fc.constant("event"), event: fc.oneof(fc.constant("values"), odd), data: text }),
+    some({
+      op: fc.constant("trace"),
+      kind: fc.oneof(fc.constant("post"), odd),
+      id,
+      open: fc.oneof(fc.constant(null), name),
+      data: text,
+    }),
+    odd,
+  );
+  const thread = await testThread(revision);
+  const [neighbour, ended] = [await testThread(revision), ["success", "error"]];
+  await fc.assert(
+    fc.asyncProperty(fc.array(op, { maxLength: 5 }), async (ops) => {
+      const { run_id } = await thread.create("hostile", { input: { calls: [commit(...ops)] } });
+      await thread.join(run_id);
+      expect(ended).toContain((await thread.object.getRun(run_id))?.status);
+      expect(await thread.object.deleteRun(run_id)).toBe(true);
+      expect((await thread.object.getThread())?.status).toMatch(/idle|error/);
+    }),
+    { seed: 11, numRuns: 60 },
+  );
+  expect(await neighbour.wait("hostile", { input: { calls: [] } })).toMatchObject({ results: [] });
+}, 120_000);

@@ -13,6 +13,7 @@ type Page = { last_seq: number; rows: TraceRow[]; hasParts: boolean; isLast: boo
 // Of one delivery: parsed beside what else the object holds.
 const PAGE_ROWS = 200;
 const PAGE_CHARACTERS = 4 * 1024 * 1024;
+const MAX_PAGES_CHARACTERS = 8 * 1024 * 1024;
 
 /** What runs told of their traces and ingestion has not taken yet; and the traces that are open. */
 export class Traces {
@@ -130,13 +131,16 @@ export class Traces {
     return { kind, data: this.#parts.text(partName(seq), data), texts: mapTexts(kept, join) };
   }
 
-  /** All of it, for a thread that goes away. */
-  pages(): TraceRow[][] {
+  /** Pages for a thread that is being deleted, as many as memory takes; `isWhole`: nothing else waits. */
+  pages(): { pages: TraceRow[][]; isWhole: boolean } {
     const pages: TraceRow[][] = [];
+    let characters = 0;
     for (let page = this.page(); page.rows.length > 0; page = this.page(page.last_seq)) {
+      if (characters > MAX_PAGES_CHARACTERS) return { pages, isWhole: false };
       pages.push(page.rows);
+      characters += page.rows.reduce((sum, row) => sum + charactersOfRow(row), 0);
     }
-    return pages;
+    return { pages, isWhole: true };
   }
 
   /** A page that was read last, and is durable elsewhere. */
