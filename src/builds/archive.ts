@@ -1,5 +1,8 @@
 import { createTarDecoder, type ParsedTarEntry } from "modern-tar";
 import { BuildFailure } from "./failure.ts";
+import { inflated } from "./inflate.ts";
+import { SOURCE_LIMITS } from "./limits.ts";
+import { bytesText, listText } from "./text.ts";
 import {
   admit,
   assertSafeLink,
@@ -8,6 +11,7 @@ import {
   safePath,
   sharedFolder,
   type Tree,
+  tooLarge,
   withoutFolder,
 } from "./tree.ts";
 
@@ -23,9 +27,10 @@ export async function unpackSource(
 ): Promise<Unpacked> {
   const tree = emptyTree();
   const notes = { links: [] as string[], installed: 0 };
-  const entries = stream
-    .pipeThrough(new DecompressionStream("gzip") as ReadableWritablePair<Uint8Array, Uint8Array>)
-    .pipeThrough(createTarDecoder({ strict: true }));
+  const { archive_bytes } = SOURCE_LIMITS;
+  const entries = inflated(stream, archive_bytes, () =>
+    tooLarge(`The archive has more than ${bytesText(archive_bytes)} unpacked.`),
+  ).pipeThrough(createTarDecoder({ strict: true }));
   for await (const entry of entries) {
     tree.commit ??= toCommit(entry.header.pax?.comment);
     await take(tree, entry, notes);
@@ -71,7 +76,7 @@ function toCommit(text: string | undefined): string | null {
 function toWarnings({ links, installed }: Notes): string[] {
   const warnings: string[] = [];
   if (links.length > 0)
-    warnings.push(`Left out links, which a bundle does not follow: ${links.join(", ")}`);
+    warnings.push(`Left out links, which a bundle does not follow: ${listText(links, 20)}`);
   if (installed > 0) {
     warnings.push(`Left out ${installed} files in node_modules; packages come from the lockfile.`);
   }

@@ -6,8 +6,9 @@ import { BuildFailure } from "./failure.ts";
 import { type Integrity, matches, parseIntegrity } from "./integrity.ts";
 import { PACKAGE_LIMITS } from "./limits.ts";
 import type { Package } from "./lockfile.ts";
-import { openPackage, type PackageFiles, packPackage } from "./package-files.ts";
+import { openPackage, type PackageFiles, PackageTooLarge, packPackage } from "./package-files.ts";
 import { retry } from "./retry.ts";
+import { bytesText } from "./text.ts";
 
 export type Installer = {
   /** By the path where the package stands. */
@@ -18,6 +19,7 @@ export type Installer = {
 
 export function installer(storage: BuildStore, policy: EgressPolicy, log: BuildLog): Installer {
   const installed = new Map<string, PackageFiles>();
+  let held = 0;
   return {
     installed,
     async install(packages) {
@@ -25,6 +27,8 @@ export function installer(storage: BuildStore, policy: EgressPolicy, log: BuildL
       const count = { cached: 0, fetched: 0, bytes: 0 };
       await inParallel(missing, async (item) => {
         const { files, isCached } = await obtain(storage, policy, log, item);
+        held += files.bytes;
+        if (held > PACKAGE_LIMITS.installed_bytes) throw tooMany();
         installed.set(item.path, files);
         count[isCached ? "cached" : "fetched"] += 1;
         count.bytes += files.bytes;
@@ -48,9 +52,23 @@ async function obtain(storage: BuildStore, policy: EgressPolicy, log: BuildLog, 
   return { files: await open(item, tarball), isCached: false };
 }
 
+let large: Promise<unknown> = Promise.resolve();
+
+/** Small packages are unpacked in parallel. A large one takes up to 160 MB and waits for the one before. */
+async function packInTurn(tarball: Uint8Array): Promise<Uint8Array> {
+  try {
+    return await packPackage(tarball, PACKAGE_LIMITS.parallel_bytes);
+  } catch (error) {
+    if (!(error instanceof PackageTooLarge)) throw error;
+  }
+  const packed = large.then(() => packPackage(tarball));
+  large = packed.catch(() => undefined);
+  return packed;
+}
+
 async function open(item: Package, tarball: Uint8Array): Promise<PackageFiles> {
   try {
-    return openPackage(await packPackage(tarball));
+    return openPackage(await packInTurn(tarball));
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     throw unresolved(item, `its tarball cannot be unpacked: ${text}`, error);
@@ -105,6 +123,11 @@ function isTransient(error: unknown): boolean {
 function unresolved(item: Package, why: string, cause: unknown): BuildFailure {
   const text = `${item.name}@${item.version} cannot be installed: ${why}`;
   return new BuildFailure("dependency_unresolved", text, { cause });
+}
+
+function tooMany(): BuildFailure {
+  const text = `The packages have more than ${bytesText(PACKAGE_LIMITS.installed_bytes)} compressed.`;
+  return new BuildFailure("dependency_unresolved", text);
 }
 
 /** At most six at once: more would wait for a connection anyway. */

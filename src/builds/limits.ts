@@ -5,6 +5,8 @@ const MB = 1024 * KB;
 export const SOURCE_LIMITS = {
   compressed_bytes: 64 * MB,
   total_bytes: 64 * MB,
+  /** An archive unpacked, with the headers and paddings of its entries. */
+  archive_bytes: 128 * MB,
   file_bytes: 16 * MB,
   files: 20_000,
   /** Git objects of a commit, and visits of its trees' entries. */
@@ -35,7 +37,12 @@ export const PACKAGE_LIMITS = {
   /** Entries of a lockfile, most of which an agent may not reach. */
   lockfile_entries: 20_000,
   compressed_bytes: 48 * MB,
+  /** One package unpacked. */
   total_bytes: 160 * MB,
+  /** One of the packages that are unpacked at the same time; larger ones are unpacked one after another. */
+  parallel_bytes: 8 * MB,
+  /** All packages of a build, as they are held in memory. */
+  installed_bytes: 96 * MB,
   metadata_bytes: 32 * MB,
   timeout_ms: 60_000,
   parallel: 6,

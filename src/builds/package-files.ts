@@ -1,5 +1,6 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { createTarDecoder } from "modern-tar";
+import { inflated } from "./inflate.ts";
 import { PACKAGE_LIMITS } from "./limits.ts";
 
 /** The files of one package, read only when the bundle asks for one of them. */
@@ -9,15 +10,18 @@ export type PackageFiles = { bytes: number; files(): Map<string, Uint8Array> };
 const UNREAD = /\.(map|md|markdown|flow)$|\.d\.[cm]?ts$/i;
 const LENGTH_BYTES = 4;
 
+export class PackageTooLarge extends Error {}
+
 /** Keeps what a bundle can read of an npm tarball as one gzip: a JSON index, then the bytes. */
-export async function packPackage(tarball: Uint8Array): Promise<Uint8Array> {
+export async function packPackage(
+  tarball: Uint8Array,
+  max_bytes = PACKAGE_LIMITS.total_bytes,
+): Promise<Uint8Array> {
   const index: [path: string, size: number][] = [];
   const parts: Uint8Array[] = [];
-  let total = 0;
-  const entries = new Blob([tarball])
-    .stream()
-    .pipeThrough(new DecompressionStream("gzip") as ReadableWritablePair<Uint8Array, Uint8Array>)
-    .pipeThrough(createTarDecoder());
+  const tooLarge = () => new PackageTooLarge("it is too large unpacked");
+  const stream = inflated(new Blob([tarball]).stream(), max_bytes, tooLarge);
+  const entries = stream.pipeThrough(createTarDecoder());
   for await (const { header, body } of entries) {
     // The first folder is mostly, not always, "package".
     const path = header.name.split("/").slice(1).join("/");
@@ -26,8 +30,7 @@ export async function packPackage(tarball: Uint8Array): Promise<Uint8Array> {
       await body.cancel();
       continue;
     }
-    total += header.size;
-    if (total > PACKAGE_LIMITS.total_bytes) throw new Error("it is too large unpacked");
+    if (header.size > max_bytes) throw tooLarge();
     index.push([path, header.size]);
     parts.push(await new Response(body).bytes());
   }

@@ -143,3 +143,29 @@ test("names of graphs and files cannot break out of the generated module", () =>
     "",
   ]);
 });
+
+test("a package that unpacks to more than its limit is refused while it is read", async () => {
+  const packed = await tarball({ "package/a.js": "a".repeat(200_000) });
+  await expect(packPackage(packed, 100_000)).rejects.toThrow("too large unpacked");
+  const zeros = gzipSync(Buffer.alloc(20 * 1024 * 1024));
+  await expect(packPackage(zeros, 1024 * 1024)).rejects.toThrow("too large unpacked");
+});
+
+test("a package of 9 MB is unpacked after the small ones", async () => {
+  const packed = await tarball({ "package/a.js": "a".repeat(9 * 1024 * 1024) });
+  const found = await sha512(packed);
+  await storage().writeTarball(found, packed.byteLength, new Blob([packed]).stream());
+  const integrity = `sha512-${Buffer.from(found.hex, "hex").toString("base64")}`;
+  const { install, installed } = installer(
+    storage(),
+    { allow_private: false },
+    buildLog({ log: async () => undefined }),
+  );
+  const url = "https://registry.invalid/a.tgz";
+  await install([
+    { path: "/node_modules/large", name: "large", version: "1.0.0", integrity, asks: [], url },
+  ]);
+  expect(installed.get("/node_modules/large")?.files().get("a.js")?.byteLength).toBe(
+    9 * 1024 * 1024,
+  );
+});
