@@ -59,6 +59,7 @@ import { audit } from "./workspaces/audit.ts";
 import { authenticate } from "./workspaces/auth.ts";
 import { keyRoutes } from "./workspaces/key-routes.ts";
 import { memberRoutes } from "./workspaces/member-routes.ts";
+import { endWithPrincipal } from "./workspaces/revocation.ts";
 import { workspaceRoutes } from "./workspaces/routes.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -176,6 +177,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.use("/agents/*", sandboxAgents);
   app.route("/", uiFileRoutes);
   app.use("/agents/*", readCredential);
+  app.use(endWithPrincipal);
   for (const path of GUARDED) app.use(path, authenticate);
   app.use("/agents/*", admit);
   for (const path of CONTROLLED) app.use(path, limitRate);

@@ -108,6 +108,7 @@ async function serveApp(
   if (admitted && admitted.caller.workspace_id !== served.workspace_id) {
     throw notFound("Deployment", door.ref);
   }
+  if (admitted) c.set("ctx", contextFor(c.env, admitted.caller));
   const { user = null } = admitted?.access ?? {};
   const visitor = isFirst ? await limitedVisitor(c.env, raw.headers, issuer) : null;
   const behind = { kind: "builtin", ...agent, admitted, visitor } as const;
