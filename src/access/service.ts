@@ -1,8 +1,16 @@
 import { type ActiveRevision, servedRevision } from "../deployments/service.ts";
 import type { AuthResource } from "../isolate/auth-contract.ts";
-import type { Access, AgentUser, Caller, Context } from "../shared/context.ts";
+import {
+  type Access,
+  type AgentUser,
+  type Caller,
+  type Context,
+  contextFor,
+  database,
+} from "../shared/context.ts";
 import { AppError, notFound } from "../shared/errors.ts";
 import type { Filters } from "../shared/filters.ts";
+import { findActivePrincipal } from "../workspaces/service.ts";
 import { askAuth } from "./agent-auth.ts";
 import { type HttpSettings, httpSettings } from "./http-settings.ts";
 import { authSettings } from "./settings.ts";
@@ -57,6 +65,22 @@ export async function accessOf(
     throw new AppError("forbidden", text);
   }
   return toAccess(served, isKnown ? user : null);
+}
+
+/** Context of a principal that was stored with a cron or a run, with what it may do now. */
+export async function principalContext(
+  env: Env,
+  deployment_id: string,
+  { caller, user = null }: { caller: Caller; user?: AgentUser | null },
+): Promise<Context> {
+  const ctx = contextFor(env, await findActivePrincipal(database(env), caller));
+  const access = await accessOf(env, deployment_id, { caller, user });
+  return access ? { ...ctx, access } : ctx;
+}
+
+/** Whether trying again later cannot help: the principal or the agent's own auth refused, instead of being unavailable. */
+export function isFinalRefusal({ status }: AppError): boolean {
+  return status === 401 || status === 403;
 }
 
 export function toAccess(served: ActiveRevision, user: AgentUser | null): Access {

@@ -1,6 +1,7 @@
 import { v7 } from "uuid";
-import { accessOf } from "../access/service.ts";
-import { type Context, contextFor } from "../shared/context.ts";
+import { isFinalRefusal, principalContext } from "../access/service.ts";
+import { appendAgentLog } from "../deployments/log-service.ts";
+import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
 import { createRun } from "../threads/run-service.ts";
@@ -9,14 +10,14 @@ import { getThread, openAgent } from "../threads/service.ts";
 import type { CronRow, FiringOutcome } from "./records.ts";
 
 /**
- * Starts the run of a firing as if whoever made the cron had asked for it. The run's id follows from the
- * firing, and a thread takes a run once: to do it twice is to have it once.
+ * Starts the run of a firing as the cron's principal, which may have lost its rights since the cron was changed last.
+ * The run's id follows from the firing, and a thread takes a run once: to do it twice is to have it once.
  */
 export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringOutcome> {
   const { deployment_id, thread_id } = cron;
   const told = { cron_id: cron.cron_id, deployment_id, at: new Date(at).toISOString() };
   try {
-    const ctx = await contextOf(env, cron);
+    const ctx = await principalContext(env, deployment_id, cron.asker);
     if (!(await isThere(() => placeOf(ctx, cron)))) {
       log.info("cron_ended", { ...told, reason: "its thread or its deployment is gone" });
       return "ended";
@@ -26,20 +27,26 @@ export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringO
     await createRun(ctx, target, toInput(cron));
     return "started";
   } catch (error) {
-    const { code, message } = AppError.from(error);
+    const failure = AppError.from(error);
+    const { code, message } = failure;
+    if (isFinalRefusal(failure)) {
+      log.warn("cron_disabled", { ...told, code, message });
+      await logRefusal(env, cron, at, message);
+      return "refused";
+    }
     const isFinal = FINAL.includes(code);
     log.warn(isFinal ? "cron_firing_skipped" : "cron_firing_delayed", { ...told, code, message });
     return isFinal ? "skipped" : "retry";
   }
 }
 
-async function contextOf(env: Env, { asker, deployment_id }: CronRow): Promise<Context> {
-  const ctx = contextFor(env, asker.caller);
-  const access = await accessOf(env, deployment_id, {
-    caller: asker.caller,
-    user: asker.user ?? null,
-  });
-  return access ? { ...ctx, access } : ctx;
+/** The line has a key, because a firing may happen twice. */
+async function logRefusal(env: Env, { cron_id, deployment_id }: CronRow, at: number, why: string) {
+  const message = `Cron ${cron_id} is disabled, because its principal may not start runs any more: ${why} To enable it, change it as a caller who may.`;
+  const line = { level: "ERROR", message, key: `cron_disabled ${cron_id} ${at}` } as const;
+  await appendAgentLog(env, deployment_id, line).catch((error: unknown) =>
+    log.error("agent_log_not_written", error, { cron_id, deployment_id }),
+  );
 }
 
 /** What another try would not change: the assistant is gone, the thread is busy, a field is refused. */

@@ -126,7 +126,16 @@ export class CronObject extends DurableObject<Env> {
     const now = Date.now();
     const gaveUp = outcome === "retry" && end_at !== null && end_at < now;
     if (outcome === "ended") this.#crons.delete(cron_id);
+    else if (outcome === "refused") this.#disable(cron, due);
     else this.#crons.put({ ...cron, ...after(cron, gaveUp ? "skipped" : outcome, now) });
+  }
+
+  /** A change since then has made another caller the principal. */
+  #disable(cron: CronRow, refused: CronRow) {
+    const isSame = JSON.stringify(cron.asker) === JSON.stringify(refused.asker);
+    const change = isSame ? { enabled: false, updated_at: Date.now() } : {};
+    const changed = { ...cron, ...change };
+    this.#crons.put({ ...changed, ...nextOf(changed, Date.now()) });
   }
 
   #arm() {

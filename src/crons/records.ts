@@ -18,7 +18,7 @@ export type CronRow = {
   /** What each run is started with, and the metadata that it carries. */
   payload: Record<string, unknown>;
   metadata: Record<string, unknown>;
-  /** Whose runs they are. */
+  /** The principal of the runs: the caller who created or changed the cron last. */
   asker: { caller: Caller; origin: string; user?: AgentUser };
   user_id: string | null;
   created_at: number;
@@ -31,10 +31,11 @@ export type CronRow = {
 
 export type NewCron = Omit<CronRow, "next_at" | "tries" | "retry_at">;
 
-/** Keys that are absent stay; a null in the payload takes its key away. */
+/** Keys that are absent stay; a null in the payload takes its key away. The editor becomes the principal. */
 export type CronChange = Partial<
   Pick<CronRow, "schedule" | "timezone" | "end_at" | "enabled" | "on_run_completed" | "metadata">
-> & { payload: Record<string, unknown> };
+> &
+  Pick<CronRow, "asker" | "user_id"> & { payload: Record<string, unknown> };
 
 export type CronFilter = {
   assistant_id: string | null;
@@ -62,5 +63,5 @@ export type CronQuery = CronFilter & {
 
 export type CronRefusal = "full" | "too_large" | { field: "schedule" | "timezone"; text: string };
 
-/** What became of a firing: its run is there; it shall have none; try again; the cron has lost its thread. */
-export type FiringOutcome = "started" | "skipped" | "retry" | "ended";
+/** `ended`: the cron's thread or deployment is gone. `refused`: its principal may not start runs any more. */
+export type FiringOutcome = "started" | "skipped" | "retry" | "ended" | "refused";

@@ -108,7 +108,11 @@ cronRoutes.openapi(
     request: { params: CronPath, body: body(CronPatch) },
     responses: { 200: json(Cron, "The cron"), ...agentErrors },
   }),
-  async (c) => c.json(await updateCron(c.var.ctx, c.req.valid("param"), c.req.valid("json")), 200),
+  async (c) => {
+    const { origin } = new URL(c.req.url);
+    const target = { ...c.req.valid("param"), origin };
+    return c.json(await updateCron(c.var.ctx, target, c.req.valid("json")), 200);
+  },
 );
 
 cronRoutes.openapi(

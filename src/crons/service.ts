@@ -60,14 +60,17 @@ export async function getCron(ctx: Context, { deployment_id, cron_id }: CronId):
 
 export async function updateCron(
   ctx: Context,
-  { deployment_id, cron_id }: CronId,
+  { deployment_id, cron_id, origin }: CronId & { origin: string },
   given: CronPatch,
 ): Promise<Cron> {
   const asked = { cron_id, ...given, payload: given, metadata: given.metadata ?? {} };
   const { object, value, agent } = await open(ctx, deployment_id, "update", asked);
   assertWebhook(ctx.env, given.webhook, agent.config);
   const patch = given.metadata === undefined ? given : { ...given, metadata: keepable(value) };
-  const kept = (await object.updateCron(cron_id, toChange(patch))) ?? cronNotFound(cron_id);
+  // Otherwise the editor would act with the rights and the OAuth tokens of the caller before.
+  const principal = { asker: toAsker(ctx, origin), user_id: userOf(ctx) };
+  const change = { ...toChange(patch), ...principal };
+  const kept = (await object.updateCron(cron_id, change)) ?? cronNotFound(cron_id);
   if (kept.ok) return toCron(kept.cron);
   throw refused(kept.refusal);
 }
@@ -149,7 +152,7 @@ function toFilter(graphs: string[], filter: CronCount): Omit<CronFilter, "filter
 }
 
 /** What is absent stays as it is; null is what a new cron would have. */
-function toChange(patch: CronPatch): CronChange {
+function toChange(patch: CronPatch): Omit<CronChange, "asker" | "user_id"> {
   const { schedule, timezone, end_time, enabled, on_run_completed, metadata, ...payload } = patch;
   return {
     ...(schedule && { schedule }),

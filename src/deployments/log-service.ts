@@ -8,7 +8,9 @@ import { LogPage, type LogQuery } from "./log-schema.ts";
 import { isFinished } from "./revisions.ts";
 import { findDeployment, findRevision } from "./rows.ts";
 import type { RevisionPath } from "./schema.ts";
+import { servedRevision } from "./service.ts";
 import { build_logs } from "./table.ts";
+import type { AgentLine } from "./tail-lines.ts";
 
 export async function listBuildLogs(
   ctx: Context,
@@ -60,4 +62,17 @@ export async function listAgentLogs(
   else await findRevision(ctx, { deployment_id, revision_id });
   const logs = await agentLog(ctx.env, deployment_id).list(revision_id, filter);
   return LogPage.parse({ logs, next_offset: nextOffset(logs, filter, true) });
+}
+
+/** Appends a line of Heddle's own to the log of a deployment's agents. A line with the key of an earlier one is dropped. */
+export async function appendAgentLog(
+  env: Env,
+  deployment_id: string,
+  line: Pick<AgentLine, "level" | "message"> & { key: string },
+): Promise<void> {
+  const served = await servedRevision(env, deployment_id);
+  if (served === null) return;
+  const { revision_id } = served;
+  const at_us = Date.now() * 1000;
+  await agentLog(env, deployment_id).append(deployment_id, [{ ...line, revision_id, at_us }]);
 }

@@ -1,6 +1,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { type Caller, contextFor } from "../shared/context.ts";
+import { type Caller, contextFor, database } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
+import { findActivePrincipal } from "../workspaces/service.ts";
 import { AuthenticateRequest } from "./authorization-schema.ts";
 import { authenticateUser } from "./authorization-service.ts";
 import { subjectOf } from "./owner.ts";
@@ -27,8 +28,10 @@ export class AgentTokens extends WorkerEntrypoint<Env, RunProps> {
     }
   }
 
-  #authenticate(body: string) {
-    const { caller, origin, user_id, agent_ids } = this.ctx.props;
+  /** A run may last longer than the rights of its principal. */
+  async #authenticate(body: string) {
+    const { origin, user_id, agent_ids } = this.ctx.props;
+    const caller = await findActivePrincipal(database(this.env), this.ctx.props.caller);
     const data = read(body);
     if (data.user_id && subjectOf(caller, data) !== subjectOf(caller, { user_id })) {
       const text = "A run acts for its own user, which its configurable.user_id names.";

@@ -14,6 +14,7 @@ import { isKeepable, mergeRun, outlineWithout } from "./merge.ts";
 import { askedBy, failed, messageOf, statusOf } from "./outcomes.ts";
 import { inQuarantine, LostAloneError } from "./quarantine.ts";
 import type { NewRun, RunRefusal } from "./records.ts";
+import { refusalOfPrincipal } from "./run-principal.ts";
 import {
   afterLoss,
   type CancelAction,
@@ -58,8 +59,7 @@ export class RunLoop {
   /** Over means final in every place: the run, its thread and the state that both tell of. */
   isOver(run_id: string): boolean {
     if (!this.#store.exists) return true;
-    if (this.#settling.pending !== undefined) return false;
-    return !this.#store.runs.isInFlight(run_id);
+    return this.#settling.pending === undefined && !this.#store.runs.isInFlight(run_id);
   }
 
   accept(order: NewRun): StoredRun | RunRefusal {
@@ -127,9 +127,8 @@ export class RunLoop {
   /** The thread is going away: nothing that its attempt still sends may land. */
   leave() {
     this.#abandon();
-    const { runs } = this.#store;
     this.#store.transaction(() => {
-      for (const run_id of runs.inFlight()) this.#traces.closeNow(run_id);
+      for (const run_id of this.#store.runs.inFlight()) this.#traces.closeNow(run_id);
     });
   }
 
@@ -156,8 +155,7 @@ export class RunLoop {
   #startNext() {
     if (this.#live || this.#store.runs.running()) return;
     const next = this.#store.runs.nextPending();
-    if (!next || next.due_at > Date.now()) return;
-    this.#start(next);
+    if (next && next.due_at <= Date.now()) this.#start(next);
   }
 
   #start({ run_id }: StoredRun, isSuspect = false) {
@@ -184,6 +182,8 @@ export class RunLoop {
     this.#traces.follow(attempt);
     const call = (quarantine?: string) => this.#call(attempt, quarantine);
     try {
+      const refusal = await refusalOfPrincipal(this.#env, attempt, this.#store.thread.outline());
+      if (refusal && this.#live === attempt) return this.#end(run, refusal);
       const { workspace_id } = this.#store.thread.place();
       const name = `${run.run_id}:${run.attempt}`;
       await (attempt.isSuspect ? inQuarantine(workspace_id, name, call) : call());

@@ -28,17 +28,24 @@ export async function findWorkspace(
  * revoked or expired, its user is no member. Read from D1 each time. Users of an agent and jobs of Heddle pass.
  */
 export async function assertPrincipalActive(db: Database, caller: Caller): Promise<void> {
+  const { role } = caller;
+  const current = await findActivePrincipal(db, caller);
+  if (includesRole(current.role, role)) return;
+  const text = `The principal's role is now ${current.role}, and was ${role}: authenticate again.`;
+  throw new AppError("unauthenticated", text);
+}
+
+/** Returns the principal of an earlier request with the lower of the role that it had and the role that it has now. */
+export async function findActivePrincipal(db: Database, caller: Caller): Promise<Caller> {
   const { actor, workspace_id, role } = caller;
-  if (actor.type === "system" || actor.type === "agent_user") return;
+  if (actor.type === "system" || actor.type === "agent_user") return caller;
   const found = await findPrincipal(db, caller);
   if (found === null) {
     const text = "The principal's API key is revoked or expired, or its user is removed.";
     throw new AppError("unauthenticated", text);
   }
   const current = chooseWorkspace(found, workspace_id);
-  if (includesRole(current.role, role)) return;
-  const text = `The principal's role is now ${current.role}, and was ${role}: authenticate again.`;
-  throw new AppError("unauthenticated", text);
+  return includesRole(current.role, role) ? { ...current, role } : current;
 }
 
 /** @returns `null` when the key is revoked or expired, or when the user or the workspace is gone. */
