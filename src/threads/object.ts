@@ -83,6 +83,10 @@ export class ThreadObject extends WatchedObject {
     return this.#openVisible() ? this.#store.thread.record() : null;
   }
 
+  async getThreadWithin(characters: number): Promise<ThreadRecord | "too_large" | false> {
+    return this.#openVisible() && this.#store.thread.recordWithin(characters);
+  }
+
   async patchThread(
     change: Record<string, unknown>,
     ttl: Ttl | null = null,
@@ -135,8 +139,7 @@ export class ThreadObject extends WatchedObject {
     const { temporary, deployment_id, thread_id } = this.#store.thread.place();
     // First, so that a retry after a crash does what is left.
     if (!temporary) await exports.ThreadCrons({}).end(deployment_id, thread_id);
-    await this.#upkeep.handOverWebhooks();
-    await this.#upkeep.handOverTraces();
+    await this.#upkeep.handOver();
     if (!this.#open()) return false;
     const place = this.#store.thread.place();
     this.#loop.leave();
@@ -234,8 +237,6 @@ export class ThreadObject extends WatchedObject {
     return this.#accept(answering, () => ({ last_event }));
   }
 
-  /** Of a thread that is there, or comes. */
-
   // ── state ──
 
   async getState(call: StatePart, active: RevisionRef): Promise<StateAnswer> {
@@ -265,9 +266,9 @@ export class ThreadObject extends WatchedObject {
     const known = this.#open() ? this.#store.runs.get(order.run_id) : null;
     if (known) return { ok: true, run: toRecord(known), ...withRun(toRecord(known)) };
     if (!this.#openVisible()) {
-      // Of a threadless run that is over the thread is unseen, and its id not free yet.
-      const isTaken = this.#store.exists;
-      if (!order.create_thread || isTaken) return { ok: false, refusal: "thread_missing" };
+      // The thread of a threadless run that ended is hidden, and its id is taken until it is deleted.
+      if (!order.create_thread || this.#store.exists)
+        return { ok: false, refusal: "thread_missing" };
       this.#create(order.create_thread);
     }
     const run = this.#loop.accept(order);

@@ -6,6 +6,7 @@ type Answers = { [M in keyof ThreadCalls]: Awaited<ReturnType<ThreadCalls[M]>> }
 const HIDDEN = {
   createThread: null,
   getThread: null,
+  getThreadWithin: false,
   patchThread: "thread_missing",
   pruneThread: false,
   copyThread: null,

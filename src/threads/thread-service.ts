@@ -8,7 +8,7 @@ import { pick, toPage } from "./page.ts";
 import { Thread } from "./schema.ts";
 import { keepable, newThread, openAgent, openThread, type ThreadRef } from "./service.ts";
 import { threadNotFound } from "./state-answers.ts";
-import { threadAs } from "./stub.ts";
+import { type ThreadCalls, threadAs } from "./stub.ts";
 import type { ThreadCount, ThreadPrune, ThreadSearch } from "./thread-schema.ts";
 import type { ThreadStreamChoice } from "./thread-stream.ts";
 
@@ -16,6 +16,9 @@ const SEARCH = { resource: "threads", action: "search" } as const;
 
 /** Objects asked at once for what only they know. */
 const AT_ONCE = 20;
+
+/** Values of one answer, in characters of JSON: they are in memory at once. */
+const MAX_FOUND_CHARACTERS = 20 * 1024 * 1024;
 
 /** What the directory can answer without asking the thread itself. */
 const KNOWN = ["thread_id", "created_at", "updated_at", "state_updated_at", "status", "metadata"];
@@ -28,12 +31,33 @@ export async function searchThreads(ctx: Context, deployment_id: string, query: 
   const { select } = query;
   const isKnown = select?.length && !query.extract && select.every((name) => KNOWN.includes(name));
   if (isKnown) return { rows: rows.map((row) => pick(row, select)), headers };
-  const found = await inTurns(rows, async ({ thread_id }) => {
-    const object = threadAs(ctx.env, agent.deployment_id, thread_id, filters);
-    const thread = await object.getThread();
-    return thread ? [toFound(Thread.parse(thread), query)] : [];
-  });
-  return { rows: found.flat(), headers };
+  const call = (row: { thread_id: string }, characters: number) =>
+    threadAs(ctx.env, agent.deployment_id, row.thread_id, filters).getThreadWithin(characters);
+  return { rows: await readThreads(rows, query, call), headers };
+}
+
+type Read<R> = (row: R, characters: number) => ReturnType<ThreadCalls["getThreadWithin"]>;
+
+/** Large threads are read one after the other, as far as the whole answer stays within its limit. */
+async function readThreads<R>(rows: R[], query: ThreadSearch, read: Read<R>) {
+  const found: ReturnType<typeof toFound>[] = [];
+  let left = MAX_FOUND_CHARACTERS;
+  const add = (thread: Awaited<ReturnType<Read<R>>>) => {
+    if (!thread) return;
+    if (thread === "too_large") throw tooMuchFound();
+    const shown = toFound(Thread.parse(thread), query);
+    left -= JSON.stringify(shown).length;
+    if (left < 0) throw tooMuchFound();
+    found.push(shown);
+  };
+  for (let from = 0; from < rows.length; from += AT_ONCE) {
+    const some = rows.slice(from, from + AT_ONCE);
+    const threads = await Promise.all(some.map((row) => read(row, MAX_FOUND_CHARACTERS / AT_ONCE)));
+    for (const [n, row] of some.entries()) {
+      add(threads[n] === "too_large" ? await read(row, left) : (threads[n] ?? false));
+    }
+  }
+  return found;
 }
 
 export async function countThreads(ctx: Context, deployment_id: string, query: ThreadCount) {
@@ -84,6 +108,11 @@ export async function followThread(
   const stream = await object.followThread(choice);
   if (!stream) throw threadNotFound(thread_id);
   return stream;
+}
+
+function tooMuchFound(): AppError {
+  const message = `The answer would hold more than ${MAX_FOUND_CHARACTERS} characters: lower the limit, or select fields without values.`;
+  return new AppError("too_large", message);
 }
 
 function toFound(thread: Thread, { select, extract: paths }: ThreadSearch) {

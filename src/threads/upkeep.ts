@@ -130,13 +130,12 @@ export class Upkeep {
     return this.#store.thread.outline().metadata.cron_id === undefined ? LINGER_MS : CRON_LINGER_MS;
   }
 
-  /** Before a thread goes away by request: what was promised to webhooks is kept elsewhere. */
-  async handOverWebhooks(): Promise<void> {
+  /**
+   * Before a thread is deleted by request: keeps its webhooks elsewhere, and delivers traces that are too many
+   * to be held in memory.
+   */
+  async handOver(): Promise<void> {
     while (this.#store.exists && this.#store.webhooks.areWaiting) await this.#webhooks.handOver();
-  }
-
-  /** Before a thread is deleted by request: delivers traces that are too many to be held in memory. */
-  async handOverTraces(): Promise<void> {
     if (this.#store.exists && !this.#store.traces.pages().isWhole) await this.#deliver();
   }
 

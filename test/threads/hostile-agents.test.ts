@@ -4,6 +4,9 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { newId } from "../../src/shared/ids.ts";
 import { inQuarantine, LostAloneError } from "../../src/threads/quarantine.ts";
+import { ThreadSearch } from "../../src/threads/thread-schema.ts";
+import { searchThreads } from "../../src/threads/thread-service.ts";
+import { systemContext } from "../support/deployment.ts";
 import { hostileRevision, testThread } from "../support/threads.ts";
 
 const MIB = 1024 * 1024;
@@ -384,6 +387,22 @@ test("a history of large states is cut by bytes, and before reads on", async () 
       storage.sql.exec<{ n: number }>("SELECT count(*) AS n FROM checkpoints").one(),
   );
   expect(new Set(ids).size).toBe(n);
+}, 60_000);
+
+test("a search whose values are too much is refused, and large threads are found in smaller ones", async () => {
+  const own = hostileRevision();
+  const { workspace_id, revision: served } = await own;
+  for (let n = 0; n < 3; n++) {
+    const thread = await testThread(own);
+    await thread.wait("hostile", { input: { calls: [], blob: "x".repeat(8 * MIB) } });
+  }
+  const ctx = systemContext(workspace_id);
+  const search = (body: object) =>
+    searchThreads(ctx, served.deployment_id, ThreadSearch.parse(body));
+  await expect(search({ limit: 1000 })).rejects.toMatchObject({ code: "too_large" });
+  const { rows } = await search({ limit: 2 });
+  expect(rows.map((row) => JSON.stringify(row).length > 8 * MIB)).toEqual([true, true]);
+  expect((await search({ limit: 1000, select: ["thread_id"] })).rows).toHaveLength(3);
 }, 60_000);
 
 test("whatever operations it sends, a thread takes them or refuses, and stays readable", async () => {

@@ -108,6 +108,12 @@ export class Thread {
     return toThreadRecord(this.#row(), this.valuesText());
   }
 
+  /** @returns `"too_large"` when the values have more characters; they are not parsed then */
+  recordWithin(characters: number): ThreadRecord | "too_large" {
+    const values = this.valuesText();
+    return (values?.length ?? 0) > characters ? "too_large" : toThreadRecord(this.#row(), values);
+  }
+
   /** When the only run of a temporary thread was over; null for every other thread. */
   endedAt(): number | null {
     return this.#row().ended_at;
