@@ -30,6 +30,7 @@ export default defineConfig({
                 EGRESS_PRIVATE_EXPORTS: "true",
                 EGRESS_PRIVATE_WEBHOOKS: "true",
                 EGRESS_PRIVATE_OAUTH: "true",
+                ATTACK_SEED: process.env.ATTACK_SEED ?? "11",
                 TEST_AGENT: await bundleTestAgent(),
                 HOSTILE_AGENT: await bundleHostileAgent(),
                 TEST_MIGRATIONS: await readD1Migrations("./migrations"),

@@ -2,8 +2,10 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Operation } from "../scripts/fuzz/document.ts";
 import { database } from "../src/shared/context.ts";
-import { type Belongings, belongings, bucket, rowsOf, urlOf } from "./support/belongings.ts";
-import { jsonOf, operations, sampleBodyOf } from "./support/operations.ts";
+import { testDeployment } from "./support/agent-deployment.ts";
+import { type Belongings, belongings, rowsOf, urlOf } from "./support/belongings.ts";
+import { operationBody } from "./support/operation-bodies.ts";
+import { jsonOf, operations } from "./support/operations.ts";
 import { createApiKey, revokeApiKey } from "./support/organizations.ts";
 import { api, type TestWorkspace, workspace } from "./support/workspace.ts";
 
@@ -82,11 +84,14 @@ const FREE_IDS = ["agent_id", "checkpoint_id", "namespace"];
 
 let ours: Belongings;
 let theirs: TestWorkspace;
+let evil: string;
 let revoked: string;
 let before: Awaited<ReturnType<typeof rowsOf>>;
 
 beforeAll(async () => {
   [ours, theirs] = await Promise.all([belongings(), workspace()]);
+  const app = { http: { app: "./src/app.ts:app" } };
+  ({ deployment_id: evil } = await testDeployment(theirs.workspace_id, app));
   revoked = await revokedKey(ours);
   // The first use of a key is recorded in its row.
   for (const key of [ours.viewer, ours.editor]) await api("/v2/deployments", { key });
@@ -96,60 +101,7 @@ beforeAll(async () => {
 const guarded = operations.filter(({ is_public }) => !is_public);
 const named = (list: Operation[]) => list.map((operation) => [operation.id, operation] as const);
 
-/** Bodies that name what is there; of the others the least that the document asks for. */
-function bodyOf(operation: Operation): unknown {
-  const { session_id, destination_id, run_id, provider_id, token_id } = ours.ids;
-  const { thread_id, agent_run_id } = ours.ids;
-  const said = { role: "user", messageId: "1", parts: [{ kind: "data", data: {} }] };
-  const bodies: Record<string, unknown> = {
-    createDeployment: {
-      name: "new-agent",
-      source: "github",
-      source_config: { repo_url: "https://git.test/agent.git", deployment_type: "dev" },
-      source_revision_config: { repo_ref: "main", langgraph_config_path: "langgraph.json" },
-      secrets: [],
-    },
-    createBulkExport: {
-      bulk_export_destination_id: destination_id,
-      session_id,
-      start_time: "2026-01-01T00:00:00Z",
-      end_time: "2026-01-02T00:00:00Z",
-    },
-    addMember: { email: "eve@acme.test", role: "admin" },
-    addMembers: [{ email: "eve@acme.test", role: "admin" }],
-    updateMember: { role: "admin" },
-    updateOrganizationMember: { role: "admin" },
-    cancelBulkExport: { status: "CANCELLED" },
-    createBulkExportDestination: bucket(),
-    updateBulkExportDestination: { credentials: bucket().credentials },
-    createTraceRun: { id: run_id, name: "stolen", run_type: "chain", session_id },
-    ingestRunsBatch: { post: [], patch: [{ id: run_id, name: "stolen", session_id }] },
-    deleteTraces: { session_id, trace_ids: [run_id] },
-    queryTraceRuns: { session: [session_id] },
-    queryTraceRunsV2: { project_ids: [session_id] },
-    getTraceRunStats: { session: [session_id] },
-    groupTraceRuns: { session_id, group_by: "conversation" },
-    createFeedback: { run_id, key: "stolen", score: 0 },
-    createOAuthProvider: {
-      provider_id: "new",
-      name: "New",
-      client_id: "client",
-      auth_url: "https://provider.test/auth",
-      token_url: "https://provider.test/token",
-    },
-    discoverOAuthProvider: { provider_id: "mcp", name: "MCP", mcp_server_url: "https://mcp.test/" },
-    authenticateOAuth: { provider: provider_id, scopes: ["repo"] },
-    createAgentConnection: { oauth_token_id: token_id },
-    createRunBatch: [{ assistant_id: "echo", after_seconds: 3600 }],
-    cancelRuns: { thread_id, run_ids: [agent_run_id] },
-    sendThreadCommand: { id: 1, method: "run.start", params: { assistant_id: "echo" } },
-    streamThreadEvents: { channels: ["values"] },
-    createIntegration: { name: "host", token: "secret" },
-    callA2a: { jsonrpc: "2.0", id: 1, method: "message/send", params: { message: said } },
-    callMcp: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo" } },
-  };
-  return bodies[operation.id] ?? sampleBodyOf(operation);
-}
+const bodyOf = (operation: Operation) => operationBody(operation, ours.ids);
 
 async function revokedKey({ organization_id, workspace_id }: TestWorkspace): Promise<string> {
   const db = database(env);
@@ -242,10 +194,45 @@ describe("with a key of another workspace", () => {
     expect([403, 404]).toContain(status);
   });
 
+  test.each(named(guarded))("%s is out of reach for the code of an agent", async (_, operation) => {
+    for (const { status, text } of await reachByAgent(operation)) {
+      expect([401, 404], text).toContain(status);
+      expect(text).not.toContain(ours.marker);
+    }
+  });
+
+  test.each(named(ofAgents))(
+    "%s of an agent's own server has nothing of ours",
+    async (_, operation) => {
+      const own = operation.path.replace(AGENT, "");
+      for (const { text } of await reachByAgent({ ...operation, path: own })) {
+        expect(text).not.toContain(ours.marker);
+      }
+    },
+  );
+
   test("nothing of ours was changed", async () => {
     expect(await rowsOf(ours.workspace_id)).toEqual(before);
   });
 });
+
+const AGENT = "/agents/{deployment_id}";
+const ofAgents = operations.filter(({ path }) => path.startsWith(AGENT));
+
+type Reached = { status: number; text: string };
+
+/** Calls an operation on our ids with both capabilities of the other workspace's agent, as its admin's request. */
+async function reachByAgent(operation: Operation): Promise<Reached[]> {
+  const url = urlOf(operation, ours.ids);
+  const { method } = operation;
+  const body = method === "GET" ? undefined : bodyOf(operation);
+  const urls = [`https://x${url}`, `https://x/..${url}`, `https://x/api-host${url}`];
+  const calls = urls.flatMap((url) =>
+    (["client", "builtin"] as const).map((by) => ({ by, url, method, body })),
+  );
+  const response = await api(`/%61gents/${evil}/custom/reach`, { key: theirs.admin, json: calls });
+  return response.json();
+}
 
 /** Ids that only answers about our workspace can have; the others were in the question. */
 function secretIds(): string {

@@ -81,9 +81,10 @@ function targets() {
 type Reached = { status: number; text: string };
 
 async function reach(base: string, key: string | undefined, call: object): Promise<Reached> {
-  const answer = await answerOf(`${base}/custom/reach`, { ...(key && { key }), json: call });
+  const answer = await answerOf(`${base}/custom/reach`, { ...(key && { key }), json: [call] });
   expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
-  return answer.json as Reached;
+  const [reached] = answer.json as [Reached];
+  return reached;
 }
 
 const names = Object.keys(spellings({ deployment_id: "0", revision_id: "0" }));

@@ -7,41 +7,63 @@ import { provider, tokenOf } from "../oauth/support.ts";
 import { post, wireRun } from "../traces/support/runs.ts";
 import { testDeployment } from "./agent-deployment.ts";
 import { createApiKey } from "./organizations.ts";
-import { type TestWorkspace, workspace } from "./workspace.ts";
+import { api, type TestWorkspace, workspace } from "./workspace.ts";
 
 /** A workspace with one of everything, by the names that paths give to ids. */
-export type Belongings = TestWorkspace & { ids: Record<string, string> };
+export type Belongings = TestWorkspace & {
+  ids: Record<string, string>;
+  /** Text in every resource that can hold one, and nowhere else. */
+  marker: string;
+};
 
 export async function belongings(): Promise<Belongings> {
   const owner = await workspace();
   const { workspace_id, admin } = owner;
+  const marker = `marker-${crypto.randomUUID()}`;
+  const metadata = { marker };
   const { deployment_id, revision_id } = await testDeployment(workspace_id);
-  const session = await made(admin, "/api/v1/sessions", { name: "ours" });
-  const run = wireRun("ours");
+  const session = await made(admin, "/api/v1/sessions", { name: marker });
+  const run = wireRun(marker, { name: marker, inputs: metadata });
   await post(admin, "/api/v1/runs", run);
-  const feedback = await made(admin, "/api/v1/feedback", { run_id: run.id, key: "good", score: 1 });
+  const feedback = await made(admin, "/api/v1/feedback", {
+    run_id: run.id,
+    key: "good",
+    score: 1,
+    comment: marker,
+  });
   const provider_id = await provider(admin);
   const { api_key_id } = await keyOf(workspace_id);
   const token_id = await tokenOf(owner, `key:${api_key_id}`, provider_id);
-  const destination = await made(admin, "/api/v1/bulk-exports/destinations", bucket());
+  const destination = await made(admin, "/api/v1/bulk-exports/destinations", {
+    ...bucket(),
+    display_name: marker,
+  });
   const exported = await made(admin, "/api/v1/bulk-exports", {
     bulk_export_destination_id: destination.id,
     session_id: session.id,
     start_time: new Date().toISOString(),
     interval_hours: 168,
   });
-  const thread = await made(admin, `/agents/${deployment_id}/threads`, {});
+  const thread = await made(admin, `/agents/${deployment_id}/threads`, { metadata });
   const agent_run = await made(admin, `/agents/${deployment_id}/threads/${thread.thread_id}/runs`, {
     assistant_id: "echo",
     after_seconds: 3600,
-    input: {},
+    input: metadata,
+    metadata,
   });
-  const assistant = await made(admin, `/agents/${deployment_id}/assistants`, { graph_id: "echo" });
-  const host = { name: "host", token: "secret", api_url: "http://127.0.0.1:9" };
+  const assistant = await made(admin, `/agents/${deployment_id}/assistants`, {
+    graph_id: "echo",
+    name: marker,
+    metadata,
+  });
+  const item = { namespace: [marker], key: "key", value: metadata };
+  const base = `/agents/${deployment_id}`;
+  await api(`${base}/store/items`, { key: admin, method: "PUT", json: item });
+  const host = { name: marker, token: "secret", api_url: "http://127.0.0.1:9" };
   const integration = await made(admin, "/v1/integrations/github/install", host);
   const listener = await made(admin, "/v2/listeners", {
     compute_type: "k8s",
-    compute_id: "cluster",
+    compute_id: marker,
     compute_config: { k8s_namespaces: [] },
   });
   const cron = await made(
@@ -50,6 +72,8 @@ export async function belongings(): Promise<Belongings> {
     {
       assistant_id: "echo",
       schedule: "0 0 29 2 *",
+      input: metadata,
+      metadata,
     },
   );
   const ids = {
@@ -76,12 +100,13 @@ export async function belongings(): Promise<Belongings> {
     namespace: "inner",
     auth_id: newId(),
     upload_id: newId(),
+    token: newId(),
     ...(await principals(owner)),
     checkpoint_id: newId(),
     name: "file",
   };
   await vi.waitFor(() => told(workspace_id), { timeout: 20_000, interval: 100 });
-  return { ...owner, ids };
+  return { ...owner, ids, marker };
 }
 
 /** A service key, a member and a personal key of the member. */
@@ -146,7 +171,10 @@ async function keyOf(workspace_id: string): Promise<{ api_key_id: string }> {
   return key;
 }
 
-/** All rows of a workspace in D1, to be compared. Its audit log and the last use of its keys change with each call. */
+/**
+ * All rows of a workspace in D1, to be compared. Its audit log and the last use of its keys change with each call,
+ * and the sums of a partition a minute after its last trace.
+ */
 export async function rowsOf(workspace_id: string): Promise<Record<string, unknown>> {
   const { results } = await env.DB.prepare(
     "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%`workspace_id`%' AND name <> 'audit_logs' ORDER BY name",
@@ -158,6 +186,11 @@ export async function rowsOf(workspace_id: string): Promise<Record<string, unkno
       ),
     ),
   );
-  const rows = found.map(({ results }) => results.map(({ last_used_at: _, ...row }) => row));
+  const rows = found.map(({ results }) => results.map(withoutDerived));
   return Object.fromEntries(rows.map((table, n) => [results[n]?.name, table]));
+}
+
+function withoutDerived(row: Record<string, unknown>): Record<string, unknown> {
+  const { last_used_at: _, stats, stats_seq, updated_at, ...rest } = row;
+  return stats === undefined ? { ...rest, updated_at } : rest;
 }

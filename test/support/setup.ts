@@ -5,6 +5,7 @@ import type { D1Migration } from "@cloudflare/vitest-plugin";
 declare global {
   namespace Cloudflare {
     interface Env {
+      ATTACK_SEED: string;
       TEST_AGENT: string;
       HOSTILE_AGENT: string;
       TEST_MIGRATIONS: D1Migration[];
