@@ -60,7 +60,7 @@ const say = (content: string) => ({
 test("a delayed run of a revoked key ends with an error before its graph runs", async () => {
   const [dismissed, editor] = [await person(ours, "editor"), await person(ours, "editor")];
   const [thread_id, other] = [await newThread(), await newThread()];
-  const later = { ...say("from the past"), after_seconds: 2 };
+  const later = { ...say("from the past"), after_seconds: 4 };
   const refused = await post<Run>(dismissed.key, `/threads/${thread_id}/runs`, later);
   const started = await post<Run>(editor.key, `/threads/${other}/runs`, later);
   await revoke(dismissed);
@@ -75,10 +75,14 @@ test("a queued run of a revoked key ends with an error, and the next one runs", 
   const thread_id = await newThread();
   const runs = `/threads/${thread_id}/runs`;
   const queued = { multitask_strategy: "enqueue" };
-  await post<Run>(editor.key, runs, { assistant_id: "steps", input: { delay_ms: 1500 } });
+  const blocks = { assistant_id: "steps", input: { delay_ms: 600_000 } };
+  const { run_id } = await post<Run>(editor.key, runs, blocks);
   const refused = await post<Run>(dismissed.key, runs, { ...say("from the past"), ...queued });
   const next = await post<Run>(editor.key, runs, { ...say("from now"), ...queued });
   await revoke(dismissed);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  const path = `${agent}${runs}/${run_id}/cancel`;
+  expect((await api(path, { key: editor.key, json: {} })).status).toBe(202);
   expect((await ended(refused)).status).toBe("error");
   expect((await ended(next)).status).toBe("success");
   expect(await stateOf(thread_id)).not.toContain("from the past");
@@ -104,6 +108,19 @@ test("a run waits while D1 is down, and is not ended", async () => {
     await refusalOfPrincipal({ ...env, DB }, new Attempt(run, false), { metadata: {} }),
   ).toBeNull();
   expect(failures).toBeLessThanOrEqual(0);
+});
+
+test("a run whose id is of the future is checked", async () => {
+  const editor = await person(ours, "editor");
+  const run = {
+    run_id: "ffffffff-ffff-7000-8000-000000000000",
+    revision: { deployment_id: agent.split("/")[2] },
+    kwargs: {},
+    asker: { caller: await callerOf(editor), origin: "https://heddle.test" },
+  } as StoredRun;
+  await revoke(editor);
+  const refusal = await refusalOfPrincipal(env, new Attempt(run, false), { metadata: {} });
+  expect(refusal?.failure?.error).toBe("AuthorizationError");
 });
 
 test("a run in flight gets no token for a key that was revoked since", async () => {
