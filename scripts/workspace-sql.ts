@@ -33,6 +33,6 @@ export function workspaceQuery({ org, name }: Pick<NewWorkspace, "org" | "name">
   return `SELECT organizations.id AS organization_id, workspaces.id AS tenant_id FROM workspaces JOIN organizations ON organizations.id = workspaces.organization_id WHERE organizations.name = ${quote(org)} AND workspaces.name = ${quote(name)};`;
 }
 
-function quote(text: string): string {
+export function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

@@ -1,56 +1,138 @@
-// `npm run workspace -- create ...`: an organization, a workspace in it, and a service key that is shown once.
+// `npm run workspace -- <command> ...`: organizations, workspaces, keys and members, for operators.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { createWorkspace } from "./local/workspace.ts";
+import { createWorkspace, rowsOf } from "./local/workspace.ts";
 import { execWrangler, runWrangler } from "./local/wrangler.ts";
 import { REGIONS, type Region } from "./regions.ts";
-import { type NewWorkspace, PLANS, ROLES } from "./workspace-sql.ts";
+import {
+  addMember,
+  createKey,
+  listKeys,
+  listMembers,
+  removeMember,
+  revokeKey,
+  setOrganizationRole,
+} from "./workspace-keys.ts";
+import { PLANS, ROLES } from "./workspace-sql.ts";
 
-const USAGE = `Usage: npm run workspace -- create --org <name> --plan <plan> --name <workspace> [options]
+const USAGE = `Usage: npm run workspace -- <command> [options]
 
-  --org     organization; made when it is new, else given the plan
+Commands
+  create         an organization, a workspace in it and an admin key: --org --plan --name [--role]
+  keys           list active keys: --org [--name]
+  create-key     a service key, organization-wide without --name: --org [--name] --role
+                 [--description <text>] [--expires <ISO time>]
+  revoke-key     any key: --id
+  members        list users and their roles: --org [--name]
+  add-member     add a user by email, or set the role: --org --name --email --role
+  remove-member  remove a user from a workspace: --org --name --email
+  org-admin      make a user an admin of the organization: --org --email [--revoke]
+
+Options
+  --org     organization, by name; create makes it when it is new, else gives it the plan
   --plan    ${PLANS.join(", ")}
-  --name    workspace of the organization; made when it is new
-  --role    role of the new key: ${ROLES.join(", ")} (admin when left out)
+  --name    workspace of the organization; create makes it when it is new
+  --role    ${ROLES.join(", ")} (create: admin when left out)
   --env     region of wrangler.toml: ${REGIONS.join(", ")} (the local stack's when left out)
-  --remote  the database at Cloudflare, with wrangler's login; else the one in HEDDLE_DIR (.heddle)`;
+  --remote  the database at Cloudflare, with wrangler's login; else the one in HEDDLE_DIR (.heddle)
 
-type Order = { input: NewWorkspace; env: Region | undefined; remote: boolean };
+A change takes effect within 10 seconds. Keys are shown once.`;
+
+type Values = ReturnType<typeof parse>["values"];
+
+const COMMANDS: Record<string, (values: Values) => Promise<void>> = {
+  create,
+  keys: async (values) => print(await execute(listKeys(scopeOf(values)))),
+  "create-key": newKey,
+  "revoke-key": async (values) => printFound(await execute(revokeKey(named("id", values.id)))),
+  members: async (values) => print(await execute(listMembers(scopeOf(values)))),
+  "add-member": async (values) => {
+    const role = oneOf("role", named("role", values.role), ROLES);
+    printFound(await execute(addMember({ ...memberOf(values), role })));
+  },
+  "remove-member": async (values) => printFound(await execute(removeMember(memberOf(values)))),
+  "org-admin": async (values) => {
+    const [org, email] = [named("org", values.org), named("email", values.email)];
+    const role = values.revoke ? "user" : "admin";
+    printFound(await execute(setOrganizationRole(org, email, role)));
+  },
+};
 
 const dir = resolve(process.env.HEDDLE_DIR ?? ".heddle");
-const order = readOrder(process.argv.slice(2));
-try {
-  const made = await createWorkspace(order.input, wrangler);
-  console.log(`Organization  ${order.input.org} (${order.input.plan})  ${made.organization_id}`);
-  console.log(`Workspace     ${order.input.name}  ${made.tenant_id}`);
-  console.log(`Key           ${made.api_key}`);
-  console.log(`\nThe key has the role ${order.input.role} and is not shown again.`);
-} catch (error) {
-  fail(explain(error));
+const { values, positionals } = parse(process.argv.slice(2));
+const place = placeOf(values);
+await main();
+
+async function main(): Promise<void> {
+  if (values.help) return console.log(USAGE);
+  const [name = "", ...rest] = positionals;
+  const command = rest.length === 0 && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined) {
+    return fail(`Command required: ${Object.keys(COMMANDS).join(", ")}.\n\n${USAGE}`);
+  }
+  try {
+    await command(values);
+  } catch (error) {
+    fail(explain(error));
+  }
 }
 
-function readOrder(args: string[]): Order {
-  const { values, positionals } = parse(args);
-  if (values.help) {
-    console.log(USAGE);
-    process.exit(0);
-  }
-  if (positionals.join(" ") !== "create") {
-    fail(`Say what to do: create is the only command.\n\n${USAGE}`);
-  }
-  const { env, remote = false } = values;
+async function create({ org, plan, name, role = "admin" }: Values): Promise<void> {
+  const input = {
+    org: named("org", org),
+    plan: oneOf("plan", named("plan", plan), PLANS),
+    name: named("name", name),
+    role: oneOf("role", role, ROLES),
+  };
+  const made = await createWorkspace(input, wrangler);
+  console.log(`Organization  ${input.org} (${input.plan})  ${made.organization_id}`);
+  console.log(`Workspace     ${input.name}  ${made.tenant_id}`);
+  console.log(`Key           ${made.api_key}`);
+  console.log(`\nThe key has the role ${input.role} and is not shown again.`);
+}
+
+async function newKey(values: Values): Promise<void> {
+  const { description = "Command line", expires } = values;
+  const expires_at = expires === undefined ? undefined : timeOf(expires);
+  const role = oneOf("role", named("role", values.role), ROLES);
+  const { sql, api_key } = createKey({ ...scopeOf(values), role, description, expires_at });
+  printFound(await execute(sql));
+  console.log(`Key  ${api_key}\n\nThe key is not shown again.`);
+}
+
+async function execute(sql: string): Promise<Record<string, unknown>[]> {
+  return rowsOf(await wrangler(["d1", "execute", "DB", "--json", "--command", sql]));
+}
+
+function print(rows: Record<string, unknown>[]): void {
+  if (rows.length === 0) console.log("None.");
+  else console.table(rows);
+}
+
+function printFound(rows: Record<string, unknown>[]): void {
+  if (rows.length === 0) fail("Not found: check --org, --name, --email and --id.");
+  print(rows);
+}
+
+function scopeOf(values: Values) {
+  return { org: named("org", values.org), name: values.name };
+}
+
+function memberOf(values: Values) {
+  const [org, name] = [named("org", values.org), named("name", values.name)];
+  return { org, name, email: named("email", values.email) };
+}
+
+function timeOf(text: string): string {
+  const ms = Date.parse(text);
+  if (!(ms > Date.now())) fail(`--expires is "${text}"; give an ISO 8601 time in the future.`);
+  return new Date(ms).toISOString();
+}
+
+function placeOf({ env, remote = false }: Values): { env: Region | undefined; remote: boolean } {
   const region = env === undefined ? undefined : oneOf("env", env, REGIONS);
   if (remote && region === undefined) fail("--remote needs --env us or --env eu.");
-  return {
-    input: {
-      org: named("org", values.org),
-      plan: oneOf("plan", named("plan", values.plan), PLANS),
-      name: named("name", values.name),
-      role: oneOf("role", values.role ?? "admin", ROLES),
-    },
-    env: region,
-    remote,
-  };
+  return { env: region, remote };
 }
 
 function parse(args: string[]) {
@@ -63,6 +145,11 @@ function parse(args: string[]) {
         plan: { type: "string" },
         name: { type: "string" },
         role: { type: "string" },
+        id: { type: "string" },
+        email: { type: "string" },
+        description: { type: "string" },
+        expires: { type: "string" },
+        revoke: { type: "boolean" },
         env: { type: "string" },
         remote: { type: "boolean" },
         help: { type: "boolean", short: "h" },
@@ -84,7 +171,7 @@ function oneOf<T extends string>(option: string, value: string, allowed: readonl
 }
 
 function wrangler(args: string[]): Promise<string> {
-  const { env, remote } = order;
+  const { env, remote } = place;
   if (env === undefined || !remote) return runWrangler(dir, args, env);
   return execWrangler(dir, [...args, "--env", env, "--remote"]);
 }
@@ -92,10 +179,10 @@ function wrangler(args: string[]): Promise<string> {
 function explain(error: unknown): string {
   const parts =
     error instanceof Error ? { stdout: "", stderr: "", ...error } : { stdout: "", stderr: "" };
-  const said = `${parts.stdout}${parts.stderr}`.trim() || String(error);
-  if (!said.includes("no such table")) return said;
-  const apply = `npx wrangler d1 migrations apply DB --env ${order.env} --remote`;
-  return `The database has no tables yet. Apply the migrations first: ${order.remote ? apply : "npm start"}`;
+  const output = `${parts.stdout}${parts.stderr}`.trim() || String(error);
+  if (!output.includes("no such table")) return output;
+  const apply = `npx wrangler d1 migrations apply DB --env ${place.env} --remote`;
+  return `The database has no tables yet. Apply the migrations first: ${place.remote ? apply : "npm start"}`;
 }
 
 function fail(message: string): never {

@@ -28,16 +28,18 @@ export async function createFirstWorkspace(folder: Folder, schema: string): Prom
   await keep(folder, { tenant_id: made.tenant_id, api_key: made.api_key });
 }
 
-/** Wrangler prints a list with one result for each statement; the last is the query's. */
 function readBack(out: string): Omit<MadeWorkspace, "api_key"> {
+  const { organization_id, tenant_id } = rowsOf(out)[0] ?? {};
+  if (typeof organization_id !== "string" || typeof tenant_id !== "string") {
+    throw new Error(`The workspace is not in the database; wrangler printed: ${out}`);
+  }
+  return { organization_id, tenant_id };
+}
+
+/** Rows of the last statement: wrangler prints a list with one result for each. */
+export function rowsOf(out: string): Record<string, unknown>[] {
   const results = JSON.parse(out.slice(out.indexOf("[\n"))) as {
     results: Record<string, unknown>[];
   }[];
-  const { organization_id, tenant_id } = results.at(-1)?.results[0] ?? {};
-  if (typeof organization_id !== "string" || typeof tenant_id !== "string") {
-    throw new Error(
-      `The workspace is not in the database after it was made; wrangler said: ${out}`,
-    );
-  }
-  return { organization_id, tenant_id };
+  return results.at(-1)?.results ?? [];
 }

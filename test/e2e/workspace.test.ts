@@ -30,10 +30,40 @@ test("a workspace is made beside a running stack, and found again by its names",
   expect(first.out).toMatch(/lsv2_sk_[A-Za-z0-9]{40}\n/);
 });
 
+test("keys and members are managed, with effect on a running stack", async () => {
+  const scope = ["--org", "operated", "--name", "research"];
+  const made = await workspace(["create", "--plan", "plus", ...scope]);
+  expect(made.code).toBe(0);
+  const status = async (key: string, headers = {}) => {
+    const url = `${stack.base_url}/v2/deployments`;
+    return (await fetch(url, { headers: { "X-Api-Key": key, ...headers } })).status;
+  };
+  const keyOf = ({ out }: Ended) => /lsv2_sk_[A-Za-z0-9]{40}\n/.exec(out)?.[0].trim() ?? "";
+  const tenant = /[0-9a-f-]{36}$/m.exec(made.out.split("\n")[1] ?? "")?.[0] ?? "";
+  const wide = await workspace(["create-key", "--org", "operated", "--role", "viewer"]);
+  const inOurs = { "X-Tenant-Id": tenant };
+  expect(await status(keyOf(wide), inOurs)).toBe(200);
+  const listed = await workspace(["keys", "--org", "operated"]);
+  expect(listed.out).toContain("(all)");
+  expect(listed.out).not.toContain(keyOf(wide).slice(13));
+  const id = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(wide.out)?.[0] ?? "";
+  expect((await workspace(["revoke-key", "--id", id])).code).toBe(0);
+  await expect.poll(() => status(keyOf(wide), inOurs), { timeout: 10_000 }).toBe(401);
+  const member = [...scope, "--email", "Ada@acme.test"];
+  const added = await workspace(["add-member", ...member, "--role", "editor"]);
+  expect(added).toMatchObject({ code: 0, out: expect.stringContaining("ada@acme.test") });
+  const admin = ["org-admin", "--org", "operated", "--email", "ada@acme.test"];
+  expect((await workspace(admin)).out).toContain("admin");
+  expect((await workspace([...admin, "--revoke"])).out).toContain("user");
+  expect((await workspace(["members", ...scope])).out).toContain("editor");
+  expect((await workspace(["remove-member", ...member])).code).toBe(0);
+  expect((await workspace(["members", ...scope])).out).toContain("None.");
+}, 120_000);
+
 test("a workspace waits for whoever writes to the database", async () => {
   const folder = join(stack.dir, "state/v3/d1/miniflare-D1DatabaseObject");
   const [name = ""] = (await readdir(folder)).filter((file) => /^[0-9a-f]{64}\.sqlite$/.test(file));
-  const database = new DatabaseSync(join(folder, name));
+  const database = new DatabaseSync(join(folder, name), { timeout: 5000 });
   database.exec("BEGIN IMMEDIATE");
   const made = workspace(["create", "--org", "patient", "--plan", "plus", "--name", "research"]);
   setTimeout(() => database.close(), 2000);
@@ -46,7 +76,11 @@ test("the stack has a first workspace and a key", () => {
 });
 
 test.each([
-  [[], "create is the only command"],
+  [[], "Command required"],
+  [["constructor"], "Command required"],
+  [["create-key", "--org", "a"], "--role is missing"],
+  [["create-key", "--org", "a", "--role", "viewer"], "Not found"],
+  [["revoke-key", "--id", "none"], "Not found"],
   [["create", "--plan", "plus", "--name", "n"], "--org is missing"],
   [["create", "--org", "a", "--plan", "gold", "--name", "n"], '--plan is "gold"'],
   [[...ACME, "--role", "owner"], '--role is "owner"'],
