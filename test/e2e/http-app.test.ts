@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { lines } from "./support/clients.ts";
@@ -10,7 +11,7 @@ type Lock = { packages: Record<string, { dependencies?: Record<string, string> }
 const read = async (path: string) => JSON.parse(await readFile(path, "utf8"));
 
 /** The chat example's packages, and the Hono that Heddle itself has. */
-async function filesOf(source: string) {
+async function filesOf(source: string, http: Record<string, unknown> = {}) {
   const own: Lock = await read("package-lock.json");
   const manifest = await read("examples/chat/package.json");
   const lock: Lock = await read("examples/chat/package-lock.json");
@@ -21,10 +22,11 @@ async function filesOf(source: string) {
   const names = ["echo", "config", "calls", "tokens"];
   const graphs = Object.fromEntries(names.map((name) => [name, `./src/graphs.ts:${name}`]));
   return {
-    "langgraph.json": JSON.stringify({ graphs, http: { app: "./src/app.ts:app" } }),
+    "langgraph.json": JSON.stringify({ graphs, http: { app: "./src/app.ts:app", ...http } }),
     "package.json": JSON.stringify({ ...manifest, dependencies }),
     "package-lock.json": JSON.stringify(lock),
     "src/graphs.ts": await readFile("test/fixtures/agents/graphs.ts", "utf8"),
+    "src/keeps.ts": await readFile("test/fixtures/agents/keeps.ts", "utf8"),
     "src/app.ts": source,
   };
 }
@@ -121,6 +123,46 @@ test("what the app throws is in the agent's log, and nowhere else", async () => 
       { timeout: 20_000, interval: 200 },
     )
     .toContain("hunter2");
+});
+
+test("a hostile app reaches no other deployment and no route of the control plane", async () => {
+  const source = await readFile("test/fixtures/agents/app.ts", "utf8");
+  const http = { enable_custom_route_auth: false, mount_prefix: "/below" };
+  const { id } = await deploy("hostile-app", await filesOf(source, http));
+  const marker = randomUUID();
+  const [sdk] = lines;
+  await sdk?.[1](deployment_id).threads.create({ metadata: { marker } });
+  const theirs = `/agents/${deployment_id}/threads/search`;
+  const paths = [theirs, `/%61gents${theirs.slice(7)}`, `/api-host${theirs}`, `/../..${theirs}`];
+  const calls = [...paths, "/v2/deployments", "/api-host/v2/deployments"].flatMap((path) =>
+    ["client", "builtin"].map((by) => {
+      const isSearch = path.endsWith("search");
+      const sent = isSearch ? { method: "POST", body: {} } : { method: "GET" };
+      return { by, url: `https://server${path}`, ...sent };
+    }),
+  );
+  const own = { by: "client", url: "https://server/threads", method: "POST", body: {} };
+  const bases = [
+    "/agents/",
+    "/%61gents/",
+    "/a%67ents/",
+    "/api-host/agents/",
+    "/api-host/%61gents/",
+  ];
+  for (const base of bases.flatMap((at) => [`${at}${id}`, `${at}${id}/below`])) {
+    for (const key of [null, stack.api_key]) {
+      const response = await fetch(`${stack.base_url}${base}/custom/reach`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", ...(key !== null && { "X-Api-Key": key }) },
+        body: JSON.stringify([own, ...calls]),
+      });
+      const answers = (await response.json()) as { status: number; text: string }[];
+      const [first, ...others] = answers.map(({ status }) => status);
+      expect([base, first]).toEqual([base, 200]);
+      expect([...new Set(others)].sort(), base).toEqual(key === null ? [401, 404] : [404]);
+      expect(JSON.stringify(answers)).not.toContain(marker);
+    }
+  }
 });
 
 test("a build whose app is none fails and says why", async () => {
