@@ -30,11 +30,11 @@ export function bundleOf(path: string, { folder }: Script): string {
 
 /** The product's main script, and what runs agents in other processes. */
 const MAIN = "scripts/local/entries/index.ts";
-const HOST = "scripts/local/entries/isolate-host.ts";
+/** Scripts of the local stack alone. */
+const LOCAL = ["isolate-host", "builder-proxy", "bucket"] as const;
 
-/** The script that runs in the process of a workspace. */
-export function hostBundleOf(path: string): string {
-  return join(path, "bundle/host/isolate-host.js");
+export function localBundleOf(path: string, name: (typeof LOCAL)[number]): string {
+  return join(path, `bundle/local/${name}.js`);
 }
 
 /** Both scripts as a deployment would have them. `main` takes the place of the local entry of the main script. */
@@ -43,7 +43,7 @@ export async function bundle(path: string, main = MAIN, region?: Region): Promis
     throw new Error(`${main} is no entry: its name must be index.ts`);
   }
   await Promise.all([
-    bundleHost(path),
+    bundleLocal(path),
     ...SCRIPTS.map((script, n) => {
       const entry = n === 0 ? [main] : [];
       const out = ["--dry-run", "--outdir", bundleOf(path, script)];
@@ -55,10 +55,10 @@ export async function bundle(path: string, main = MAIN, region?: Region): Promis
   ]);
 }
 
-async function bundleHost(path: string): Promise<void> {
+async function bundleLocal(path: string): Promise<void> {
   await build({
-    entryPoints: [HOST],
-    outfile: hostBundleOf(path),
+    entryPoints: LOCAL.map((name) => `scripts/local/entries/${name}.ts`),
+    outdir: join(path, "bundle/local"),
     bundle: true,
     format: "esm",
     target: "es2024",

@@ -1,10 +1,11 @@
 // Runs the bundled Worker in workerd, as `wrangler dev` does, but without the proxy that it puts in
 // front: that is a second workerd, and each request pays 2 ms for it. Its one argument is a Serving.
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
-import { bundleOf, SCRIPTS, type Script } from "./bundle.ts";
-import { agentProcesses } from "./pool/agent-processes.ts";
+import { bundleOf, localBundleOf, SCRIPTS, type Script } from "./bundle.ts";
+import { readModules } from "./modules.ts";
+import { agentProcesses, builderProcesses } from "./pool/bindings.ts";
 import { workerdPath } from "./pool/child.ts";
 import { debugPortBinding } from "./pool/debug-port-plugin.ts";
 
@@ -19,19 +20,13 @@ export type Serving = {
 
 type LegacyOptions = Parameters<typeof convertV4MiniflareOptions>[0];
 /** What configure.ts has written of a script. */
-type Bound = {
+export type Bound = {
   name: string;
   bindings: Record<string, string>;
   serviceBindings?: object;
+  r2Buckets?: Record<string, { id: string }>;
+  compatibilityDate: string;
   [option: string]: unknown;
-};
-type Module = { type: string; path: string; contents: string | Uint8Array };
-
-const MODULES: Record<string, string> = {
-  js: "ESModule",
-  bin: "Data",
-  txt: "Text",
-  wasm: "CompiledWasm",
 };
 
 const serving = JSON.parse(process.argv[2] ?? "") as Serving;
@@ -49,7 +44,7 @@ const miniflare = new Miniflare(
     log: new Log(LogLevel.WARN),
     handleStructuredLogs: say,
     telemetry: { enabled: false },
-    workers: await Promise.all(SCRIPTS.map(workerOf)),
+    workers: await workers(),
   } as LegacyOptions),
 );
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -65,48 +60,51 @@ async function enterRunFolder() {
   process.chdir(folder);
 }
 
-async function workerOf(script: Script, n: number) {
-  const options = bound[n];
-  if (!options) throw new Error(`workers.json says nothing of ${script.config}`);
-  const variables = script.takesVariables ? serving.variables : {};
-  const isMain = n === 0;
+async function mainWorker(options: Bound, script: Script) {
+  const bindings = { ...options.bindings, ...serving.variables };
   const folder = bundleOf(path, script);
-  const { name, r2Buckets, d1Databases, queueProducers } = options;
-  console.log(`${name} ${JSON.stringify({ r2Buckets, d1Databases, queueProducers })}`);
   return {
     ...options,
     rootPath: folder,
     modulesRoot: folder,
     modules: await readModules(folder, script.entry),
-    bindings: { ...options.bindings, ...variables },
-    ...(isMain ? await mainOnly(options, { ...options.bindings, ...variables }) : {}),
-  };
-}
-
-async function mainOnly({ name, serviceBindings }: Bound, variables: Record<string, string>) {
-  const PROCESSES = await agentProcesses(path, `core:user:${name}`, variables);
-  return {
-    serviceBindings: { ...serviceBindings, PROCESSES },
+    bindings,
+    serviceBindings: {
+      ...options.serviceBindings,
+      PROCESSES: await agentProcesses(path, userService(options), bindings),
+    },
     unsafeBindings: [debugPortBinding("DEBUG_PORT")],
   };
 }
 
-/** The entry comes first. */
-async function readModules(folder: string, entry: string): Promise<Module[]> {
-  const names = (await readdir(folder)).filter((name) => typeOf(name) !== undefined);
-  const sorted = [entry, ...names.filter((name) => name !== entry)];
-  return Promise.all(
-    sorted.map(async (name) => {
-      const file = join(folder, name);
-      const [type = "", bytes] = [typeOf(name), await readFile(file)];
-      const isText = type === "ESModule" || type === "Text";
-      return { type, path: file, contents: isText ? bytes.toString() : bytes };
-    }),
-  );
+/** Stands in for the builder, which runs in other processes. */
+async function builderWorker(options: Bound, script: Script) {
+  const { name, compatibilityDate } = options;
+  const contents = await readFile(localBundleOf(path, "builder-proxy"), "utf8");
+  return {
+    name,
+    compatibilityDate,
+    modules: [{ type: "ESModule", path: "builder-proxy.js", contents }],
+    serviceBindings: { PROCESSES: await builderProcesses(path, script, options) },
+    unsafeBindings: [debugPortBinding("DEBUG_PORT")],
+  };
 }
 
-function typeOf(name: string): string | undefined {
-  return MODULES[name.split(".").at(-1) ?? ""];
+async function workers() {
+  const [mainOptions, builderOptions] = bound;
+  const [main, builder] = SCRIPTS;
+  if (!mainOptions || !builderOptions || !main || !builder) {
+    throw new Error(`${path}/workers.json must describe two scripts.`);
+  }
+  for (const { name, r2Buckets, d1Databases, queueProducers } of bound) {
+    console.log(`${name} ${JSON.stringify({ r2Buckets, d1Databases, queueProducers })}`);
+  }
+  return Promise.all([mainWorker(mainOptions, main), builderWorker(builderOptions, builder)]);
+}
+
+/** The name that Miniflare gives to a script. */
+function userService({ name }: Bound): string {
+  return `core:user:${name}`;
 }
 
 /** The Worker's own lines are JSON and say their level. */

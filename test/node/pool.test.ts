@@ -2,17 +2,21 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { overLimit } from "../../scripts/local/pool/guard.ts";
 import { Pool } from "../../scripts/local/pool/pool.ts";
 import { isAlive } from "../../scripts/local/processes.ts";
 
+// A busy machine gives a process at nice 5 little time.
+vi.setConfig({ testTimeout: 120_000 });
+
 const MEGABYTE = 1024 * 1024;
 const LIMITS = {
+  label: "agent",
   rss_bytes: 256 * MEGABYTE,
   data_bytes: 1024 * MEGABYTE,
   computes_ms: 1000,
-};
+} as const;
 const SCRIPT = `
 const kept = [];
 export default { fetch(request) {
@@ -46,8 +50,8 @@ afterAll(async () => {
   await rm(dir, { recursive: true });
 });
 
-function startPool(max_processes: number): Pool {
-  const pool = new Pool({ config: "test.capnp", limits: LIMITS, max_processes });
+function startPool(max_processes: number, starts_ahead = true): Pool {
+  const pool = new Pool({ config: "test.capnp", limits: LIMITS, max_processes, starts_ahead });
   pools.push(pool);
   return pool;
 }
@@ -89,6 +93,24 @@ test.each([
   expect(await call(next, "/")).toBe(200);
   expect(await pool.claim("other")).toBe(other);
   expect(await call(other, "/")).toBe(200);
+});
+
+test("a process is used again when its work ended well, and killed when it did not", async () => {
+  const pool = startPool(2, false);
+  const address = await pool.claim("first");
+  await pool.release("first", { isWell: true });
+  expect(await pool.claim("second")).toBe(address);
+  await pool.release("second", { isWell: false });
+  expect(await pool.reasonOf(address)).toBe("The process was released.");
+  expect(await pool.claim("third")).not.toBe(address);
+});
+
+test("a process that keys share is not killed while one of them works", async () => {
+  const pool = startPool(1);
+  const address = await pool.claim("first");
+  expect(await pool.claim("second")).toBe(address);
+  await pool.release("first", { isWell: false });
+  expect(await call(address, "/")).toBe(200);
 });
 
 test("a closed pool leaves no process", async () => {

@@ -7,7 +7,7 @@ import { forwardCalls, type MainEnv } from "./debug-port.ts";
 import { claimProcess, toLossError } from "./processes.ts";
 
 /** The service of scripts/local/entries/isolate-host.ts in the process of a workspace. */
-const HOST_SERVICE = "host";
+const HOST_SERVICE = "script";
 
 /** A deployment never moves to another workspace. */
 const workspaces = new Map<string, string>();

@@ -1,5 +1,9 @@
 // The main process's side of the pool in ../pool/.
-import type { MainEnv } from "./debug-port.ts";
+
+type PoolEnv = {
+  /** The pool, in the process of scripts/local/serve.ts. */
+  PROCESSES: Fetcher;
+};
 
 /** Within it a process is not stopped for being idle, so its address needs no new claim. */
 const FRESH_MS = 1000;
@@ -9,7 +13,7 @@ type Claim = { address: string; at_ms: number };
 const claims = new Map<string, Claim>();
 
 /** Returns the address of the process that runs the isolates of `key`, which starts when there is none. */
-export async function claimProcess(env: MainEnv, key: string): Promise<string> {
+export async function claimProcess(env: PoolEnv, key: string): Promise<string> {
   const known = claims.get(key);
   if (known && Date.now() - known.at_ms < FRESH_MS) return known.address;
   const { address } = await post<{ address: string }>(env, "/claim", { key });
@@ -19,7 +23,7 @@ export async function claimProcess(env: MainEnv, key: string): Promise<string> {
 
 /** Returns the error of a call that failed: the pool knows why a process ended. */
 export async function toLossError(
-  env: MainEnv,
+  env: PoolEnv,
   key: string,
   address: string,
   error: unknown,
@@ -34,7 +38,13 @@ function isDisconnect({ message }: Error): boolean {
   return message.startsWith("Network connection lost");
 }
 
-async function post<T>({ PROCESSES }: MainEnv, path: string, body: object): Promise<T> {
+/** The work of `key` is over. The process serves other keys when it ended well. */
+export async function releaseProcess(env: PoolEnv, key: string, isWell: boolean): Promise<void> {
+  claims.delete(key);
+  await post(env, "/release", { key, isWell });
+}
+
+async function post<T>({ PROCESSES }: PoolEnv, path: string, body: object): Promise<T> {
   const init = { method: "POST", body: JSON.stringify(body) };
   const response = await PROCESSES.fetch(`http://processes${path}`, init);
   if (!response.ok) throw new Error(await response.text());

@@ -14,6 +14,8 @@ export type ChildOptions = {
 };
 
 export type Limits = {
+  /** What the process runs, for the reason of its end. */
+  label: "agent" | "build";
   /** Resident memory, which the pool reads ten times a second. */
   rss_bytes: number;
   /** Data segments, of which V8 reserves 512 MB. The kernel enforces it, however fast a process grows. */
@@ -32,6 +34,12 @@ const MEGABYTE = 1024 * 1024;
 const requireOfMiniflare = createRequire(import.meta.resolve("miniflare"));
 export const workerdPath = (requireOfMiniflare("workerd") as { default: string }).default;
 
+/** What workerd needs to find programs and certificates, and nothing else of this process. */
+function environment(): NodeJS.ProcessEnv {
+  const { PATH, SSL_CERT_FILE, SSL_CERT_DIR } = process.env;
+  return { PATH, SSL_CERT_FILE, SSL_CERT_DIR, TZ: "UTC" };
+}
+
 export class Child {
   readonly #name = randomBytes(8).toString("hex");
   readonly #limits: Limits;
@@ -44,13 +52,14 @@ export class Child {
   constructor({ config, limits }: ChildOptions) {
     this.#limits = limits;
     const sockets = [`--debug-port=${this.address}`, `--socket-addr=ping=unix:${this.#name}.ping`];
-    const kilobytes = String(Math.round(limits.data_bytes / 1024));
+    const isLinux = process.platform === "linux";
+    const kilobytes = isLinux ? String(Math.round(limits.data_bytes / 1024)) : "unlimited";
     const command = [kilobytes, NICE, workerdPath, "serve", "--experimental", ...sockets, config];
     // Agents print to their own logs; V8 prints its last words to stderr.
     const stdio = ["ignore", "ignore", "pipe"] as const;
     this.#process = spawn("/bin/sh", ["-c", SHELL, "sh", ...command], {
       stdio: [...stdio],
-      env: { TZ: "UTC", PATH: process.env.PATH },
+      env: environment(),
     });
     this.#process.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk).slice(-STDERR_CHARACTERS);
@@ -97,12 +106,13 @@ export class Child {
     return this;
   }
 
+  /** Any answer counts. */
   ping(timeout_ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const options = { socketPath: `${this.#name}.ping`, timeout: timeout_ms };
       const pinging = request(options, (response) => {
         response.resume();
-        resolve(response.statusCode === 200);
+        resolve(true);
       });
       pinging.once("timeout", () => pinging.destroy());
       pinging.once("error", () => resolve(false));
@@ -125,10 +135,11 @@ export class Child {
   }
 
   #exitReason(how: string): string {
-    const megabytes = Math.round(this.#limits.rss_bytes / MEGABYTE);
+    const { label, rss_bytes } = this.#limits;
+    const megabytes = Math.round(rss_bytes / MEGABYTE);
     if (/out of memory/i.test(this.#stderr)) {
-      return `The agent's process ran out of memory: it may use ${megabytes} MB.`;
+      return `The ${label}'s process ran out of memory: it may use ${megabytes} MB.`;
     }
-    return `The agent's process ended with ${how}.`;
+    return `The ${label}'s process ended with ${how}.`;
   }
 }

@@ -37,10 +37,10 @@ export function overLimit(
 ): string | null {
   if (rss_bytes > limits.rss_bytes) {
     const megabytes = (bytes: number) => Math.round(bytes / MEGABYTE);
-    return `The agent's process used ${megabytes(rss_bytes)} MB of memory: it may use ${megabytes(limits.rss_bytes)} MB.`;
+    return `The ${limits.label}'s process used ${megabytes(rss_bytes)} MB of memory: it may use ${megabytes(limits.rss_bytes)} MB.`;
   }
   if (cpu_ms - cpu_ms_at_answer > limits.computes_ms) {
-    return `The agent's process computed for ${limits.computes_ms / 1000} s without a pause. Does the agent loop without an await?`;
+    return `The ${limits.label}'s process computed for ${limits.computes_ms / 1000} s without a pause.`;
   }
   return null;
 }

@@ -1,11 +1,14 @@
 // Processes by key. A key is a workspace; a process that serves one workspace takes nothing from another.
 import { readFile } from "node:fs/promises";
+import { readUsage } from "../processes.ts";
 import { Child, type ChildOptions } from "./child.ts";
 import { guard } from "./guard.ts";
 
 export type PoolOptions = ChildOptions & {
   /** Over it, keys share processes while none is idle. */
   max_processes: number;
+  /** Starts the next process when one is claimed. Otherwise a process is free again when its work is over. */
+  starts_ahead: boolean;
 };
 
 type Slot = { child: Child; ready: Promise<Child>; keys: Set<string>; used_at: number };
@@ -50,8 +53,19 @@ export class Pool {
     const slot = this.#find(key) ?? this.#take();
     slot.keys.add(key);
     slot.used_at = Date.now();
-    this.#prestart();
+    if (this.#options.starts_ahead) this.#prestart();
     return (await slot.ready).address;
+  }
+
+  /** The work of this key is over. A process whose only work ended well serves the next key, when none waits for one. */
+  async release(key: string, { isWell }: { isWell: boolean }): Promise<void> {
+    const slot = this.#find(key);
+    slot?.keys.delete(key);
+    if (slot === undefined || slot.keys.size > 0) return;
+    const usage = isWell ? await readUsage(slot.child.pid) : null;
+    const isSmall = usage !== null && usage.rss_bytes < this.#options.limits.rss_bytes / 2;
+    if (isSmall && this.#spare === null) this.#spare = slot;
+    else slot.child.kill("The process was released.");
   }
 
   /** Returns why the process at this address ended; `null` when it runs. */
@@ -114,8 +128,11 @@ export class Pool {
     const claimed = [...this.#slots].filter(({ keys }) => keys.size > 0);
     const limit_ms = this.#spare === null ? IDLE_WHEN_FULL_MS : IDLE_MS;
     const [oldest] = claimed.sort((one, other) => one.used_at - other.used_at);
-    if (oldest && now - oldest.used_at > limit_ms) oldest.child.kill("The process was idle.");
-    this.#prestart();
+    if (oldest && now - oldest.used_at > limit_ms) {
+      oldest.keys.clear();
+      oldest.child.kill("The process was idle.");
+    }
+    if (claimed.length === 0 || this.#options.starts_ahead) this.#prestart();
   }
 }
 

@@ -1,0 +1,42 @@
+// The modules of a bundled script, as Miniflare and as Cap'n Proto name their types.
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+type ModuleType = { miniflare: string; capnp: string };
+type Module = { type: string; path: string; contents: string | Uint8Array };
+
+const TYPES: Record<string, ModuleType> = {
+  js: { miniflare: "ESModule", capnp: "esModule" },
+  bin: { miniflare: "Data", capnp: "data" },
+  txt: { miniflare: "Text", capnp: "text" },
+  wasm: { miniflare: "CompiledWasm", capnp: "wasm" },
+};
+
+/** For Miniflare. */
+export async function readModules(folder: string, entry: string): Promise<Module[]> {
+  return Promise.all(
+    (await listModules(folder, entry)).map(async ({ name, type }) => {
+      const path = join(folder, name);
+      const bytes = await readFile(path);
+      const isText = type.capnp === "esModule" || type.capnp === "text";
+      return { type: type.miniflare, path, contents: isText ? bytes.toString() : bytes };
+    }),
+  );
+}
+
+/** As Cap'n Proto text; a file is embedded by its path relative to the file that has the text. */
+export async function embedModules(folder: string, entry: string): Promise<string> {
+  const modules = (await listModules(folder, entry)).map(
+    ({ name, type }) => `(name = "${name}", ${type.capnp} = embed "${name}")`,
+  );
+  return `[${modules.join(", ")}]`;
+}
+
+/** The entry comes first. */
+async function listModules(folder: string, entry: string) {
+  const names = (await readdir(folder)).filter((name) => name !== entry);
+  return [entry, ...names].flatMap((name) => {
+    const type = TYPES[name.split(".").at(-1) ?? ""];
+    return type === undefined ? [] : [{ name, type }];
+  });
+}

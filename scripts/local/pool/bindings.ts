@@ -1,0 +1,101 @@
+// What the main script and the builder's proxy are bound to as PROCESSES.
+import { totalmem } from "node:os";
+import { dirname } from "node:path";
+import { type Request, Response } from "miniflare";
+import { bundleOf, localBundleOf, type Script } from "../bundle.ts";
+import { embedModules } from "../modules.ts";
+import type { Bound } from "../serve.ts";
+import type { Limits } from "./child.ts";
+import { DEBUG_PORT, LOADER, textBindings, writeConfig } from "./config.ts";
+import { Pool } from "./pool.ts";
+
+type Body = { key: string; address: string; isWell: boolean };
+type Processes = (request: Request) => Promise<Response>;
+
+const MEGABYTE = 1024 * 1024;
+/** V8 reserves 512 MB of data segments; the rest is for what grows between two looks at a process. */
+const DATA_BYTES = 768 * MEGABYTE;
+const AGENT_BYTES = 512 * MEGABYTE;
+const AGENT_LIMITS: Limits = {
+  label: "agent",
+  rss_bytes: AGENT_BYTES,
+  data_bytes: AGENT_BYTES + DATA_BYTES,
+  computes_ms: 3000,
+};
+const BUILD_BYTES = 1024 * MEGABYTE;
+const BUILD_LIMITS: Limits = {
+  label: "build",
+  rss_bytes: BUILD_BYTES,
+  data_bytes: BUILD_BYTES + DATA_BYTES,
+  // Bundling blocks for seconds.
+  computes_ms: 20_000,
+};
+const MAX_AGENT_PROCESSES = 32;
+const MAX_BUILD_PROCESSES = 4;
+/** What the way out of agents depends on. Secrets of the main script stay in its process. */
+const VARIABLES = ["EGRESS_AGENT_HOSTS", "EGRESS_DNS_URL", "LOCAL_PORTS"];
+
+/** A process for each workspace. */
+export async function agentProcesses(
+  path: string,
+  main_service: string,
+  bindings: Record<string, string>,
+): Promise<Processes> {
+  const script = localBundleOf(path, "isolate-host");
+  const variables = Object.fromEntries(VARIABLES.map((name) => [name, bindings[name] ?? ""]));
+  const config = await writeConfig({
+    folder: dirname(script),
+    modules: '[(name = "isolate-host.js", esModule = embed "isolate-host.js")]',
+    compatibility_date: "2026-11-01",
+    bindings: [LOADER, DEBUG_PORT, ...textBindings({ ...variables, MAIN_SERVICE: main_service })],
+  });
+  // As many as the machine's memory has room for, with as much again for everything else.
+  const room = Math.floor(totalmem() / (2 * AGENT_BYTES));
+  const max_processes = Math.max(2, Math.min(MAX_AGENT_PROCESSES, room));
+  return answerFrom(new Pool({ config, limits: AGENT_LIMITS, max_processes, starts_ahead: true }));
+}
+
+/** A process for each build at a time. */
+export async function builderProcesses(
+  path: string,
+  script: Script,
+  { compatibilityDate, r2Buckets }: Bound,
+): Promise<Processes> {
+  const folder = bundleOf(path, script);
+  const bucket = textBindings({ BUCKET: r2Buckets?.ARTIFACTS?.id ?? "" });
+  const config = await writeConfig({
+    folder,
+    modules: await embedModules(folder, script.entry),
+    compatibility_date: compatibilityDate,
+    bindings: [LOADER, '(name = "ARTIFACTS", r2Bucket = "bucket")'],
+    services: [
+      `(name = "bucket", worker = (
+        modules = [(name = "bucket.js", esModule = embed "../local/bucket.js")],
+        compatibilityDate = "2026-11-01",
+        bindings = [${[DEBUG_PORT, ...bucket].join(", ")}],
+      ))`,
+    ],
+  });
+  const max_processes = MAX_BUILD_PROCESSES;
+  return answerFrom(new Pool({ config, limits: BUILD_LIMITS, max_processes, starts_ahead: false }));
+}
+
+function answerFrom(pool: Pool): Processes {
+  return async (request) => {
+    const body = (await request.json()) as Body;
+    try {
+      return Response.json(await act(pool, new URL(request.url).pathname, body));
+    } catch (error) {
+      return new Response(error instanceof Error ? error.message : String(error), { status: 503 });
+    }
+  };
+}
+
+async function act(pool: Pool, path: string, { key, address, isWell }: Body): Promise<object> {
+  if (path === "/claim") return { address: await pool.claim(key) };
+  if (path === "/release") {
+    await pool.release(key, { isWell });
+    return {};
+  }
+  return { why: await pool.reasonOf(address) };
+}

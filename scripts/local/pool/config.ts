@@ -1,0 +1,69 @@
+// What workerd reads to run a script in a process of the pool.
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+type ProcessConfig = {
+  /** The folder of the script's modules, which the configuration is written to. */
+  folder: string;
+  /** As Cap'n Proto text, like all that follows. */
+  modules: string;
+  compatibility_date: string;
+  bindings: string[];
+  services?: string[];
+};
+
+/** The name of the script's service. */
+const SERVICE = "script";
+
+export const DEBUG_PORT = '(name = "DEBUG_PORT", workerdDebugPort = void)';
+export const LOADER = '(name = "LOADER", workerLoader = ())';
+
+/** Writes the configuration and returns its path. */
+export async function writeConfig(config: ProcessConfig): Promise<string> {
+  const path = join(config.folder, "process.capnp");
+  const certificates = (await readCertificates()).map(quote);
+  const text = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "${SERVICE}", worker = (
+      modules = ${config.modules},
+      compatibilityDate = ${quote(config.compatibility_date)},
+      globalOutbound = "internet",
+      bindings = [${config.bindings.join(", ")}],
+    )),
+    (name = "internet", network = (
+      allow = ["public", "private"],
+      tlsOptions = (trustBrowserCas = true, trustedCertificates = [${certificates.join(", ")}]),
+    )),
+    ${(config.services ?? []).join(",\n    ")}
+  ],
+  sockets = [(name = "ping", http = (), service = "${SERVICE}")],
+);
+`;
+  await writeFile(path, text, { mode: 0o600 });
+  return path;
+}
+
+export function textBindings(values: Record<string, string>): string[] {
+  return Object.entries(values).map(
+    ([name, value]) => `(name = ${quote(name)}, text = ${quote(value)})`,
+  );
+}
+
+/** Authorities that workerd trusts beside the system's. */
+async function readCertificates(): Promise<string[]> {
+  const file = process.env.NODE_EXTRA_CA_CERTS;
+  if (!file) return [];
+  const text = await readFile(file, "utf8");
+  return text.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+}
+
+/** Every byte that is more than a letter is escaped. */
+function quote(text: string): string {
+  const bytes = Buffer.from(text).toString("latin1");
+  const escaped = bytes.replace(
+    /[^ !#-[\]-~]/g,
+    (byte) => `\\x${byte.charCodeAt(0).toString(16).padStart(2, "0")}`,
+  );
+  return `"${escaped}"`;
+}
