@@ -41,13 +41,16 @@ export default defineConfig({
         test: {
           name: "workerd",
           isolate: false,
+          // A busy machine must not decide a test.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
           include: ["test/**/*.test.ts"],
           exclude: ["test/node/**", "test/e2e/**", "test/s3/**", "test/clients/**"],
           globalSetup: ["test/support/node/workerd-setup.ts"],
           setupFiles: ["test/support/setup.ts"],
         },
       },
-      { test: { name: "node", include: ["test/node/**/*.test.ts"] } },
+      { test: { name: "node", include: ["test/node/**/*.test.ts"], testTimeout: 60_000 } },
       {
         test: {
           name: "e2e",
