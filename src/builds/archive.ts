@@ -1,7 +1,8 @@
-import { createTarDecoder, type ParsedTarEntry } from "modern-tar";
+import type { ParsedTarEntry } from "modern-tar";
 import { BuildFailure } from "./failure.ts";
 import { inflated } from "./inflate.ts";
 import { SOURCE_LIMITS } from "./limits.ts";
+import { tarEntries } from "./tar.ts";
 import { bytesText, listText } from "./text.ts";
 import {
   admit,
@@ -28,10 +29,10 @@ export async function unpackSource(
   const tree = emptyTree();
   const notes = { links: [] as string[], installed: 0 };
   const { archive_bytes } = SOURCE_LIMITS;
-  const entries = inflated(stream, archive_bytes, () =>
+  const bytes = inflated(stream, archive_bytes, () =>
     tooLarge(`The archive has more than ${bytesText(archive_bytes)} unpacked.`),
-  ).pipeThrough(createTarDecoder({ strict: true }));
-  for await (const entry of entries) {
+  );
+  for await (const entry of tarEntries(bytes, { strict: true }, tooLarge)) {
     tree.commit ??= toCommit(entry.header.pax?.comment);
     await take(tree, entry, notes);
   }

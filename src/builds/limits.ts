@@ -17,6 +17,13 @@ export const SOURCE_LIMITS = {
   timeout_ms: 60_000,
 };
 
+export const TAR_LIMITS = {
+  /** Files, folders and links. Large packages of npm have some 20,000. */
+  entries: 50_000,
+  /** Sum of the squares of the sizes of pax headers and long names, which bounds the time to parse them. */
+  metadata_steps: (64 * KB) ** 2,
+};
+
 /** Bytes of a JSON file that a build parses. A parsed value takes several times as much memory. */
 export const JSON_BYTES = {
   /** langgraph.json, and the .env file it names: both are stored in the revision's row of at most 2 MB. */
@@ -28,6 +35,12 @@ export const JSON_BYTES = {
 
 /** Characters of a build's error message and of one line of its log. */
 export const MESSAGE_CHARACTERS = 8000;
+
+/** UTF-8 bytes of all lines in the log of one attempt. */
+export const LOG_BYTES = 2 * MB;
+
+/** What an agent's load check answers, as JSON. A revision's row holds it beside its configuration, in at most 2 MB. */
+export const DESCRIPTION_BYTES = 512 * KB;
 
 /** Characters of an import specifier, and of the file that an `exports` map makes of it. */
 export const SPECIFIER_CHARACTERS = 2048;

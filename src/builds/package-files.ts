@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
-import { createTarDecoder } from "modern-tar";
 import { inflated } from "./inflate.ts";
 import { PACKAGE_LIMITS } from "./limits.ts";
+import { tarEntries } from "./tar.ts";
 
 /** The files of one package, read only when the bundle asks for one of them. */
 export type PackageFiles = { bytes: number; files(): Map<string, Uint8Array> };
@@ -21,7 +21,7 @@ export async function packPackage(
   const parts: Uint8Array[] = [];
   const tooLarge = () => new PackageTooLarge("it is too large unpacked");
   const stream = inflated(new Blob([tarball]).stream(), max_bytes, tooLarge);
-  const entries = stream.pipeThrough(createTarDecoder());
+  const entries = tarEntries(stream, { strict: false }, (text) => new Error(text));
   for await (const { header, body } of entries) {
     // The first folder is mostly, not always, "package".
     const path = header.name.split("/").slice(1).join("/");
