@@ -5,14 +5,15 @@ import {
   type Build,
 } from "../deployments/build-service.ts";
 import { agentIsolate, readVariables } from "../deployments/isolate.ts";
-import type { AgentEntrypoint, Answer, GraphDescription } from "../isolate/contract.ts";
+import type { AgentEntrypoint } from "../isolate/contract.ts";
 import type { BuildFailureReason } from "./contract.ts";
 import { withDeadline } from "./deadline.ts";
+import { checkDescription, type Described, notLoaded } from "./description.ts";
 import { unsetVariables } from "./webhooks-config.ts";
 
 const LOAD_TIMEOUT_MS = 30_000;
 
-/** From a stored artifact to DEPLOYED: its graphs are loaded once before anyone can run them. */
+/** Deploys a stored artifact. Its graphs are loaded once before a run can use them. */
 export async function deployArtifact(env: Env, build: Build): Promise<void> {
   const unset = unsetVariables(build.config, await readVariables(env, build));
   if (unset.length > 0) return failUnset(env, build, unset);
@@ -24,14 +25,14 @@ export async function deployArtifact(env: Env, build: Build): Promise<void> {
   await activateBuild(env, build);
 }
 
-async function describe(env: Env, build: Build): Promise<Answer<GraphDescription[]>> {
+async function describe(env: Env, build: Build): Promise<Described> {
   const ref = { deployment_id: build.deployment_id, revision_id: build.id };
   // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
   const agent = agentIsolate(env, {
     ...ref,
     secrets_version: build.secrets_version,
   }) as unknown as AgentEntrypoint;
-  const answer = agent.describe().catch((error: unknown) => {
+  const answer = agent.describe().then(checkDescription, (error: unknown) => {
     if (isTransient(error)) throw error;
     return notLoaded(error instanceof Error ? error.message : String(error));
   });
@@ -44,10 +45,6 @@ async function describe(env: Env, build: Build): Promise<Answer<GraphDescription
 function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return "retryable" in error || /^(Network connection lost|internal error)/.test(error.message);
-}
-
-function notLoaded(message: string): Answer<GraphDescription[]> {
-  return { ok: false, error: { error: "Error", message, stack: null } };
 }
 
 type Failure = { error: string; message: string; stack: string | null };

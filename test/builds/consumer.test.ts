@@ -3,6 +3,7 @@ import { eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { consumeBuild } from "../../src/builds/consumer.ts";
 import { deployArtifact } from "../../src/builds/deploy.ts";
+import { LOG_BYTES } from "../../src/builds/limits.ts";
 import { LogSink } from "../../src/builds/log-sink.ts";
 import {
   claimBuild,
@@ -323,6 +324,69 @@ test("what an agent says at length when it does not load is cut", async () => {
   const { status, status_message } = await readRevision(revision.id);
   expect([status, status_message?.length]).toEqual(["BUILD_FAILED", 8000]);
   expect((await linesOf(revision.id)).at(-1)?.message).toHaveLength(8000);
+});
+
+test("the log of an attempt is cut at 2 MB, and the build keeps its lease", async () => {
+  const { revision } = await waiting();
+  const build = await claimed(revision.id, new Date());
+  const sink = new LogSink(env, build);
+  const line = { level: "INFO", timestamp: NOW.toISOString() } as const;
+  const message = "\u{1f600}".repeat(4000);
+  for (let batch = 0; batch < 15; batch++) {
+    await sink.log(Array.from({ length: 10 }, () => ({ ...line, message })));
+  }
+  const lines = await linesOf(revision.id);
+  expect(lines).toHaveLength(Math.floor(LOG_BYTES / 16_000) + 1);
+  expect(lines.at(-1)).toMatchObject({
+    level: "WARNING",
+    message: "The log is cut here: the log of an attempt has at most 20000 lines and 2.1 MB.",
+  });
+  expect(await renewLease(env, build, new Date())).toBe(true);
+});
+
+test("the log of an attempt is cut after 20,000 lines", async () => {
+  const { revision } = await waiting();
+  const sink = new LogSink(env, await claimed(revision.id, new Date()));
+  const line = { level: "INFO", message: "a", timestamp: NOW.toISOString() } as const;
+  for (let batch = 0; batch < 3; batch++) await sink.log(Array.from({ length: 9000 }, () => line));
+  const lines = await linesOf(revision.id);
+  expect(lines).toHaveLength(20_001);
+  expect(lines.at(-1)?.message).toContain("The log is cut here");
+});
+
+test.each([
+  [
+    "schemas of 3 MB",
+    '{ ok: true, value: [{ graph_id: "a", schemas: { input: "x".repeat(3_000_000) } }] }',
+    "The nodes and schemas of the graphs have 3.0 MB as JSON; 524 kB are allowed.",
+  ],
+  [
+    "200,000 characters of three bytes each",
+    '{ ok: true, value: [{ graph_id: "a", description: "\\u20ac".repeat(200_000) }] }',
+    "The nodes and schemas of the graphs have 600 kB",
+  ],
+  ["a number that JSON lacks", '{ ok: true, value: [{ graph_id: "a", n: 1n }] }', "not JSON"],
+  ["no list", "{ ok: true, value: 7 }", "returned no list of graphs"],
+  ["no answer", "undefined", "returned no list of graphs"],
+  [
+    "a failure of 3 MB",
+    '{ ok: false, error: { error: "Error", message: "x".repeat(3_000_000), stack: null } }',
+    "xxxxx",
+  ],
+])("an agent whose load check returns %s is BUILD_FAILED at once", async (_, answer, cause) => {
+  const source = `import { WorkerEntrypoint } from "cloudflare:workers";
+    export class Agent extends WorkerEntrypoint { describe() { return ${answer}; } }`;
+  const { revision } = await waiting({ artifact_key: await putArtifact(source) });
+  await consumeBuild(env, { revision_id: revision.id });
+  const row = await readRevision(revision.id);
+  expect(row).toMatchObject({
+    status: "BUILD_FAILED",
+    status_reason: "graph_load_failed",
+    status_message: expect.stringContaining(cause),
+    attempt: 1,
+    descriptors: null,
+  });
+  expect(row.status_message?.length).toBeLessThanOrEqual(8000);
 });
 
 test("an attempt that breaks off is followed by the next at once, and the last one ends the build", async () => {
