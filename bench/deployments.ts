@@ -3,20 +3,23 @@ import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { StackInfo } from "../scripts/local/stack.ts";
 import type { Api } from "./client.ts";
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "..");
 
+export type GitUrls = StackInfo["git"];
+
 /** Pushes the bench agent; `pin` replaces versions, so that its lockfile matches no prebuilt runtime. */
 export async function pushAgent(
-  gitUrl: string,
+  host: GitUrls,
   name: string,
   pin: Record<string, string> = {},
   env: Record<string, string> = {},
 ) {
   const folder = await mkdtemp(join(tmpdir(), "heddle-bench-"));
-  const url = `${gitUrl}/bench/${name}.git`;
+  const path = `bench/${name}.git`;
   try {
     await cp(join(ROOT, "bench/agent"), folder, { recursive: true });
     for (const file of ["package.json", "package-lock.json", ".npmrc"]) {
@@ -39,11 +42,11 @@ export async function pushAgent(
       "-qm",
       "x",
     );
-    await git("push", "--quiet", "--force", url, "main");
+    await git("push", "--quiet", "--force", `${host.push_url}/${path}`, "main");
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  return url;
+  return `${host.url}/${path}`;
 }
 
 async function relock(folder: string, pin: Record<string, string>) {

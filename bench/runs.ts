@@ -6,7 +6,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { startStack } from "../scripts/local/stack.ts";
 import { builder } from "./agent/graph.ts";
 import { type Api, apiOf, readStream } from "./client.ts";
-import { addRevision, createDeployment, pushAgent } from "./deployments.ts";
+import { addRevision, createDeployment, type GitUrls, pushAgent } from "./deployments.ts";
 import { percentile, round, sample, summary, time } from "./measure.ts";
 
 const input = { messages: [{ role: "user", content: "hello" }] };
@@ -19,7 +19,7 @@ async function main() {
   const stack = await startStack({ dir, quiet: true });
   try {
     const api = apiOf(stack.info);
-    const deploys = await benchDeploys(api, stack.info.git.url);
+    const deploys = await benchDeploys(api, stack.info.git);
     const agent = `/agents/${deploys.id}`;
     await benchStream(api, agent, 50);
     const stream = await benchStream(api, agent, RUNS);
@@ -41,7 +41,7 @@ async function main() {
       threads_20_runs_5_ms: await benchEnqueued(api, agent, 20, 5),
       cold_revision_first_call_ms: await benchCold(api, deploys.id),
       deployed_ms: deploys.times,
-      deployed_other_versions_ms: await benchOtherVersions(api, stack.info.git.url),
+      deployed_other_versions_ms: await benchOtherVersions(api, stack.info.git),
       in_process: await benchInProcess(),
     };
     const ratio = round(report.threadless_stream.end.p50_ms / report.in_process.p50_ms);
@@ -54,8 +54,8 @@ async function main() {
   }
 }
 
-async function benchDeploys(api: Api, gitUrl: string) {
-  const url = await pushAgent(gitUrl, "echo");
+async function benchDeploys(api: Api, git: GitUrls) {
+  const url = await pushAgent(git, "echo");
   let id = "";
   const empty_caches = await time(async () => {
     id = await createDeployment(api, "bench-cold", url);
@@ -65,8 +65,8 @@ async function benchDeploys(api: Api, gitUrl: string) {
 }
 
 /** LangGraph itself is installed and bundled: the versions are not those of the prebuilt runtime. */
-async function benchOtherVersions(api: Api, gitUrl: string) {
-  const url = await pushAgent(gitUrl, "other", OTHER_VERSIONS);
+async function benchOtherVersions(api: Api, git: GitUrls) {
+  const url = await pushAgent(git, "other", OTHER_VERSIONS);
   const empty = await time(() => createDeployment(api, "bench-other", url));
   const warm = await time(() => createDeployment(api, "bench-other-2", url));
   return { empty_caches: round(empty), warm_caches: round(warm) };

@@ -45,7 +45,7 @@ async function main() {
     for (const tracing of ["true", "false"]) {
       const name = `traced-${tracing}`;
       const env = { LANGSMITH_TRACING: tracing };
-      const url = await pushAgent(stack.info.git.url, name, {}, env);
+      const url = await pushAgent(stack.info.git, name, {}, env);
       const agent = `/agents/${await createDeployment(api, name, url)}`;
       report[name] = await benchAgent({ api, agent, dir });
     }

@@ -66,7 +66,7 @@ async function tellAll(): Promise<void> {
   await tell("A refund waits for a person, then goes on", (note) => approveRefund(client, note));
   await tell("A run needs no thread", (note) => streamWithoutThread(client, note));
   await tell("A push and a PATCH put a new revision in its place", (note) =>
-    replace(control, chat, url("chat"), client, note),
+    replace(control, chat, `${info.git.push_url}/examples/chat.git`, client, note),
   );
   const echo = await tell(
     "A plain async generator is an agent too: examples/echo",
@@ -128,12 +128,12 @@ async function follow(control: ControlPlane, id: string, revision_id: string, no
 async function replace(
   control: ControlPlane,
   { id, latest_revision_id }: { id: string; latest_revision_id: string },
-  url: string,
+  push_url: string,
   client: Client,
   note: Note,
 ) {
   const change = { file: "src/local-model.ts", from: "Done: ", to: "Here you are: " };
-  const commit = await pushBranch(url, { branch: "friendly", ...change });
+  const commit = await pushBranch(push_url, { branch: "friendly", ...change });
   note("git push", `${commit.slice(0, 12)} to the branch "friendly"`);
   const patched = await control.patch(id, { repo_ref: "friendly" });
   expect(patched.latest_revision_id !== latest_revision_id, "The PATCH should make a revision.");

@@ -59,6 +59,7 @@ function introduce() {
   line("Key", api_key);
   line("Workspace", tenant_id);
   line("Git host", git.url);
+  line("Push to", git.push_url);
   line("S3", `${s3.endpoint}/${s3.bucket}`);
   line("Reference", `${base_url}/docs`);
   line("Written to", `${dir}/local.json`);

@@ -10,6 +10,8 @@ export type Kept = {
   /** The environment of wrangler.toml that the data was made in; none: its top level. */
   region?: Region;
   git_port: number;
+  /** Needed to push to the git host. */
+  git_password: string;
   s3_port: number;
   access_key_id: string;
   secret_access_key: string;
@@ -28,7 +30,7 @@ export async function openFolder(dir: string, region?: Region): Promise<Folder> 
   const release = await claim(path);
   const file = join(path, "kept.json");
   const kept = existsSync(file)
-    ? (JSON.parse(await readFile(file, "utf8")) as Kept)
+    ? ({ git_password: newPassword(), ...JSON.parse(await readFile(file, "utf8")) } as Kept)
     : newlyKept(region);
   if (kept.region === region) return { path, kept, release };
   await release();
@@ -41,12 +43,17 @@ function newlyKept(region: Region | undefined): Kept {
   return {
     ...(region ? { region } : {}),
     git_port: 0,
+    git_password: newPassword(),
     s3_port: 0,
     access_key_id: `HEDDLE${randomBytes(7).toString("hex").toUpperCase()}`,
     secret_access_key: randomBytes(30).toString("base64url"),
     tenant_id: null,
     api_key: null,
   };
+}
+
+function newPassword(): string {
+  return randomBytes(24).toString("base64url");
 }
 
 /** One after the other: the parts of a stack start at once, and each keeps something. */

@@ -24,7 +24,7 @@ export type Fault = {
 type GitHostOptions = {
   root: string;
   port?: number;
-  /** What opens repositories of the owner `private`; everything else is open to all. */
+  /** Needed to push, and to read repositories of the owner `private`. Other reads need none. */
   tokens?: string[];
   /** False: a host that speaks git and nothing more. */
   archives?: boolean;
@@ -53,7 +53,7 @@ const run = promisify(execFile);
 export async function startGitHost(options: GitHostOptions): Promise<GitHost> {
   const host: Host = {
     root: options.root,
-    tokens: options.tokens ?? ["git-token"],
+    tokens: options.tokens ?? [],
     archives: options.archives ?? true,
     faults: [],
     tickets: new Map(),
@@ -99,12 +99,14 @@ async function answer(host: Host, incoming: IncomingMessage, response: ServerRes
     const location = `${fault.moved_to}${incoming.url}`;
     return void response.writeHead(302, { location }).end();
   }
-  const archive = /^\/repos\/([\w.-]+)\/([\w.-]+)\/(tarball|commits)(?:\/(.+))?$/.exec(path);
+  const archive = /^\/repos\/([\w-][\w.-]*)\/([\w-][\w.-]*)\/(tarball|commits)(?:\/(.+))?$/.exec(
+    path,
+  );
   if (archive && host.archives) return answerApi(host, request, archive);
   const download = /^\/codeload\/([\w.-]+)\/([\w.-]+)\/legacy\.tar\.gz\/(.+)$/.exec(path);
   if (download && host.archives) return answerDownload(host, request, download, fault);
   const git =
-    /^\/([\w.-]+)\/([\w.-]+?)(?:\.git)?(\/(?:info\/refs|git-upload-pack|git-receive-pack))$/;
+    /^\/([\w-][\w.-]*)\/([\w-][\w.-]*?)(?:\.git)?(\/(?:info\/refs|git-upload-pack|git-receive-pack))$/;
   const smart = git.exec(path);
   if (smart) return answerGit(host, request, smart, fault);
   refuse(response, 404, "Not Found");
@@ -157,13 +159,16 @@ async function answerGit(host: Host, request: Request, match: RegExpExecArray, f
   const { incoming, response, url } = request;
   const token = credential(incoming);
   if (!mayRead(host, owner, token)) return challenge(response, "Bad credentials");
-  const pushes = `${url.searchParams.get("service")} ${rest}`.includes("git-receive-pack");
+  const pushes = `${url.search} ${rest}`.includes("git-receive-pack");
+  if (pushes && token === null) return challenge(response, "A push needs the host's password");
   if (!existsSync(repository.directory)) {
     if (!pushes)
       return token === null ? challenge(response, "Not found") : refuse(response, 404, "Not Found");
     await run("git", ["init", "--quiet", "--bare", "-b", "main", repository.directory]);
   }
-  const child = spawn("git", ["http-backend"], { env: cgi(host, request, repository, rest) });
+  const child = spawn("git", ["http-backend"], {
+    env: cgi(host, request, repository, rest, pushes),
+  });
   child.stdin.on("error", () => response.destroy());
   incoming.pipe(child.stdin);
   const last = rest === "/git-receive-pack" ? () => pointHead(repository) : async () => undefined;
@@ -177,7 +182,13 @@ function killWith(response: ServerResponse, child: ChildProcess) {
   });
 }
 
-function cgi(host: Host, { incoming, url }: Request, repository: Repository, rest: string) {
+function cgi(
+  host: Host,
+  { incoming, url }: Request,
+  repository: Repository,
+  rest: string,
+  pushes: boolean,
+) {
   const header = (name: string) => String(incoming.headers[name] ?? "");
   return {
     PATH: process.env.PATH,
@@ -190,7 +201,8 @@ function cgi(host: Host, { incoming, url }: Request, repository: Repository, res
     CONTENT_TYPE: header("content-type"),
     ...(header("content-length") === "" ? {} : { CONTENT_LENGTH: header("content-length") }),
     HTTP_CONTENT_ENCODING: header("content-encoding"),
-    REMOTE_USER: "local",
+    // git refuses a push without a user.
+    ...(pushes ? { REMOTE_USER: "local" } : {}),
     REMOTE_ADDR: "127.0.0.1",
   };
 }

@@ -42,7 +42,11 @@ export type StackInfo = {
   base_url: string;
   api_key: string;
   tenant_id: string;
-  git: { url: string };
+  git: {
+    url: string;
+    /** `url` with the password that a push needs. */
+    push_url: string;
+  };
   s3: {
     endpoint: string;
     region: string;
@@ -116,7 +120,7 @@ async function raise(
     base_url: worker.url,
     api_key: folder.kept.api_key ?? "",
     tenant_id: folder.kept.tenant_id ?? "",
-    git: { url: git.url },
+    git: { url: git.url, push_url: pushUrl(git, folder) },
     s3,
   };
   await writeWhole(join(folder.path, "local.json"), `${JSON.stringify(info, null, 2)}\n`);
@@ -161,10 +165,14 @@ async function startGit(folder: Folder, closers: Closers): Promise<GitHost> {
   const root = join(folder.path, "git");
   await publishExamples(join(ROOT, "examples"), root);
   const port = await freePort(folder.kept.git_port);
-  const host = await startGitHost({ root, port });
+  const host = await startGitHost({ root, port, tokens: [folder.kept.git_password] });
   closers.push(host.close);
   await keep(folder, { git_port: port });
   return host;
+}
+
+function pushUrl({ url }: GitHost, { kept }: Folder): string {
+  return url.replace("://", `://heddle:${kept.git_password}@`);
 }
 
 async function startBucket(folder: Folder, closers: Closers): Promise<StackInfo["s3"]> {

@@ -11,10 +11,10 @@ const ROOT = join(import.meta.dirname, "../..");
 
 /** Pushes the agent of `agent/` to the stack's git host and deploys it; answers the deployment's id. */
 export async function deploySoakAgent(info: StackInfo): Promise<string> {
-  const url = `${info.git.url}/soak/agent.git`;
-  await push(url);
+  const path = "soak/agent.git";
+  await push(`${info.git.push_url}/${path}`);
   const control = connect(info);
-  const { id, latest_revision_id } = await control.create("soak", url);
+  const { id, latest_revision_id } = await control.create("soak", `${info.git.url}/${path}`);
   await awaitDeployed(control, id, latest_revision_id);
   return id;
 }

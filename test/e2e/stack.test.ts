@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { request } from "./support/http.ts";
@@ -8,7 +8,22 @@ import { killWorker, stack, until } from "./support/stack.ts";
 test("local.json says where everything is", async () => {
   const written = JSON.parse(await readFile(join(stack.dir, "local.json"), "utf8"));
   expect(written.base_url).toBe(stack.base_url);
-  expect(written.git.url).toBe(stack.git.url);
+  expect(written.git).toEqual(stack.git);
+});
+
+test("only the user of the stack reads its keys and passwords", async () => {
+  for (const name of ["kept.json", "local.json"]) {
+    expect((await stat(join(stack.dir, name))).mode & 0o777).toBe(0o600);
+  }
+});
+
+test("the git host refuses a push without the password", async () => {
+  const url = `${stack.git.url}/examples/echo.git/info/refs?service=git-receive-pack`;
+  const answer = (headers = {}) => fetch(url, { headers }).then(({ status }) => status);
+  expect(await answer()).toBe(401);
+  expect(await answer({ authorization: `Basic ${btoa("heddle:git-token")}` })).toBe(401);
+  const { username, password } = new URL(stack.git.push_url);
+  expect(await answer({ authorization: `Basic ${btoa(`${username}:${password}`)}` })).toBe(200);
 });
 
 test("the Worker comes back by itself after SIGKILL", async () => {

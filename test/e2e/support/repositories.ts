@@ -12,7 +12,7 @@ const run = promisify(execFile);
 
 /** Pushes the files as one commit to a branch of a repository of the stack's git host; answers its URL. */
 export async function pushRepository(name: string, files: Files, branch = "main"): Promise<string> {
-  const url = `${stack.git.url}/tests/${name}.git`;
+  const path = `tests/${name}.git`;
   const folder = await mkdtemp(join(tmpdir(), "heddle-repository-"));
   try {
     for (const [path, content] of Object.entries(files)) {
@@ -24,9 +24,15 @@ export async function pushRepository(name: string, files: Files, branch = "main"
     await git("add", "--all");
     const author = ["-c", "user.name=Test", "-c", "user.email=test@heddle.invalid"];
     await git(...author, "commit", "--quiet", "--message", "An agent");
-    await git("push", "--quiet", "--force", url, `main:refs/heads/${branch}`);
+    await git(
+      "push",
+      "--quiet",
+      "--force",
+      `${stack.git.push_url}/${path}`,
+      `main:refs/heads/${branch}`,
+    );
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-  return url;
+  return `${stack.git.url}/${path}`;
 }
