@@ -1,31 +1,44 @@
+import type { z } from "zod";
 import { agentIsolate, giveUpUnloaded } from "../deployments/isolate.ts";
 import type { AuthAnswered, AuthEntrypoint } from "../isolate/auth-contract.ts";
+import { parseAnswer } from "../shared/agent-answers.ts";
 import type { Access } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 
 type RevisionRef = Access["revision"];
 
-/** Asks the agent's own authentication. What it refuses is thrown as it says it. */
+type AuthCalls = "authenticateRequest" | "authorize" | "matchesPattern";
+
+/**
+ * Calls the agent's own authentication.
+ * @throws AppError with the status and the text that the agent's code refuses with
+ */
 export async function askAuth<T>(
   env: Env,
   revision: RevisionRef,
-  ask: (auth: AuthEntrypoint) => Promise<AuthAnswered<T>>,
+  call: AuthCalls,
+  schema: z.ZodType<AuthAnswered<T>>,
+  ask: (auth: AuthEntrypoint) => Promise<unknown>,
 ): Promise<T> {
-  const answer = await askIsolate(env, revision, ask);
+  const answer = await askIsolate(env, revision, call, schema, ask);
   if (answer.ok) return answer.value;
   const { message, ...rest } = answer.refusal;
   throw AppError.answer(message, rest);
 }
 
-export function askIsolate<T>(
+/** Calls the isolate and parses what it answers: the agent's code may answer anything. */
+export async function askIsolate<T>(
   env: Env,
   revision: RevisionRef,
-  ask: (agent: AuthEntrypoint) => Promise<T>,
+  call: AuthCalls,
+  schema: z.ZodType<T>,
+  ask: (agent: AuthEntrypoint) => Promise<unknown>,
 ): Promise<T> {
   // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
-  return reachIsolate(revision, () =>
+  const answer = await reachIsolate(revision, () =>
     ask(agentIsolate(env, revision) as unknown as AuthEntrypoint),
   );
+  return parseAnswer(call, schema, answer);
 }
 
 /** What is lost with an isolate that never came up, or whose revision knows nothing of such calls. */

@@ -4,6 +4,7 @@ import { type ActiveRevision, servedRevision } from "../deployments/service.ts";
 import type { AppEnv } from "../shared/context.ts";
 import { Recent } from "../shared/recent.ts";
 import { askIsolate } from "./agent-auth.ts";
+import { MatchAnswer } from "./boundary.ts";
 import { type CorsSettings, httpSettings } from "./http-settings.ts";
 import { placeOf } from "./request.ts";
 
@@ -63,6 +64,8 @@ async function allowedOrigin(
 /** In the agent's isolate: an expression may take for ever, and it is the agent's own. */
 function isMatched(env: Env, served: ActiveRevision, pattern: string, text: string) {
   return matched.get(`${served.revision_id} ${text}`, () =>
-    askIsolate(env, served, (agent) => agent.matchesPattern(pattern, text)),
+    askIsolate(env, served, "matchesPattern", MatchAnswer, (agent) =>
+      agent.matchesPattern(pattern, text),
+    ),
   );
 }

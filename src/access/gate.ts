@@ -13,6 +13,7 @@ import { agentServerUrl } from "../shared/paths.ts";
 import { assertAnonymousRate, limitFailures } from "../shared/rate-limit.ts";
 import { askAuth } from "./agent-auth.ts";
 import { callApp } from "./app.ts";
+import { UserAnswer } from "./boundary.ts";
 import { agentCaller, callerOf, NOBODY, STUDIO_USER } from "./callers.ts";
 import { type HttpSettings, httpSettings, isAppFirst, isDisabled } from "./http-settings.ts";
 import { type Admitted, type Inner, innerOf, isOwnServer, notHere } from "./inner.ts";
@@ -181,7 +182,9 @@ async function authenticateUser(env: Env, door: Door): Promise<AgentUser> {
   const wire = toWireRequest(door.request, door.path, issuerAt(env, door));
   return limitFailures(headers, door.served.deployment_id, (assertRate) => {
     assertRate();
-    return askAuth(env, door.served, (auth) => auth.authenticateRequest(wire));
+    return askAuth(env, door.served, "authenticateRequest", UserAnswer, (auth) =>
+      auth.authenticateRequest(wire),
+    );
   });
 }
 

@@ -1,5 +1,5 @@
 import { type ActiveRevision, servedRevision } from "../deployments/service.ts";
-import type { AuthResource } from "../isolate/auth-contract.ts";
+import type { AuthCall, AuthResource } from "../isolate/auth-contract.ts";
 import {
   type Access,
   type AgentUser,
@@ -12,6 +12,7 @@ import { AppError, notFound } from "../shared/errors.ts";
 import type { Filters } from "../shared/filters.ts";
 import { findActivePrincipal } from "../workspaces/service.ts";
 import { askAuth } from "./agent-auth.ts";
+import { VerdictAnswer } from "./boundary.ts";
 import { type HttpSettings, httpSettings } from "./http-settings.ts";
 import { authSettings } from "./settings.ts";
 
@@ -33,14 +34,12 @@ export async function authorize<V extends object>(
   const { user, revision } = access;
   if (!user.identity) throw new AppError("unauthenticated", "Say who you are.");
   // The fields of users and values are the agent's own: what is no JSON never leaves its isolate.
-  const call = { user, resource, action, value } as Parameters<typeof ask>[0];
-  const ask = (asked: Parameters<Auth["authorize"]>[0]) =>
-    askAuth(env, revision, (auth) => auth.authorize(asked));
-  const verdict = await ask(call);
+  const call = { user, resource, action, value } as AuthCall;
+  const verdict = await askAuth(env, revision, "authorize", VerdictAnswer, (auth) =>
+    auth.authorize(call),
+  );
   return { value: verdict.value as V, filters: verdict.filters };
 }
-
-type Auth = Parameters<Parameters<typeof askAuth>[2]>[0];
 
 /** On purpose: the answer has nothing in it that one user may see and another not. */
 export function askNobody({ access }: Context): void {

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { z } from "zod";
+import { plainData } from "../shared/plain.ts";
 import { DESCRIPTION_BYTES } from "./limits.ts";
 import { bytesText } from "./text.ts";
 
@@ -9,6 +10,9 @@ const ANSWER = z.discriminatedUnion("ok", [
   z.object({ ok: z.literal(true), value: GRAPHS }),
   z.object({ ok: z.literal(false), error: FAILURE }),
 ]);
+
+/** Structured clone keeps shared references, so a kilobyte may stand for gigabytes of JSON. */
+const Plain = plainData();
 
 /** What an agent's load check returns, within limits. */
 export type Described = z.infer<typeof ANSWER>;
@@ -21,6 +25,8 @@ export function checkDescription(answer: unknown): Described {
   const parsed = ANSWER.safeParse(answer);
   if (!parsed.success) return notLoaded("describe() of the agent returned no list of graphs.");
   if (!parsed.data.ok) return parsed.data;
+  const { error } = Plain.safeParse(parsed.data.value);
+  if (error) return notLoaded(`describe() of the agent ${error.issues[0]?.message}.`);
   const json = toJson(parsed.data.value);
   if (json === null) return notLoaded("describe() of the agent returned graphs that are not JSON.");
   const bytes = Buffer.byteLength(json);

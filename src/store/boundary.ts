@@ -1,5 +1,7 @@
 import { z } from "zod";
-import type { StoreOp, StoreRefusal } from "../isolate/store-contract.ts";
+import type { Answer } from "../isolate/contract.ts";
+import type { EmbedCall, Embedded, StoreOp, StoreRefusal } from "../isolate/store-contract.ts";
+import { answerOf } from "../shared/agent-answers.ts";
 import { isShallow } from "../shared/depth.ts";
 import { plainObject } from "../shared/plain.ts";
 import {
@@ -75,6 +77,17 @@ export function parseStoreOps(value: unknown): ParsedOps {
     ops.push(data);
   }
   return { ok: true, ops };
+}
+
+/** One list of vectors for each item, and a vector when there is a query. */
+export function embeddedAnswer({ items, query }: EmbedCall): z.ZodType<Answer<Embedded>> {
+  const vectors = z.array(z.unknown()).max(MAX_VECTORS).pipe(z.array(Vector));
+  return answerOf<Embedded>(
+    z.object({
+      items: z.array(z.unknown()).length(items.length).pipe(z.array(vectors)),
+      query: query === null ? z.null() : Vector,
+    }),
+  );
 }
 
 function sizeOf(op: StoreOp): number {

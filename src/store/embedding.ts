@@ -1,7 +1,9 @@
 import { agentIsolate } from "../deployments/isolate.ts";
 import type { AgentEntrypoint } from "../isolate/contract.ts";
 import type { EmbedCall, Embedded } from "../isolate/store-contract.ts";
+import { parseAnswer } from "../shared/agent-answers.ts";
 import { AppError } from "../shared/errors.ts";
+import { embeddedAnswer } from "./boundary.ts";
 
 type RevisionRef = { deployment_id: string; revision_id: string; secrets_version: number };
 
@@ -9,7 +11,7 @@ type RevisionRef = { deployment_id: string; revision_id: string; secrets_version
 export async function embed(env: Env, revision: RevisionRef, call: EmbedCall): Promise<Embedded> {
   // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
   const agent = agentIsolate(env, revision) as unknown as AgentEntrypoint;
-  const answer = await agent.embed(call);
+  const answer = parseAnswer("embed", embeddedAnswer(call), await agent.embed(call));
   if (answer.ok) return answer.value;
   throw new AppError("unavailable", `store.index.embed: ${answer.error.message}`);
 }

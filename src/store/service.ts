@@ -133,7 +133,11 @@ async function apply<T extends StoreResult>(
   { ctx, agent, filters }: Opened,
   op: StoreOp,
 ): Promise<T> {
-  const answer = await storeObject(ctx.env, agent.deployment_id).apply([op], filters);
+  // The agent's auth handlers may have put anything into the operation of a user.
+  const parsed = ctx.access?.user ? parseStoreOps([op]) : { ok: true as const, ops: [op] };
+  const answer = parsed.ok
+    ? await storeObject(ctx.env, agent.deployment_id).apply(parsed.ops, filters)
+    : parsed;
   if (answer.ok) return answer.results[0] as T;
   throw new AppError(answer.refusal.code, answer.refusal.message);
 }

@@ -1,10 +1,13 @@
+import type { z } from "zod";
 import type { Answer, GraphSchemas as WireSchemas } from "../isolate/contract.ts";
+import { parseAnswer } from "../shared/agent-answers.ts";
 import type { Context } from "../shared/context.ts";
 import { invalid } from "../shared/errors.ts";
 import { allows } from "../shared/filters.ts";
 import { type AgentStub, askAgent } from "./agent.ts";
 import { allowAssistant } from "./assistant-access.ts";
 import type { RunAssistant } from "./assistants.ts";
+import { GraphAnswer, SchemasAnswer, SubgraphsAnswer } from "./boundary/answers.ts";
 import { noAssistant, resolveAssistant } from "./run-assistants.ts";
 import { openAgent, toRevisionRef } from "./service.ts";
 
@@ -13,12 +16,17 @@ type Ref = { deployment_id: string; assistant_id: string };
 /** `{nodes, edges}` as JSON text. */
 export async function drawGraph(ctx: Context, ref: Ref, xray: boolean | number): Promise<string> {
   const { ask, graph } = await openGraph(ctx, ref);
-  return unwrap(await ask((agent) => agent.drawGraph({ ...graph, xray })));
+  return unwrap(
+    await ask("drawGraph", GraphAnswer, (agent) => agent.drawGraph({ ...graph, xray })),
+  );
 }
 
 export async function getSchemas(ctx: Context, ref: Ref) {
   const { ask, graph } = await openGraph(ctx, ref);
-  return toSchemas(graph.graph_id, unwrap(await ask((agent) => agent.describeSchemas(graph))));
+  const answer = await ask("describeSchemas", SchemasAnswer, (agent) =>
+    agent.describeSchemas(graph),
+  );
+  return toSchemas(graph.graph_id, unwrap(answer));
 }
 
 /** By namespace; `namespace` names one, and what is within it when they recurse. */
@@ -28,7 +36,10 @@ export async function getSubgraphs(
   query: { namespace: string | null; recurse: boolean },
 ) {
   const { ask, graph } = await openGraph(ctx, ref);
-  const found = unwrap(await ask((agent) => agent.describeSubgraphs({ ...graph, ...query })));
+  const answer = await ask("describeSubgraphs", SubgraphsAnswer, (agent) =>
+    agent.describeSubgraphs({ ...graph, ...query }),
+  );
+  const found = unwrap(answer);
   return Object.fromEntries(
     Object.entries(found).map(([ns, one]) => [ns, toSubgraph(graph.graph_id, one)]),
   );
@@ -55,8 +66,11 @@ async function openGraph(ctx: Context, { deployment_id, assistant_id }: Ref) {
   const assistant: RunAssistant = await resolveAssistant(ctx, active, assistant_id);
   if (!allows(filters, assistant.metadata)) throw noAssistant(active, assistant_id);
   const { graph_id, config } = assistant;
-  const ask = <T>(question: (agent: AgentStub) => Promise<T>) =>
-    askAgent(ctx.env, toRevisionRef(active), question);
+  const ask = async <T>(
+    call: string,
+    schema: z.ZodType<T>,
+    question: (agent: AgentStub) => Promise<unknown>,
+  ) => parseAnswer(call, schema, await askAgent(ctx.env, toRevisionRef(active), question));
   return { ask, graph: { graph_id, config } };
 }
 

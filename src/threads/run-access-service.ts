@@ -1,5 +1,6 @@
 import { authorize, metadataOf } from "../access/service.ts";
 import type { ActiveRevision } from "../deployments/service.ts";
+import { parseAnswer } from "../shared/agent-answers.ts";
 import type { Context } from "../shared/context.ts";
 import { allows, type Filters } from "../shared/filters.ts";
 import { toAssistantId } from "./assistants.ts";
@@ -31,7 +32,8 @@ export async function allowRun(
     value: toValue(agent, order),
   });
   const metadata = keepable(value);
-  const config = RunConfig.optional().parse(value.kwargs?.config ?? undefined);
+  const sent = value.kwargs?.config ?? undefined;
+  const config = parseAnswer("authorize: kwargs.config", RunConfig.optional(), sent);
   const made = thread_id !== null && input.if_not_exists === "create";
   const own = made ? await allowThread(ctx, thread_id, metadata) : {};
   return {

@@ -1,9 +1,10 @@
 import type { Answer, GraphCall, HistoryCall, StateCall, UpdateCall } from "../isolate/contract.ts";
+import { parseAnswer } from "../shared/agent-answers.ts";
 import { AppError } from "../shared/errors.ts";
 import { applyToStore } from "../store/service.ts";
 import { type AgentStub, askAgent } from "./agent.ts";
 import { ThreadHost, toGraphCall } from "./attempt.ts";
-import { parse, TextAnswer, UpdateAnswer } from "./boundary/answers.ts";
+import { TextAnswer, UpdateAnswer } from "./boundary/answers.ts";
 import { parseOps } from "./boundary/ops.ts";
 import type { RevisionRef } from "./records.ts";
 import { threadStatusAfter } from "./runs.ts";
@@ -31,14 +32,18 @@ export class ThreadStates {
   get(call: StatePart, active: RevisionRef) {
     return this.#ask(active, async (agent, graph) => {
       const host = new ThreadHost(this.#store, null);
-      return parse("state", TextAnswer, await agent.getState({ ...graph, ...call }, host));
+      return parseAnswer("getState", TextAnswer, await agent.getState({ ...graph, ...call }, host));
     });
   }
 
   history(call: HistoryPart, active: RevisionRef) {
     return this.#ask(active, async (agent, graph) => {
       const host = new ThreadHost(this.#store, null);
-      return parse("history", TextAnswer, await agent.getHistory({ ...graph, ...call }, host));
+      return parseAnswer(
+        "getHistory",
+        TextAnswer,
+        await agent.getHistory({ ...graph, ...call }, host),
+      );
     });
   }
 
@@ -55,7 +60,7 @@ export class ThreadStates {
       const askStore = (ops: unknown) => applyToStore(this.#env, deployment_id, ops);
       const host = new ThreadHost(this.#store, apply, Promise.resolve(false), null, askStore);
       const sent = await agent.updateState({ ...graph, ...call }, host);
-      const answer = parse("update", UpdateAnswer, sent);
+      const answer = parseAnswer("updateState", UpdateAnswer, sent);
       if (!answer.ok) return this.#isFree() ? answer : { missing: "idle" };
       const { checkpoint, summary } = answer.value;
       const status = threadStatusAfter({ failed: false, next: summary.next }, false);

@@ -1,4 +1,6 @@
+import { z } from "zod";
 import type { RunOutcome, TraceBatch, TraceOp } from "../isolate/contract.ts";
+import { parseAnswer } from "../shared/agent-answers.ts";
 import { log } from "../shared/log.ts";
 import { agentOf } from "./agent.ts";
 import type { Attempt } from "./attempt.ts";
@@ -119,6 +121,7 @@ export class TraceCollector {
   async #endUntold(run: StoredRun) {
     const isTraced = await agentOf(this.#env, run.revision)
       .isTraced()
+      .then((answer) => parseAnswer("isTraced", z.boolean(), answer))
       .catch((error: unknown) => {
         log.warn("traces_lost", { run_id: run.run_id, error: String(error) });
         return false;

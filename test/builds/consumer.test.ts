@@ -282,6 +282,11 @@ describe("a build", () => {
        }`,
       "graph is not a graph",
     ],
+    [
+      "describes itself by references that are gigabytes of JSON",
+      describing("[{ ...GRAPH, schemas: { input: shared(40) } }]"),
+      "has more than 200000 values",
+    ],
   ])("whose code %s is BUILD_FAILED with the cause", async (_, source, cause) => {
     const { deployment, revision } = await waiting({ artifact_key: await putArtifact(source) });
     await consumeBuild(env, { revision_id: revision.id });
@@ -451,3 +456,13 @@ describe("the sweep", () => {
     for (const { revision } of left) expect(ids).not.toContain(revision.id);
   });
 });
+
+/** An isolate that describes its graphs by this expression. */
+function describing(value: string): string {
+  return `import { WorkerEntrypoint } from "cloudflare:workers";
+const GRAPH = ${JSON.stringify(DESCRIPTORS[0])};
+const shared = (n) => { let v = {}; for (let i = 0; i < n; i++) v = { a: v, b: v }; return v; };
+export class Agent extends WorkerEntrypoint {
+  describe() { return { ok: true, value: ${value} }; }
+}`;
+}

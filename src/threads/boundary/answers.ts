@@ -1,40 +1,27 @@
 import { z } from "zod";
 import type {
   AgentFailure,
-  Answer,
   Checkpoint,
   GraphSchemas,
   RunOutcome,
   ThreadSummary,
   TraceBatch,
 } from "../../isolate/contract.ts";
+import { answerOf, Failure } from "../../shared/agent-answers.ts";
 import { AppError } from "../../shared/errors.ts";
-import { plainData, plainObject } from "../../shared/plain.ts";
+import { PLAIN_LIMITS, plainData, plainObject } from "../../shared/plain.ts";
 import {
   MAX_ANSWER_CHARACTERS,
   MAX_ENTRIES,
-  MAX_ERROR_MESSAGE_CHARACTERS,
-  MAX_ERROR_NAME_CHARACTERS,
   MAX_INTERRUPTS_CHARACTERS,
   MAX_NAME_CHARACTERS,
   MAX_PATH_CHARACTERS,
-  MAX_STACK_CHARACTERS,
   MAX_VALUES_CHARACTERS,
   MAX_VALUES_CONTAINERS,
 } from "./limits.ts";
 import { type ParsedOps, parseOps } from "./ops.ts";
 
 /** What the entrypoint of an agent's isolate returns. */
-
-function cut(max: number) {
-  return z.string().transform((text) => text.slice(0, max));
-}
-
-const Failure: z.ZodType<AgentFailure> = z.object({
-  error: cut(MAX_ERROR_NAME_CHARACTERS),
-  message: cut(MAX_ERROR_MESSAGE_CHARACTERS),
-  stack: cut(MAX_STACK_CHARACTERS).nullable(),
-});
 
 const Interrupts = z.record(z.string(), z.array(z.unknown()));
 
@@ -47,7 +34,10 @@ const Summary: z.ZodType<ThreadSummary> = z.object({
     .array(z.unknown())
     .max(MAX_ENTRIES)
     .pipe(z.array(z.string().max(MAX_NAME_CHARACTERS))),
-  interrupts: z.string().max(MAX_INTERRUPTS_CHARACTERS).refine(isInterrupts, "is not JSON text"),
+  interrupts: z
+    .string()
+    .max(MAX_INTERRUPTS_CHARACTERS)
+    .refine((text) => isJsonOf(Interrupts, text), "is not JSON text"),
 });
 
 const Pull = z.custom<RunOutcome["traces"]>((value) => value === null || isCallable(value));
@@ -83,13 +73,15 @@ export function parseTraceBatch(value: unknown): TraceBatch & { bytes: number } 
 }
 
 const JsonText = z.string().max(MAX_ANSWER_CHARACTERS);
+/** All schemas of an answer count together: they may share references. */
 const Schemas: z.ZodType<GraphSchemas> = z.object({
-  input: plainData(),
-  output: plainData(),
-  state: plainData(),
-  config: plainData(),
-  context: plainData(),
+  input: z.unknown(),
+  output: z.unknown(),
+  state: z.unknown(),
+  config: z.unknown(),
+  context: z.unknown(),
 });
+const Graph = z.object({ nodes: z.array(z.unknown()), edges: z.array(z.unknown()) });
 const Place: z.ZodType<Checkpoint> = z.object({
   thread_id: z.string().max(MAX_NAME_CHARACTERS),
   checkpoint_id: z.string().max(MAX_NAME_CHARACTERS),
@@ -99,16 +91,17 @@ const Place: z.ZodType<Checkpoint> = z.object({
 
 export const TextAnswer = answerOf(JsonText);
 export const SummaryAnswer = answerOf(Summary);
-export const SchemasAnswer = answerOf(Schemas);
-export const SubgraphsAnswer = answerOf(z.record(z.string().max(MAX_NAME_CHARACTERS), Schemas));
+export const GraphAnswer = answerOf(
+  z
+    .string()
+    .max(PLAIN_LIMITS.characters)
+    .refine((text) => isJsonOf(Graph, text), "is not JSON text of nodes and edges"),
+);
+export const SchemasAnswer = answerOf(plainData().pipe(Schemas));
+export const SubgraphsAnswer = answerOf(
+  plainObject().pipe(z.record(z.string().max(MAX_PATH_CHARACTERS), Schemas)),
+);
 export const UpdateAnswer = answerOf(z.object({ checkpoint: Place, summary: Summary }));
-
-function answerOf<T>(value: z.ZodType<T>): z.ZodType<Answer<T>> {
-  return z.discriminatedUnion("ok", [
-    z.object({ ok: z.literal(true), value }),
-    z.object({ ok: z.literal(false), error: Failure }),
-  ]) as unknown as z.ZodType<Answer<T>>;
-}
 
 /** @throws AppError that names the field */
 export function parse<T>(what: string, schema: z.ZodType<T>, value: unknown): T {
@@ -145,9 +138,9 @@ function isCallable(value: unknown): boolean {
   return typeof value === "function";
 }
 
-function isInterrupts(text: string): boolean {
+function isJsonOf(schema: z.ZodType, text: string): boolean {
   try {
-    return Interrupts.safeParse(JSON.parse(text)).success;
+    return schema.safeParse(JSON.parse(text)).success;
   } catch {
     return false;
   }

@@ -37,8 +37,3 @@ export const MAX_VALUES_CONTAINERS = 500_000;
 export const MAX_INTERRUPTS_CHARACTERS = 512 * 1024;
 export const MAX_ANSWER_CHARACTERS = 31 * MIB;
 export const MAX_AUTHENTICATE_CHARACTERS = 64 * 1024;
-
-/** Longer ones are cut: a failure is one column of the run and of its thread. */
-export const MAX_ERROR_NAME_CHARACTERS = 256;
-export const MAX_ERROR_MESSAGE_CHARACTERS = 8192;
-export const MAX_STACK_CHARACTERS = 16_384;
