@@ -92,7 +92,10 @@ function configuration(redirect_uris: string[], revokes: boolean, mcp_server_url
   return {
     jwks: { keys: [jwk] },
     cookies: { keys: [randomBytes(16).toString("hex")] },
-    scopes: ["openid", "offline_access", "repo", "deploy", "refuse"],
+    scopes: ["openid", "offline_access", "email", "repo", "deploy", "refuse"],
+    claims: { openid: ["sub"], email: ["email", "email_verified"] },
+    // ID tokens carry the email, as those of most issuers do.
+    conformIdTokenClaims: false,
     clients: [
       {
         ...CLIENT,
@@ -136,7 +139,7 @@ function configuration(redirect_uris: string[], revokes: boolean, mcp_server_url
     rotateRefreshToken: true,
     findAccount: async (_ctx: unknown, id: string) => ({
       accountId: id,
-      claims: async () => ({ sub: id, email: `${id}@example.test` }),
+      claims: async () => ({ sub: id, email: `${id}@example.test`, email_verified: true }),
     }),
     interactions: { url: (_ctx: unknown, { uid }: { uid: string }) => `/person/${uid}` },
   };

@@ -1,0 +1,103 @@
+// Users of the members API sign in with ID tokens of a certified OpenID provider.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePort } from "../../scripts/local/ports.ts";
+import { type Stack, startStack } from "../../scripts/local/stack.ts";
+import { fetchIdToken, registerClient } from "../support/node/id-token.ts";
+import { type Oidc, startOidc } from "../support/node/oidc.ts";
+import { type Answer, request } from "./support/http.ts";
+
+type Member = { id: string; email: string; role: string };
+
+/** Documented maximum between a change and its effect. */
+const EFFECT = { timeout: 10_000, interval: 250 };
+const MEMBERS = "/api/v1/workspaces/current/members";
+
+let dir: string;
+let oidc: Oidc;
+let stack: Stack;
+let redirect_uri: string;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "heddle-tokens-"));
+  const port = await freePort();
+  redirect_uri = `http://127.0.0.1:${port}/ok`;
+  oidc = await startOidc({ redirect_uris: [redirect_uri] });
+  const variables = { OIDC_ISSUER: oidc.issuer, OIDC_AUDIENCE: oidc.client_id };
+  stack = await startStack({ dir, port, variables, quiet: true });
+});
+
+afterAll(async () => {
+  await stack?.stop();
+  await oidc?.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+function call<T>(
+  credential: Record<string, string>,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Answer<T>> {
+  const headers = { "x-api-key": "", "x-tenant-id": "", ...credential };
+  return request<T>(method, stack.info.base_url + path, body, headers);
+}
+
+function admin<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
+  return call<T>({ "x-api-key": stack.info.api_key }, method, path, body);
+}
+
+async function signIn(account: string, client = oidc): Promise<Record<string, string>> {
+  const token = await fetchIdToken(oidc.issuer, client, redirect_uri, account);
+  return { authorization: `Bearer ${token}` };
+}
+
+async function addMember(account: string, role: string): Promise<Member> {
+  const email = `${account}@example.test`;
+  const { status, body } = await admin<Member>("POST", MEMBERS, { email, role });
+  expect([status, body]).toEqual([expect.toBeOneOf([200, 201]), expect.anything()]);
+  return body;
+}
+
+const read = async (credential: Record<string, string>) =>
+  (await call(credential, "GET", "/v2/deployments")).status;
+
+const write = async (credential: Record<string, string>) =>
+  (await call(credential, "POST", "/api/v1/sessions", { name: crypto.randomUUID() })).status;
+
+test("a user of the members API signs in with the role that the API gave", async () => {
+  const { id } = await addMember("ada", "viewer");
+  const ada = await signIn("ada");
+  expect([await read(ada), await write(ada)]).toEqual([200, 403]);
+  expect((await admin("PATCH", `${MEMBERS}/${id}`, { role: "editor" })).status).toBe(200);
+  await expect.poll(() => write(ada), EFFECT).toBe(200);
+  expect((await call(ada, "GET", "/api/v1/api-key")).status).toBe(403);
+});
+
+test("a person whom no admin added is refused", async () => {
+  const { status, body } = await call(await signIn("eve"), "GET", "/v2/deployments");
+  expect([status, JSON.stringify(body)]).toEqual([401, expect.stringContaining("organization")]);
+});
+
+test("a token of the same person for another application is refused", async () => {
+  await addMember("grace", "editor");
+  const other = await registerClient(oidc.issuer, redirect_uri);
+  const token = await signIn("grace", { ...oidc, ...other });
+  const { status, body } = await call(token, "GET", "/v2/deployments");
+  expect([status, JSON.stringify(body)]).toEqual([401, expect.stringContaining("aud")]);
+  expect(await read(await signIn("grace"))).toBe(200);
+});
+
+test("a removed user is refused within 10 seconds, with the token and with personal keys", async () => {
+  const { id } = await addMember("alan", "editor");
+  const alan = await signIn("alan");
+  const created = await call<{ key: string }>(alan, "POST", "/api/v1/api-key/current", {});
+  expect(created.status).toBe(200);
+  const personal = { "x-api-key": created.body.key };
+  expect([await read(alan), await read(personal)]).toEqual([200, 200]);
+  expect((await admin("DELETE", `${MEMBERS}/${id}`)).status).toBe(200);
+  await expect.poll(() => read(alan), EFFECT).toBeOneOf([401, 403]);
+  await expect.poll(() => read(personal), EFFECT).toBe(401);
+});
