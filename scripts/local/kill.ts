@@ -3,18 +3,16 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { findWorker, isAlive, kill } from "./processes.ts";
 
-type Place = { pid: number; port: number };
-
 const FILE = "worker.json";
 
-export function rememberWorker(path: string, place: Place): Promise<void> {
-  return writeFile(join(path, FILE), JSON.stringify(place));
+export function rememberWorker(path: string, pid: number): Promise<void> {
+  return writeFile(join(path, FILE), JSON.stringify({ pid }));
 }
 
 /** SIGKILL to the process that runs the Worker, as a crash would. Once it is gone Miniflare starts it again. */
 export async function killWorkerOf(path: string): Promise<void> {
-  const { pid, port } = JSON.parse(await readFile(join(path, FILE), "utf8")) as Place;
-  const worker = await findWorker(pid, port);
+  const { pid } = JSON.parse(await readFile(join(path, FILE), "utf8")) as { pid: number };
+  const worker = await findWorker(pid);
   if (!worker) throw new Error(`No workerd process runs the Worker of ${path}`);
   kill(worker.pid, "SIGKILL");
   while (isAlive(worker.pid)) await new Promise((resolve) => setTimeout(resolve, 5));

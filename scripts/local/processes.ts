@@ -15,8 +15,8 @@ const run = promisify(execFile);
 const PAGE_BYTES = 4096;
 const TICK_MS = 10;
 
-/** The workerd that runs the Worker: the one that listens on its port. */
-export async function findWorker(ancestor_pid: number, port: number): Promise<Process | undefined> {
+/** Returns the workerd that runs the main script: the one with the entry of Miniflare (pool/workerd.sh). */
+export async function findWorker(ancestor_pid: number): Promise<Process | undefined> {
   const all = await listProcesses();
   const family = new Set([ancestor_pid]);
   for (let size = 0; size < family.size; ) {
@@ -27,7 +27,7 @@ export async function findWorker(ancestor_pid: number, port: number): Promise<Pr
     ({ pid, command }) =>
       family.has(pid) &&
       command.includes("workerd serve") &&
-      command.includes(`--socket-addr=entry=127.0.0.1:${port} `),
+      command.includes("--socket-addr=entry=unix:"),
   );
 }
 

@@ -1,5 +1,7 @@
 // Runs the bundled Worker in workerd, as `wrangler dev` does, but without the proxy that it puts in
-// front: that is a second workerd, and each request pays 2 ms for it. Its one argument is a Serving.
+// front: that is a second workerd, and each request pays 2 ms for it. The main script has the port itself: the
+// entry of Miniflare serves every bucket without a key, so it is a socket in the stack's folder (pool/workerd.sh).
+// Its one argument is a Serving.
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
@@ -8,6 +10,7 @@ import { readModules } from "./modules.ts";
 import { agentProcesses, builderProcesses } from "./pool/bindings.ts";
 import { workerdPath } from "./pool/child.ts";
 import { debugPortBinding } from "./pool/debug-port-plugin.ts";
+import { startTicks } from "./ticks.ts";
 
 export type Serving = {
   /** The stack's folder: state, bundles and what they are bound to live in it. */
@@ -37,7 +40,7 @@ process.env.HEDDLE_WORKERD = workerdPath;
 process.env.MINIFLARE_WORKERD_PATH = join(import.meta.dirname, "pool/workerd.sh");
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
-    ...{ host: "127.0.0.1", port, inspectorPort: inspector_port },
+    ...{ host: "127.0.0.1", port: 0, inspectorPort: inspector_port },
     resourcePersistencePath: join(path, "state/v3"),
     unsafeTriggerHandlers: true,
     logRequests: false,
@@ -51,6 +54,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   process.once(signal, () => void miniflare.dispose().finally(() => process.exit(0)));
 }
 await miniflare.ready;
+startTicks("entry.sock", ["* * * * *"]);
 
 /** The working directory of all workerd processes, with their sockets: only this user may enter it. */
 async function enterRunFolder() {
@@ -74,6 +78,7 @@ async function mainWorker(options: Bound, script: Script) {
       PROCESSES: await agentProcesses(path, userService(options), bindings),
     },
     unsafeBindings: [debugPortBinding("DEBUG_PORT")],
+    unsafeDirectSockets: [{ host: "127.0.0.1", port }],
   };
 }
 

@@ -13,7 +13,6 @@ import { freePort } from "./ports.ts";
 import { publishExamples } from "./repositories.ts";
 import { startS3 } from "./s3/server.ts";
 import { formatStep, paint } from "./terminal.ts";
-import { startTicks } from "./ticks.ts";
 import { assertAgentHosts, LOCAL_SWITCHES, type Variables } from "./variables.ts";
 import { ping, watch } from "./watchdog.ts";
 import { logOf, startWorker, type WorkerProcess } from "./worker.ts";
@@ -214,7 +213,7 @@ async function serve(
     };
     const options = { ...place, ca_file, onError, variables: { ...usual, ...variables } };
     const started = startWorker(options);
-    await rememberWorker(path, { pid: started.pid, port });
+    await rememberWorker(path, started.pid);
     return started;
   };
   let worker = await launch();
@@ -230,11 +229,7 @@ async function serve(
     restart,
     say: (line) => say(paint("yellow", line)),
   });
-  const ticks = startTicks(url, ["* * * * *"]);
-  closers.push(async () => {
-    ticks.stop();
-    await dog.stop();
-  });
+  closers.push(() => dog.stop());
   return { url, kill: () => killWorkerOf(path) };
 }
 

@@ -28,7 +28,7 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
     isAsking = false;
   };
   const look = async () => {
-    const worker = await findWorker(watched.pid(), watched.port);
+    const worker = await findWorker(watched.pid());
     if (isStopped) return;
     const seen = { worker, answered, host_lives: isAlive(watched.pid()) };
     answered = false;

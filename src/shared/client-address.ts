@@ -2,8 +2,8 @@ import { toGroups } from "./addresses.ts";
 
 /**
  * Returns the network that a request comes from: an IPv4 address, or the /64 of an IPv6 address, because
- * one customer has all of it. Cloudflare sets the header and overwrites what a client sends; the local
- * runtime sets the address of the socket if there is no header.
+ * one customer has all of it. Cloudflare sets the header and overwrites what a client sends. On one machine
+ * the proxy sets it; without a proxy it is loopback (scripts/local/entries/index.ts).
  *
  * @returns `null` for an internal call, which comes from no network.
  */

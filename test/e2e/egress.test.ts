@@ -1,5 +1,5 @@
 // A tenant's agent on a stack with every switch of `npm start` on: finding 4 of the security review.
-import { createServer } from "node:http";
+import { createServer, request } from "node:http";
 import { beforeAll, expect, test } from "vitest";
 import { client } from "./support/clients.ts";
 import { deploy } from "./support/deployments.ts";
@@ -58,6 +58,38 @@ test("an agent reaches no port of the stack", async () => {
   for (const answer of await answersTo(urls)) {
     expect(answer).toMatch(/^403 Heddle refused this request: /);
   }
+});
+
+test.each([
+  "local/r2/public/heddle-artifacts/artifacts/x.json",
+  "local/r2/s3/heddle-artifacts",
+  "local/scheduled?cron=*+*+*+*+*",
+  "local/email",
+  "local/explorer",
+  "local/platform-proxy",
+  "handler/scheduled?cron=*+*+*+*+*",
+  "mf/scheduled",
+])("the stack's port does not serve /cdn-cgi/%s", async (path) => {
+  for (const method of ["GET", "POST", "PUT"]) {
+    const headers = { "MF-Op": "GET", "MF-Original-URL": "http://x/", "MF-Route-Override": "x" };
+    const response = await fetch(`${stack.base_url}/cdn-cgi/${path}`, { method, headers });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toHaveProperty("detail");
+  }
+});
+
+test("the stack's port starts no RPC session of the runtime", async () => {
+  const status = await new Promise<number>((resolve, reject) => {
+    const path = "miniflare-unsafe-internal-capnp-connect";
+    const connecting = request(stack.base_url, { method: "CONNECT", path });
+    connecting.once("connect", ({ statusCode = 0 }, socket) => {
+      socket.destroy();
+      resolve(statusCode);
+    });
+    connecting.once("error", reject);
+    connecting.end();
+  });
+  expect(status).toBeGreaterThanOrEqual(400);
 });
 
 test("an agent reaches the listed port", async () => {

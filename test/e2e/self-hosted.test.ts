@@ -160,8 +160,8 @@ test.each([
   "/cdn-cgi/handler/scheduled",
   "/cdn-cgi/local/platform-proxy",
   "/cdn-cgi/local/explorer",
-])("%s, a tool of the local runtime, is refused under the public name", async (path) => {
-  expect((await behindProxy(path)).status).toBe(403);
+])("%s, a tool of the local runtime, is not found under the public name", async (path) => {
+  expect((await behindProxy(path)).status).toBe(404);
 });
 
 test("a second service in the same folder is refused", async () => {
