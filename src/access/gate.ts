@@ -111,14 +111,17 @@ async function serveApp(
   }
   if (admitted) c.set("ctx", contextFor(c.env, admitted.caller));
   const { user = null } = admitted?.access ?? {};
-  const visitor = isFirst ? await limitedVisitor(c.env, raw.headers, issuer) : null;
+  const visitor = isFirst ? await limitedVisitor(c, issuer) : null;
   const behind = { kind: "builtin", ...agent, admitted, visitor } as const;
   return callApp(c.env, raw, { ...to, inner: behind, user });
 }
 
-async function limitedVisitor(env: Env, headers: Headers, issuer: string | null) {
-  const visitor = await resolveVisitor(env, headers, issuer);
+async function limitedVisitor(c: HonoContext<AppEnv>, issuer: string | null) {
+  const { headers } = c.req.raw;
+  const visitor = await resolveVisitor(c.env, headers, issuer);
   if (visitor === null || !("caller" in visitor)) assertAnonymousRate(headers);
+  // Lets `endWithPrincipal` check the credential, which the routes behind the app do not receive.
+  else c.set("ctx", contextFor(c.env, visitor.caller));
   return visitor;
 }
 

@@ -27,6 +27,9 @@ const API_KEY_START = "lsv2_";
  */
 const cache = new Map<string, Known>();
 
+/** The credential that authenticated a caller. Not a field of the caller, which is stored with runs. */
+const credentials = new WeakMap<Caller, string>();
+
 export const authenticate = createMiddleware<AppEnv>(async (c, next) => {
   c.set("ctx", contextFor(c.env, await resolveCaller(c.env, c.req.raw.headers)));
   await next();
@@ -45,6 +48,7 @@ async function findCaller(env: Env, headers: Headers, assertRate: () => void): P
   if (known !== undefined && known.expires_at_ms > Date.now()) return known.caller;
   if (known === undefined) assertRate();
   const found = await lookUp(env, credential, tenant);
+  credentials.set(found.caller, credential);
   remember(key, found);
   return found.caller;
 }
@@ -77,6 +81,20 @@ async function callerOfJwt(
     throw new AppError("unauthenticated", text);
   }
   return { caller: chooseWorkspace(found, tenant), expires_at_ms: identity.expires_at_ms };
+}
+
+/** @returns `null` when the caller was not authenticated in this isolate, as behind an agent's own HTTP app. */
+export function credentialOf(caller: Caller): string | null {
+  return credentials.get(caller) ?? null;
+}
+
+/** Throws when a credential is no longer accepted: a token expires and a secret is rotated while its principal stays active. */
+export async function assertCredentialValid(
+  env: Env,
+  credential: string,
+  workspace_id: string,
+): Promise<void> {
+  await lookUp(env, credential, workspace_id);
 }
 
 /** Called after every change of keys and members; other isolates need CACHE_MS. */

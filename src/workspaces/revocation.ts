@@ -1,10 +1,12 @@
 import { createMiddleware } from "hono/factory";
 import { type AppEnv, type Caller, database } from "../shared/context.ts";
+import { sha256Hex } from "../shared/crypto.ts";
 import { AppError } from "../shared/errors.ts";
 import { log } from "../shared/log.ts";
 import { whoOf } from "../shared/rate-limit.ts";
 import { Recent } from "../shared/recent.ts";
 import { closeReason, isSendable } from "../shared/sockets.ts";
+import { assertCredentialValid, credentialOf } from "./auth.ts";
 import { assertPrincipalActive } from "./service.ts";
 
 /** A result may be CACHE_MS old when it is read every CHECK_MS: both together stay below 10 seconds. */
@@ -13,12 +15,12 @@ const CACHE_MS = 4000;
 
 type Watch = (end: (refusal: AppError) => void) => () => void;
 
-/** `null`: the principal may act. All streams and sockets of a principal in this isolate share one query. */
+/** `null`: the principal may act. All streams and sockets of a credential in this isolate share one check. */
 const refusals = new Recent<AppError | null>(CACHE_MS);
 
 /**
  * Ends responses that outlive their request once the caller may not act any more: streams and sockets of agents,
- * of their own HTTP apps, and long polls. The check runs in the Worker, so that objects with idle sockets hibernate.
+ * of their own HTTP apps, and long polls. An expired token and a rotated secret end them too. The check runs in the Worker, so that objects with idle sockets hibernate.
  */
 export const endWithPrincipal = createMiddleware<AppEnv>(async (c, next) => {
   await next();
@@ -93,6 +95,10 @@ function endSocket(response: Response, upstream: WebSocket, watch: Watch): Respo
   return new Response(null, { status: 101, webSocket: client, headers: response.headers });
 }
 
+/**
+ * workerd has no `bufferedAmount` and no event when a message is sent, and it reads an accepted socket without pause. So
+ * the messages for a slow client queue in this isolate's memory without a limit that could be checked here.
+ */
 function relay(from: WebSocket, to: WebSocket, stop: () => void): void {
   from.addEventListener("message", ({ data }) => {
     if (to.readyState === WebSocket.OPEN) to.send(data);
@@ -120,10 +126,13 @@ function watchPrincipal(env: Env, caller: Caller, end: (refusal: AppError) => vo
 
 async function refusalOf(env: Env, caller: Caller): Promise<AppError | null> {
   const { actor, workspace_id, role } = caller;
-  const key = `${actor.type}/${whoOf(actor)}/${workspace_id}/${role}`;
+  const credential = credentialOf(caller);
+  const secret = credential === null ? "" : sha256Hex(credential);
+  const key = `${actor.type}/${whoOf(actor)}/${workspace_id}/${role}/${secret}`;
   return refusals.get(key, async () => {
     try {
       await assertPrincipalActive(database(env), caller);
+      if (credential !== null) await assertCredentialValid(env, credential, workspace_id);
       return null;
     } catch (error) {
       const refusal = AppError.from(error);

@@ -106,6 +106,14 @@ describe("what is open when access ends", () => {
       },
     ],
     [
+      "a rotated secret",
+      async () => {
+        const { id, api_key } = await serviceKey();
+        const path = `/api/v1/api-key/${id}/rotate`;
+        return { key: api_key, end: () => api(path, { key: own.admin, method: "POST" }) };
+      },
+    ],
+    [
       "a key that another isolate expired",
       async () => {
         const { id, api_key } = await serviceKey();
