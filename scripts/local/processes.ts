@@ -17,18 +17,24 @@ const TICK_MS = 10;
 
 /** Returns the workerd that runs the main script: the one with the entry of Miniflare (pool/workerd.sh). */
 export async function findWorker(ancestor_pid: number): Promise<Process | undefined> {
+  const workerds = await listWorkerds(ancestor_pid);
+  return workerds.find(({ command }) => command.includes("--socket-addr=entry=unix:"));
+}
+
+/** Returns the workerds that run builds of this stack. */
+export async function listBuilders(ancestor_pid: number): Promise<Process[]> {
+  const workerds = await listWorkerds(ancestor_pid);
+  return workerds.filter(({ command }) => command.includes("/builder/process.capnp"));
+}
+
+async function listWorkerds(ancestor_pid: number): Promise<Process[]> {
   const all = await listProcesses();
   const family = new Set([ancestor_pid]);
   for (let size = 0; size < family.size; ) {
     size = family.size;
     for (const { pid, parent_pid } of all) if (family.has(parent_pid)) family.add(pid);
   }
-  return all.find(
-    ({ pid, command }) =>
-      family.has(pid) &&
-      command.includes("workerd serve") &&
-      command.includes("--socket-addr=entry=unix:"),
-  );
+  return all.filter(({ pid, command }) => family.has(pid) && command.includes("workerd serve"));
 }
 
 export type Usage = Pick<Process, "rss_bytes" | "cpu_ms">;

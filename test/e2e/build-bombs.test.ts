@@ -5,9 +5,17 @@ import { gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { oidOf, packAnswer, packOf, refsAnswer, treeBomb } from "../support/git-packs.ts";
-import { build, deploy } from "./support/deployments.ts";
+import {
+  build,
+  createBody,
+  type Deployment,
+  deploy,
+  type Revision,
+  uniqueName,
+} from "./support/deployments.ts";
 import { request } from "./support/http.ts";
 import { type Files, pushRepository } from "./support/repositories.ts";
+import { killBuilders, until } from "./support/stack.ts";
 
 /** Generous, because the machine may be busy: each of these bombs once took the Worker away for 4 to 90 seconds. */
 const ANSWER_MS = 8000;
@@ -19,11 +27,16 @@ const AGENT: Files = {
 let bystander: string;
 let host: Server;
 let host_url: string;
+/** Requests for an archive of the host, by repository: one for each attempt of a build. */
+const fetches = new Map<string, number>();
 
 beforeAll(async () => {
   bystander = (await deploy("bystander", AGENT)).id;
   host = createServer(async (incoming, response) => {
     const { url = "" } = incoming;
+    const [, name = ""] = /\/(\w+)\/tarball\//.exec(url) ?? [];
+    fetches.set(name, (fetches.get(name) ?? 0) + 1);
+    if (name === "held") return;
     const body = await answerOf(url);
     response.writeHead(body === null ? 404 : 200).end(body);
   });
@@ -33,11 +46,12 @@ beforeAll(async () => {
 
 afterAll(() => void host.close());
 
-/** A host whose repositories `tree` and `tar` are bombs. */
+/** A host whose repositories are bombs: `tree`, `tar`, `pax` and `memory`. Requests for `held` get no response. */
 async function answerOf(url: string): Promise<Uint8Array | null> {
   const objects = treeBomb(10, 10);
   const head = oidOf(objects.at(-1) as (typeof objects)[number]);
-  if (url.includes("/tarball/")) return url.includes("/tar/") ? tarBomb() : null;
+  const [, name = ""] = /\/(\w+)\/tarball\//.exec(url) ?? [];
+  if (url.includes("/tarball/")) return (await ARCHIVES[name]?.()) ?? null;
   if (url.includes("/info/refs")) return refsAnswer(head);
   return url.endsWith("/git-upload-pack") ? packAnswer(packOf(objects), head) : null;
 }
@@ -50,6 +64,31 @@ async function tarBomb(): Promise<Uint8Array> {
   }));
   return gzipSync(await packTar(entries));
 }
+
+/** A pax header of 8 MB whose records of two bytes are not separated, in 9 KB. */
+async function paxBomb(): Promise<Uint8Array> {
+  const body = new TextEncoder().encode("2a".repeat(4 * 1024 * 1024));
+  const header = { name: "pax", type: "pax-header", size: body.byteLength } as const;
+  return gzipSync(await packTar([{ header, body }]));
+}
+
+/** Four modules of 15 MB: their syntax trees take more than a build's process may use. */
+async function memoryBomb(): Promise<Uint8Array> {
+  const names = ["a", "b", "c", "d"];
+  const imports = names.map((name) => `import ${name} from "./${name}.ts";`).join("\n");
+  const agent = `${imports}\nexport async function* agent() { yield [${names}].length; }\n`;
+  const large = `export default [${"[1],".repeat(3_750_000)}];\n`;
+  const modules = names.map((name) => [`${name}.ts`, large] as const);
+  const files = Object.entries({ ...AGENT, "agent.ts": agent, ...Object.fromEntries(modules) });
+  const entries = files.map(([name, body]) => ({ header: { name, size: body.length }, body }));
+  return gzipSync(await packTar(entries));
+}
+
+const ARCHIVES: Record<string, () => Promise<Uint8Array>> = {
+  tar: tarBomb,
+  pax: paxBomb,
+  memory: memoryBomb,
+};
 
 /** Five interfaces of 26 fields, each of the next one. */
 function typeBomb(): string {
@@ -96,6 +135,11 @@ test.each<[string, () => Promise<string>, Outcome]>([
     async () => `${host_url}/acme/tar`,
     { status: "BUILD_FAILED", status_reason: "source_too_large" },
   ],
+  [
+    "a pax header of 8 MB",
+    async () => `${host_url}/acme/pax`,
+    { status: "BUILD_FAILED", status_reason: "source_too_large" },
+  ],
 ])("%s: other agents answer, and their revisions are deployed", async (name, source, expected) => {
   const bomb = build(name.replaceAll(/[^a-z0-9]+/g, "-").slice(0, 30), await source());
   const other = deploy("other", AGENT);
@@ -119,4 +163,63 @@ test.each<[string, () => Promise<string>, Outcome]>([
   expect(revision.status_message?.length ?? 0).toBeLessThan(8001);
   expect((await other).revision.status).toBe("DEPLOYED");
   expect(Math.max(...times)).toBeLessThan(ANSWER_MS);
+});
+
+async function createDeployment(name: string): Promise<string> {
+  const body = createBody(uniqueName(name), `${host_url}/acme/${name}`);
+  const created = await request<Deployment>("POST", "/v2/deployments", body);
+  expect(created.status).toBe(201);
+  return `/v2/deployments/${created.body.id}/revisions/${created.body.latest_revision_id}`;
+}
+
+async function awaitEnd(revision_path: string): Promise<Revision> {
+  const { body } = await until(
+    "The end of the build",
+    () => request<Revision>("GET", revision_path),
+    ({ body }) => /DEPLOYED|FAILED/.test(body.status),
+  );
+  return body;
+}
+
+async function readBuildLog(revision_path: string): Promise<string[]> {
+  const [, deployment_id, revision_id] =
+    /deployments\/(.+)\/revisions\/(.+)/.exec(revision_path) ?? [];
+  const path = `/v1/projects/${deployment_id}/revisions/${revision_id}/build_logs`;
+  type Page = { logs: { message: string }[]; next_offset: string | null };
+  const { status, body } = await request<Page>("POST", path, { limit: 1000 });
+  expect(status).toBe(200);
+  expect(body.next_offset).toBeNull();
+  return body.logs.map(({ message }) => message);
+}
+
+test("a build whose process is killed twice has failed, and is not tried a third time", async () => {
+  const revision_path = await createDeployment("held");
+  for (const attempt of [1, 2]) {
+    await until(
+      `Attempt ${attempt}`,
+      async () => fetches.get("held") ?? 0,
+      (count) => count === attempt,
+    );
+    expect(await killBuilders()).toBeGreaterThan(0);
+  }
+  expect(await awaitEnd(revision_path)).toMatchObject({
+    status: "BUILD_FAILED",
+    status_reason: "internal",
+    status_message: expect.stringContaining("The build ended its process twice."),
+  });
+  expect(await readBuildLog(revision_path)).toEqual([]);
+  expect((await deploy("next", AGENT)).revision.status).toBe("DEPLOYED");
+  expect(fetches.get("held")).toBe(2);
+});
+
+test("a build that needs more memory than its process may use has at most two attempts", async () => {
+  const revision_path = await createDeployment("memory");
+  const { status, status_message } = await awaitEnd(revision_path);
+  expect(status).toBe("BUILD_FAILED");
+  expect(status_message).toMatch(/memory/);
+  const log = await readBuildLog(revision_path);
+  expect(log.filter((line) => line.startsWith("Fetched")).length).toBeLessThanOrEqual(2);
+  expect(fetches.get("memory")).toBeLessThanOrEqual(2);
+  const run = { assistant_id: "agent", input: {} };
+  expect((await request("POST", `/agents/${bystander}/runs/wait`, run)).status).toBe(200);
 });
