@@ -1,7 +1,7 @@
 import type { z } from "zod";
+import { parseAnswer } from "../deployments/agent-answers.ts";
 import { agentIsolate, giveUpUnloaded } from "../deployments/isolate.ts";
 import type { AuthAnswered, AuthEntrypoint } from "../isolate/auth-contract.ts";
-import { parseAnswer } from "../shared/agent-answers.ts";
 import type { Access } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { answerOf } from "../deployments/agent-answers.ts";
 import type { Answer } from "../isolate/contract.ts";
 import type { EmbedCall, Embedded, StoreOp, StoreRefusal } from "../isolate/store-contract.ts";
-import { answerOf } from "../shared/agent-answers.ts";
 import { isShallow } from "../shared/depth.ts";
 import { plainObject } from "../shared/plain.ts";
 import {

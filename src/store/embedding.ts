@@ -1,7 +1,7 @@
+import { parseAnswer } from "../deployments/agent-answers.ts";
 import { agentIsolate } from "../deployments/isolate.ts";
 import type { AgentEntrypoint } from "../isolate/contract.ts";
 import type { EmbedCall, Embedded } from "../isolate/store-contract.ts";
-import { parseAnswer } from "../shared/agent-answers.ts";
 import { AppError } from "../shared/errors.ts";
 import { embeddedAnswer } from "./boundary.ts";
 

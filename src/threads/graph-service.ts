@@ -1,6 +1,6 @@
 import type { z } from "zod";
+import { parseAnswer } from "../deployments/agent-answers.ts";
 import type { Answer, GraphSchemas as WireSchemas } from "../isolate/contract.ts";
-import { parseAnswer } from "../shared/agent-answers.ts";
 import type { Context } from "../shared/context.ts";
 import { invalid } from "../shared/errors.ts";
 import { allows } from "../shared/filters.ts";

@@ -1,6 +1,6 @@
 import { authorize, metadataOf } from "../access/service.ts";
+import { parseAnswer } from "../deployments/agent-answers.ts";
 import type { ActiveRevision } from "../deployments/service.ts";
-import { parseAnswer } from "../shared/agent-answers.ts";
 import type { Context } from "../shared/context.ts";
 import { allows, type Filters } from "../shared/filters.ts";
 import { toAssistantId } from "./assistants.ts";

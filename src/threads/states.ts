@@ -1,5 +1,5 @@
+import { parseAnswer } from "../deployments/agent-answers.ts";
 import type { Answer, GraphCall, HistoryCall, StateCall, UpdateCall } from "../isolate/contract.ts";
-import { parseAnswer } from "../shared/agent-answers.ts";
 import { AppError } from "../shared/errors.ts";
 import { applyToStore } from "../store/service.ts";
 import { type AgentStub, askAgent } from "./agent.ts";

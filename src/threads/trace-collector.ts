@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { parseAnswer } from "../deployments/agent-answers.ts";
 import type { RunOutcome, TraceBatch, TraceOp } from "../isolate/contract.ts";
-import { parseAnswer } from "../shared/agent-answers.ts";
 import { log } from "../shared/log.ts";
 import { agentOf } from "./agent.ts";
 import type { Attempt } from "./attempt.ts";

@@ -27,7 +27,7 @@ test("regular expressions that read input of users take linear time, or have a s
   expect(unreviewed.map(({ file, source }) => `${file}: ${source}`)).toEqual([]);
   const used = new Set(unsafe.map(({ source }) => source));
   expect([...REVIEWED.keys()].filter((source) => !used.has(source))).toEqual([]);
-}, 300_000);
+}, 1_200_000);
 
 test("expressions are made of texts only where that was reviewed", () => {
   const files = globSync(SOURCES).filter((file) => /\bRegExp\(/.test(readFileSync(file, "utf8")));
@@ -39,7 +39,7 @@ test("the checker finds an expression that takes quadratic time", () => {
 });
 
 function isSafe(source: string, flags: string): boolean {
-  return checkSync(source, flags, { timeout: 10_000 }).status === "safe";
+  return checkSync(source, flags, { timeout: 120_000 }).status === "safe";
 }
 
 function expressionsOf(file: string): Expression[] {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { answerOf, Failure } from "../../deployments/agent-answers.ts";
 import type {
   AgentFailure,
   Checkpoint,
@@ -7,7 +8,6 @@ import type {
   ThreadSummary,
   TraceBatch,
 } from "../../isolate/contract.ts";
-import { answerOf, Failure } from "../../shared/agent-answers.ts";
 import { AppError } from "../../shared/errors.ts";
 import { PLAIN_LIMITS, plainData, plainObject } from "../../shared/plain.ts";
 import {

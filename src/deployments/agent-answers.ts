@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AgentFailure, Answer } from "../isolate/contract.ts";
-import { AppError } from "./errors.ts";
+import { AppError } from "../shared/errors.ts";
 
 /** What the entrypoint of an agent's isolate answers. The agent's code can replace any of it. */
 
