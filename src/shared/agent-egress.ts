@@ -5,17 +5,22 @@ import { AppError } from "./errors.ts";
 
 type Variables = Pick<Env, "EGRESS_AGENT_HOSTS" | "EGRESS_DNS_URL" | "LOCAL_PORTS">;
 
+/** On one machine `fetch` reaches public addresses only, and this network the others, for listed hosts. */
+type Network = { LISTED_HOSTS?: Fetcher };
+
 /** The `globalOutbound` of agents' isolates. Redirects are returned, so that the next hop comes through here again. */
-export class Egress extends WorkerEntrypoint<Env, { deployment_id: string }> {
+export class Egress extends WorkerEntrypoint<Env & Network, { deployment_id: string }> {
   override async fetch(request: Request): Promise<Response> {
+    const url = new URL(request.url);
     try {
-      const refused = await agentRefusal(this.env, new URL(request.url));
+      const refused = await agentRefusal(this.env, url);
       if (refused !== null) return answer(403, `${refused}.`);
     } catch (error) {
       const { status, message } = AppError.from(error);
       return answer(status, message);
     }
-    return fetch(request, { redirect: "manual" });
+    const network = isListed(this.env, url) ? (this.env.LISTED_HOSTS ?? globalThis) : globalThis;
+    return network.fetch(request, { redirect: "manual" });
   }
 }
 

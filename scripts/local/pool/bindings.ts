@@ -6,7 +6,7 @@ import { bundleOf, localBundleOf, type Script } from "../bundle.ts";
 import { embedModules } from "../modules.ts";
 import type { Bound } from "../serve.ts";
 import type { Limits } from "./child.ts";
-import { DEBUG_PORT, LOADER, textBindings, writeConfig } from "./config.ts";
+import { DEBUG_PORT, LISTED_HOSTS, LOADER, textBindings, writeConfig } from "./config.ts";
 import { Pool } from "./pool.ts";
 
 type Body = { key: string; address: string; isWell: boolean };
@@ -41,18 +41,28 @@ export async function agentProcesses(
   main_service: string,
   bindings: Record<string, string>,
 ): Promise<Processes> {
-  const script = localBundleOf(path, "isolate-host");
-  const variables = Object.fromEntries(VARIABLES.map((name) => [name, bindings[name] ?? ""]));
-  const config = await writeConfig({
-    folder: dirname(script),
-    modules: '[(name = "isolate-host.js", esModule = embed "isolate-host.js")]',
-    compatibility_date: "2026-11-01",
-    bindings: [LOADER, DEBUG_PORT, ...textBindings({ ...variables, MAIN_SERVICE: main_service })],
-  });
+  const config = await agentConfig(path, main_service, bindings);
   // As many as the machine's memory has room for, with as much again for everything else.
   const room = Math.floor(totalmem() / (2 * AGENT_BYTES));
   const max_processes = Math.max(2, Math.min(MAX_AGENT_PROCESSES, room));
   return answerFrom(new Pool({ config, limits: AGENT_LIMITS, max_processes, starts_ahead: true }));
+}
+
+export function agentConfig(
+  path: string,
+  main_service: string,
+  bindings: Record<string, string>,
+): Promise<string> {
+  const variables = Object.fromEntries(VARIABLES.map((name) => [name, bindings[name] ?? ""]));
+  const texts = textBindings({ ...variables, MAIN_SERVICE: main_service });
+  return writeConfig({
+    folder: dirname(localBundleOf(path, "isolate-host")),
+    modules: '[(name = "isolate-host.js", esModule = embed "isolate-host.js")]',
+    compatibility_date: "2026-11-01",
+    bindings: [LOADER, DEBUG_PORT, LISTED_HOSTS, ...texts],
+    // The last check of an address: a name can resolve to another one than at the check before.
+    outbound: "public-network",
+  });
 }
 
 /** A process for each build at a time. */
@@ -68,6 +78,7 @@ export async function builderProcesses(
     modules: await embedModules(folder, script.entry),
     compatibility_date: compatibilityDate,
     bindings: [LOADER, '(name = "ARTIFACTS", r2Bucket = "bucket")'],
+    outbound: "any-network",
     services: [
       `(name = "bucket", worker = (
         modules = [(name = "bucket.js", esModule = embed "../local/bucket.js")],

@@ -9,33 +9,38 @@ type ProcessConfig = {
   modules: string;
   compatibility_date: string;
   bindings: string[];
+  /** The network of the script's `fetch`. */
+  outbound: keyof typeof NETWORKS;
   services?: string[];
 };
 
 /** The name of the script's service. */
 const SERVICE = "script";
 
+/** Addresses that a process connects to. workerd checks them after a name is resolved. */
+const NETWORKS = {
+  "public-network": ["public"],
+  "any-network": ["public", "private"],
+} as const;
+
 export const DEBUG_PORT = '(name = "DEBUG_PORT", workerdDebugPort = void)';
+export const LISTED_HOSTS = '(name = "LISTED_HOSTS", service = "any-network")';
 export const LOADER = '(name = "LOADER", workerLoader = ())';
 
 /** Writes the configuration and returns its path. */
 export async function writeConfig(config: ProcessConfig): Promise<string> {
   const path = join(config.folder, "process.capnp");
-  const certificates = (await readCertificates()).map(quote);
+  const networks = await networkServices();
   const text = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "${SERVICE}", worker = (
       modules = ${config.modules},
       compatibilityDate = ${quote(config.compatibility_date)},
-      globalOutbound = "internet",
+      globalOutbound = "${config.outbound}",
       bindings = [${config.bindings.join(", ")}],
     )),
-    (name = "internet", network = (
-      allow = ["public", "private"],
-      tlsOptions = (trustBrowserCas = true, trustedCertificates = [${certificates.join(", ")}]),
-    )),
-    ${(config.services ?? []).join(",\n    ")}
+    ${[...networks, ...(config.services ?? [])].join(",\n    ")}
   ],
   sockets = [(name = "ping", http = (), service = "${SERVICE}")],
 );
@@ -47,6 +52,16 @@ const config :Workerd.Config = (
 export function textBindings(values: Record<string, string>): string[] {
   return Object.entries(values).map(
     ([name, value]) => `(name = ${quote(name)}, text = ${quote(value)})`,
+  );
+}
+
+async function networkServices(): Promise<string[]> {
+  const certificates = (await readCertificates()).map(quote);
+  return Object.entries(NETWORKS).map(
+    ([name, allow]) => `(name = "${name}", network = (
+      allow = [${allow.map(quote).join(", ")}],
+      tlsOptions = (trustBrowserCas = true, trustedCertificates = [${certificates.join(", ")}]),
+    ))`,
   );
 }
 
