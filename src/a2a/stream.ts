@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type RpcAnswer, type RpcId, rpcResult } from "../shared/json-rpc.ts";
 import type { RunTarget } from "../threads/run-service.ts";
 import { toText } from "./messages.ts";
@@ -67,6 +68,14 @@ export function toFrame(answer: unknown): string {
   return `data: ${JSON.stringify(answer)}\n\n`;
 }
 
+/** The agent's code can write any JSON as an event. */
+const Chunk = z.object({
+  id: z.unknown().optional(),
+  type: z.unknown().optional(),
+  content: z.unknown().optional(),
+});
+const Chunks = z.tuple([Chunk]).rest(z.unknown());
+
 class TaskWriter {
   readonly #place: { taskId: string; contextId: string };
   readonly #begin: Standing;
@@ -92,7 +101,9 @@ class TaskWriter {
   }
 
   /** A message that is not the one before begins the answer anew. */
-  #token([chunk]: [{ id?: unknown; type?: unknown; content?: unknown }]): unknown[] {
+  #token(data: unknown): unknown[] {
+    const [chunk] = Chunks.safeParse(data).data ?? [];
+    if (!chunk) return [];
     const text = toText(chunk.content);
     if (text === "" || !/^ai/i.test(String(chunk.type))) return [];
     const append = this.#message === chunk.id;

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { HEARTBEAT, KEEP_ALIVE, Pulse } from "./pulse.ts";
 import type { EventRow } from "./storage/events.ts";
 import type { ThreadStore } from "./storage/store.ts";
@@ -101,11 +102,18 @@ export class Followers {
   }
 }
 
+const CheckpointFields = z.object({
+  checkpoint: z.object({ checkpoint_id: z.unknown().optional() }).nullish(),
+  id: z.unknown().optional(),
+});
+const CheckpointEvent = CheckpointFields.extend({ payload: CheckpointFields.nullish() });
+
 /** In the long form, in that of `debug`, and in the short form of the v2 protocol. */
 function isOfCheckpoint({ event, data }: EventRow, checkpoint_id: string): boolean {
   if (!/^(checkpoints|debug)(\||$)/.test(event) || !data.includes(checkpoint_id)) return false;
-  const told = JSON.parse(data);
-  const { checkpoint, id } = told.payload ?? told;
+  const { success, data: read } = CheckpointEvent.safeParse(JSON.parse(data));
+  if (!success) return false;
+  const { checkpoint, id } = read.payload ?? read;
   return (checkpoint?.checkpoint_id ?? id) === checkpoint_id;
 }
 

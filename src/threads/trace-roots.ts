@@ -12,6 +12,9 @@ export type OpenTrace = {
   open: Record<string, string>;
 };
 
+/** They are in one row with the run. Runs over this are not ended when their isolate is lost. */
+const MAX_OPEN_CHARACTERS = 256 * 1024;
+
 /** Where the trace of a run begins and how it ends when its isolate cannot tell. Pure. */
 
 export function beginTrace({ kwargs }: StoredRun, start_time: string): OpenTrace {
@@ -25,12 +28,23 @@ export function beginTrace({ kwargs }: StoredRun, start_time: string): OpenTrace
 }
 
 export function advanceTrace(run_id: string, trace: OpenTrace, ops: TraceOp[]): OpenTrace {
-  const open = { ...trace.open };
-  for (const op of ops) {
-    if (op.open === null) delete open[op.id];
-    else open[op.id] = op.open;
+  const open = new Map(Object.entries(trace.open));
+  let characters = [...open].reduce((sum, entry) => sum + entry.join("").length, 0);
+  for (const { id, open: dotted_order } of ops) {
+    characters -= open.has(id) ? id.length + (open.get(id) ?? "").length : 0;
+    open.delete(id);
+    if (dotted_order === null) continue;
+    // The root is kept: its end is written here when the isolate is lost.
+    const size = id.length + dotted_order.length;
+    if (id !== run_id && characters + size > MAX_OPEN_CHARACTERS) continue;
+    open.set(id, dotted_order);
+    characters += size;
   }
-  return { ...trace, open, told: trace.told || ops.some(({ id }) => id === run_id) };
+  return {
+    ...trace,
+    open: Object.fromEntries(open),
+    told: trace.told || ops.some(({ id }) => id === run_id),
+  };
 }
 
 /** The first and only segment: `YYYYMMDDTHHMMSSffffffZ` and the run's id. */

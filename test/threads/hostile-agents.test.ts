@@ -142,12 +142,20 @@ describe("commits", () => {
     ["more operations than a batch takes", { $list: event(), $times: 70_000 }, "65536 operations"],
     [
       "one operation many times",
-      { $list: event({ data: { $text: 4 * MIB } }), $times: 5000 },
+      { $list: event({ data: JSON.stringify("x".repeat(MIB)) }), $times: 5000 },
       "33554432 bytes",
     ],
     ["an event with a line break", [event({ event: "custom\ndata: 1" })], "line break"],
     ["event data with a line break", [event({ data: "{}\n\nevent: end" })], "line break"],
     ["an event that is no text", [event({ data: { $bytes: 8 } })], "ops.0.data"],
+    ["event data that is no JSON", [event({ event: "messages", data: "{" })], "ops.0.data"],
+    ["event data after JSON", [event({ data: '{}},"seq":9' })], "ops.0.data"],
+    ["empty event data", [event({ data: "" })], "ops.0.data"],
+    [
+      "an event of a million lists",
+      [event({ data: `[${"[],".repeat(1_000_000)}[]]` })],
+      "500000 objects and lists",
+    ],
     ["a name of a megabyte", [event({ event: { $text: MIB } })], "ops.0.event"],
     [
       "a value that is no bytes",
@@ -214,6 +222,18 @@ describe("commits", () => {
     const injected =
       "SELECT count(*) AS n FROM trace_outbox WHERE texts LIKE '%value  big%' OR texts LIKE '%\"x\"%'";
     expect(await count(injected)).toEqual({ n: 0 });
+  });
+
+  test("trace runs that are left open are kept up to the limit of a row, and end with their attempt", async () => {
+    const opened = (n: number) =>
+      trace({ id: idOf(n), open: "x".repeat(16_000), data: JSON.stringify({ id: idOf(n) }) });
+    const batch = (from: number) =>
+      commit(...Array.from({ length: 200 }, (_, n) => opened(from + n)));
+    const { error, results, count } = await attack([batch(1), batch(201), batch(401)]);
+    expect([error, results]).toEqual([undefined, [{}, {}, {}]]);
+    expect(await count("SELECT count(*) AS n FROM runs WHERE length(trace) > 400000")).toEqual({
+      n: 0,
+    });
   });
 
   test("a payload of 10 MB that thousands of rows name is kept once and told in part", async () => {

@@ -10,8 +10,10 @@ import type {
 } from "../../isolate/contract.ts";
 import { AppError } from "../../shared/errors.ts";
 import { PLAIN_LIMITS, plainData, plainObject } from "../../shared/plain.ts";
+import { isJsonWithin } from "./json-text.ts";
 import {
   MAX_ANSWER_CHARACTERS,
+  MAX_ANSWER_CONTAINERS,
   MAX_ENTRIES,
   MAX_INTERRUPTS_CHARACTERS,
   MAX_NAME_CHARACTERS,
@@ -29,7 +31,10 @@ const Summary: z.ZodType<ThreadSummary> = z.object({
   values: z
     .string()
     .max(MAX_VALUES_CHARACTERS)
-    .refine(isValues, `is not JSON text of at most ${MAX_VALUES_CONTAINERS} objects and lists`),
+    .refine(
+      (text) => isJsonWithin(text, MAX_VALUES_CONTAINERS),
+      `is not JSON text of at most ${MAX_VALUES_CONTAINERS} objects and lists`,
+    ),
   next: z
     .array(z.unknown())
     .max(MAX_ENTRIES)
@@ -72,7 +77,14 @@ export function parseTraceBatch(value: unknown): TraceBatch & { bytes: number } 
   return { isLast, ops: ops.filter((op) => op.op === "trace"), bytes };
 }
 
-const JsonText = z.string().max(MAX_ANSWER_CHARACTERS);
+// A state is parsed to select its fields.
+const JsonText = z
+  .string()
+  .max(MAX_ANSWER_CHARACTERS)
+  .refine(
+    (text) => isJsonWithin(text, MAX_ANSWER_CONTAINERS),
+    `is not JSON text of at most ${MAX_ANSWER_CONTAINERS} objects and lists`,
+  );
 /** All schemas of an answer count together: they may share references. */
 const Schemas: z.ZodType<GraphSchemas> = z.object({
   input: z.unknown(),
@@ -110,28 +122,6 @@ export function parse<T>(what: string, schema: z.ZodType<T>, value: unknown): T 
   const [first] = parsed.error.issues;
   const path = [what, ...(first?.path ?? [])].map(String).join(".");
   throw new AppError("invalid_request", `${path}: ${first?.message}`);
-}
-
-/** Counts brackets, those within strings too: each may become an object of many times its size. */
-function isValues(text: string): boolean {
-  let containers = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === OPENING_BRACE || code === OPENING_BRACKET) containers += 1;
-  }
-  return containers <= MAX_VALUES_CONTAINERS && isJson(text);
-}
-
-const OPENING_BRACE = 0x7b;
-const OPENING_BRACKET = 0x5b;
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function isCallable(value: unknown): boolean {

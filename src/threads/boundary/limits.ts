@@ -19,6 +19,8 @@ export const MAX_PAYLOAD_CHARACTERS = 10 * MIB;
 export const MAX_PAYLOADS_CHARACTERS = 16 * MIB;
 /** Everything that one attempt at a run commits: events, checkpoints, writes and traces. */
 export const MAX_RUN_BYTES = 1024 * MIB;
+/** Objects and lists of one event, which readers parse. */
+export const MAX_EVENT_CONTAINERS = 500_000;
 /** Events of a run, over all its attempts. */
 export const MAX_EVENT_CHARACTERS = 64 * MIB;
 export const EVENT_LIMIT = `The run said more than the ${MAX_EVENT_CHARACTERS} characters of events that a run may: stream fewer modes, or smaller updates.`;
@@ -36,4 +38,6 @@ export const MAX_VALUES_CONTAINERS = 500_000;
 /** They are in one row with the thread's metadata and config. */
 export const MAX_INTERRUPTS_CHARACTERS = 512 * 1024;
 export const MAX_ANSWER_CHARACTERS = 31 * MIB;
+/** Objects and lists of a state or a history. */
+export const MAX_ANSWER_CONTAINERS = 1_000_000;
 export const MAX_AUTHENTICATE_CHARACTERS = 64 * 1024;

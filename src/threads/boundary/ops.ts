@@ -2,9 +2,11 @@ import { z } from "zod";
 import type { Op, StoredValue, StoredWrite, Typed } from "../../isolate/contract.ts";
 import { isShallow } from "../../shared/depth.ts";
 import { AppError } from "../../shared/errors.ts";
+import { isJsonWithin } from "./json-text.ts";
 import {
   MAX_COMMIT_BYTES,
   MAX_ENTRIES,
+  MAX_EVENT_CONTAINERS,
   MAX_NAME_CHARACTERS,
   MAX_OPS,
   MAX_PATH_CHARACTERS,
@@ -77,7 +79,13 @@ const WritesOp = z.object({
 const EventOp = z.object({
   op: z.literal("event"),
   event: Path.min(1).refine(isOneLine, "has a line break"),
-  data: z.string().min(1).refine(isOneLine, "has a line break"),
+  data: z
+    .string()
+    .refine(isOneLine, "has a line break")
+    .refine(
+      (text) => isJsonWithin(text, MAX_EVENT_CONTAINERS),
+      `is not JSON text of at most ${MAX_EVENT_CONTAINERS} objects and lists`,
+    ),
 });
 
 const Text = z.union([

@@ -86,7 +86,7 @@ export class Messages {
     place: Pick<Open, "namespace" | "node"> & { isChunk: boolean; metadata: Metadata },
     events: RowEvents,
   ) {
-    const id = message.id ?? `message-${events.row_id}`;
+    const id = typeof message.id === "string" ? message.id : `message-${events.row_id}`;
     if (this.#done.has(id)) return;
     const known = this.#open.get(id);
     if (known && !place.isChunk) return this.#finish(known, "main", events);

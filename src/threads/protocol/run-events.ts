@@ -1,3 +1,4 @@
+import { log } from "../../shared/log.ts";
 import type { EventRow } from "../storage/events.ts";
 import type { StoredRun } from "../storage/runs.ts";
 import { type Channel, type ProtocolEvent, RowEvents } from "./event.ts";
@@ -34,6 +35,7 @@ export class RunEvents {
   /** What each graph's state was told to be last. */
   readonly #latest = new Map<string, string>();
   #isAgain = false;
+  #isOdd = false;
 
   constructor(
     { run_id, graph_id }: { run_id: string; graph_id: string },
@@ -47,8 +49,10 @@ export class RunEvents {
   convert(row: Row, at: number): ProtocolEvent[] {
     const events = new RowEvents(row.id, at);
     const [name = "", ...namespace] = row.event.split("|");
-    if (name === "metadata") this.#begin(events);
-    else this.#tell({ name, namespace, data: row.data }, events);
+    this.#tolerate(() => {
+      if (name === "metadata") this.#begin(events);
+      else this.#tell({ name, namespace, data: row.data }, events);
+    });
     return events.inOrder();
   }
 
@@ -56,15 +60,26 @@ export class RunEvents {
   end(run: StoredRun | null, row_id: number, at: number): ProtocolEvent[] {
     const events = new RowEvents(row_id, run?.ended_at ?? at);
     const status = run === null ? "interrupted" : statusOf(run);
-    if (this.#wants.has("messages")) {
+    this.#tolerate(() => {
+      if (!this.#wants.has("messages")) return;
       if (status === "completed") this.#messages.closeAll(events);
       else this.#messages.abandonAll(CUT_OFF, events, "closed_at_end");
-    }
+    });
     if (this.#wants.has("lifecycle")) this.#namespaces.endAll(status, events, "ended_at_end");
     const asked = Object.values(run?.interrupts ?? {}).flatMap(questionsOf);
     this.#request([], asked, events, "requested_at_end");
     this.#root("over", status, events, run?.error ?? null);
     return events.inOrder();
+  }
+
+  /** The agent's code can write any JSON: a row without the form of its kind is skipped, and the log stays readable. */
+  #tolerate(work: () => void) {
+    try {
+      work();
+    } catch (error) {
+      if (!this.#isOdd) log.warn("event_skipped", { run_id: this.#run_id, error: String(error) });
+      this.#isOdd = true;
+    }
   }
 
   tree(status: AgentStatus): AgentTree {

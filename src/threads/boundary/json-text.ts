@@ -1,0 +1,24 @@
+const OPENING_BRACE = 0x7b;
+const OPENING_BRACKET = 0x5b;
+
+/**
+ * Whether it is JSON text of at most so many objects and lists. Brackets within strings count too: each may become
+ * an object of many times its size.
+ */
+export function isJsonWithin(text: string, max_containers: number): boolean {
+  let containers = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === OPENING_BRACE || code === OPENING_BRACKET) containers += 1;
+  }
+  return containers <= max_containers && isJson(text);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
