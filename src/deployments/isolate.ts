@@ -37,8 +37,14 @@ type CallProps = {
 /** All that is needed to call an isolate, wherever it runs. */
 export type IsolateCall = { ref: IsolateRef; props: CallProps };
 
-/** Exported by the local stack's entry alone: it runs isolates in other processes. */
-type LocalExports = { IsolateProxy?: (options: { props: IsolateCall }) => Fetcher };
+type OpenIsolate = (env: Env, call: IsolateCall) => Fetcher;
+
+/** Set by the local stack's entry alone: it runs isolates in other processes. */
+let openElsewhere: OpenIsolate | null = null;
+
+export function runIsolatesElsewhere(open: OpenIsolate): void {
+  openElsewhere = open;
+}
 
 /** The agent server of this deployment, for a client of the SDK that the agent's code makes without a URL. */
 function serverOf({ deployment_id }: IsolateRef): ServerProps {
@@ -49,8 +55,7 @@ function serverOf({ deployment_id }: IsolateRef): ServerProps {
 /** Returns the entrypoint of a revision's isolate. The first call loads it. */
 export function agentIsolate(env: Env, ref: IsolateRef, given: Partial<CallProps> = {}): Fetcher {
   const call = { ref: toRef(ref), props: { server: serverOf(ref), ...given } };
-  const { IsolateProxy } = exports as LocalExports;
-  if (IsolateProxy) return IsolateProxy({ props: call });
+  if (openElsewhere) return openElsewhere(env, call);
   return openIsolate(env.LOADER, call, () => readRevisionCode(env, ref));
 }
 

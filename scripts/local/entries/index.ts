@@ -1,9 +1,12 @@
-// The main script's entry on one machine: the product's, and what runs agents in other processes.
+// The main script's entry on one machine: the product's, with agents in other processes.
+import { runIsolatesElsewhere } from "../../../src/deployments/isolate.ts";
 import worker from "../../../src/index.ts";
+import { isolateProxy } from "./isolate-proxy.ts";
 
 export * from "../../../src/index.ts";
 export { IsolateBackend } from "./isolate-backend.ts";
-export { IsolateProxy } from "./isolate-proxy.ts";
+
+runIsolatesElsewhere(isolateProxy);
 
 /** The stack listens on loopback: every client without a proxy in front has this address. */
 const LOOPBACK = "127.0.0.1";

@@ -1,4 +1,3 @@
-import { WorkerEntrypoint } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import type { IsolateCall, IsolateRef } from "../../../src/deployments/isolate.ts";
 import { deployments } from "../../../src/deployments/table.ts";
@@ -12,48 +11,45 @@ const HOST_SERVICE = "script";
 /** A deployment never moves to another workspace. */
 const workspaces = new Map<string, string>();
 
-/** Calls an isolate in the process of its workspace. */
-export class IsolateProxy extends WorkerEntrypoint<MainEnv, IsolateCall> {
-  constructor(ctx: ExecutionContext<IsolateCall>, env: MainEnv) {
-    super(ctx, env);
-    // biome-ignore lint/correctness/noConstructorReturn: only a proxy has every method that an agent has
-    return forwardCalls(this, (work) => this.#call(work));
-  }
+/** Returns the entrypoint of an isolate in the process of its workspace. */
+export function isolateProxy(env: Env, call: IsolateCall): Fetcher {
+  // serve.ts binds more than wrangler.toml names.
+  const mainEnv = env as MainEnv;
+  const forward = <T>(work: (agent: Fetcher) => Promise<T>) => callIsolate(mainEnv, call, work);
+  const fetch: Fetcher["fetch"] = (input, init) => forward((agent) => agent.fetch(input, init));
+  // The proxy adds the entrypoint's other methods; a Fetcher's own, for sockets, are not used.
+  return forwardCalls({ fetch }, forward) as Fetcher;
+}
 
-  override fetch(request: Request): Promise<Response> {
-    return this.#call((agent) => agent.fetch(request));
+async function callIsolate<T>(
+  env: MainEnv,
+  call: IsolateCall,
+  work: (agent: Fetcher) => Promise<T>,
+): Promise<T> {
+  const key = await processKey(env, call.ref);
+  const address = await claimProcess(env, key);
+  try {
+    const client = env.DEBUG_PORT.connect(address);
+    return await work(client.getEntrypoint(HOST_SERVICE, "Isolate", call));
+  } catch (error) {
+    throw await toLossError(env, key, address, error);
   }
+}
 
-  async #call<T>(work: (agent: Fetcher) => Promise<T>): Promise<T> {
-    const key = await this.#processKey(this.ctx.props.ref);
-    const address = await claimProcess(this.env, key);
-    try {
-      return await work(this.#isolateAt(address));
-    } catch (error) {
-      throw await toLossError(this.env, key, address, error);
-    }
-  }
+/** A quarantined call shares no process with the other calls of its workspace. */
+async function processKey(env: Env, { deployment_id, quarantine }: IsolateRef): Promise<string> {
+  const workspace_id = await workspaceOf(env, deployment_id);
+  return quarantine === undefined ? workspace_id : `${workspace_id}:quarantine`;
+}
 
-  #isolateAt(address: string): Fetcher {
-    const client = this.env.DEBUG_PORT.connect(address);
-    return client.getEntrypoint(HOST_SERVICE, "Isolate", this.ctx.props);
-  }
-
-  /** A quarantined call shares no process with the other calls of its workspace. */
-  async #processKey({ deployment_id, quarantine }: IsolateRef): Promise<string> {
-    const workspace_id = await this.#workspaceOf(deployment_id);
-    return quarantine === undefined ? workspace_id : `${workspace_id}:quarantine`;
-  }
-
-  async #workspaceOf(deployment_id: string): Promise<string> {
-    const known = workspaces.get(deployment_id);
-    if (known !== undefined) return known;
-    const [row] = await database(this.env)
-      .select({ workspace_id: deployments.workspace_id })
-      .from(deployments)
-      .where(eq(deployments.id, deployment_id));
-    if (!row) throw new Error(`Deployment ${deployment_id} does not exist.`);
-    workspaces.set(deployment_id, row.workspace_id);
-    return row.workspace_id;
-  }
+async function workspaceOf(env: Env, deployment_id: string): Promise<string> {
+  const known = workspaces.get(deployment_id);
+  if (known !== undefined) return known;
+  const [row] = await database(env)
+    .select({ workspace_id: deployments.workspace_id })
+    .from(deployments)
+    .where(eq(deployments.id, deployment_id));
+  if (!row) throw new Error(`Deployment ${deployment_id} does not exist.`);
+  workspaces.set(deployment_id, row.workspace_id);
+  return row.workspace_id;
 }
