@@ -87,11 +87,11 @@ const JsonText = z
   );
 /** All schemas of an answer count together: they may share references. */
 const Schemas: z.ZodType<GraphSchemas> = z.object({
-  input: z.unknown(),
-  output: z.unknown(),
-  state: z.unknown(),
-  config: z.unknown(),
-  context: z.unknown(),
+  input: z.unknown().default(null),
+  output: z.unknown().default(null),
+  state: z.unknown().default(null),
+  config: z.unknown().default(null),
+  context: z.unknown().default(null),
 });
 const Graph = z.object({ nodes: z.array(z.unknown()), edges: z.array(z.unknown()) });
 const Place: z.ZodType<Checkpoint> = z.object({
