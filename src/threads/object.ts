@@ -31,8 +31,8 @@ import {
   type UpdatePart,
 } from "./states.ts";
 import type { CopiedPage, CopiedTable } from "./storage/copy.ts";
-import { toRecord } from "./storage/run-rows.ts";
-import { EMPTY_QUEUE, type QueueState, type RunQuery } from "./storage/runs.ts";
+import { type RunQuery, toRecord } from "./storage/run-rows.ts";
+import { EMPTY_QUEUE, type QueueState } from "./storage/runs.ts";
 import { ThreadStore } from "./storage/store.ts";
 import { threadAs } from "./stub.ts";
 import type { ThreadStreamChoice } from "./thread-stream.ts";
@@ -187,9 +187,9 @@ export class ThreadObject extends WatchedObject {
     return run && toRecord(run);
   }
 
-  /** Null: no such thread. */
-  async listRuns(query: RunQuery): Promise<RunRecord[] | null> {
-    return this.#openVisible() ? this.#store.runs.list(query).map(toRecord) : null;
+  /** @returns `null` when the thread does not exist */
+  async listRuns(query: RunQuery): Promise<RunRecord[] | "too_large" | null> {
+    return this.#openVisible() ? this.#store.runs.list(query) : null;
   }
 
   /** How many runs wait and run, and since when the first has been waiting, in epoch milliseconds. */

@@ -9,6 +9,7 @@ import type { CancelAction, RunStatus } from "./runs.ts";
 import type { RunCreate } from "./schema.ts";
 import { newThread, openAgent, openThread, tooMuchKept, toRevisionRef } from "./service.ts";
 import { threadNotFound } from "./state-answers.ts";
+import { MAX_LIST_CHARACTERS } from "./storage/run-rows.ts";
 import { threadAs } from "./stub.ts";
 
 /** Where a run goes: a thread of its own (threadless) or a given one, and the request's headers, of which some are added. */
@@ -129,6 +130,10 @@ export async function listRuns(
   const { object } = await openThread(ctx, thread, "search", { metadata: {} });
   const runs = await object.listRuns(query);
   if (!runs) throw threadNotFound(thread.thread_id);
+  if (runs === "too_large") {
+    const message = `limit: the runs have more than ${MAX_LIST_CHARACTERS} characters with their inputs; use a smaller limit.`;
+    throw new AppError("too_large", message);
+  }
   return runs;
 }
 

@@ -55,6 +55,27 @@ test("a deleted thread is gone, and so is one that never was", async () => {
   expect([gone.status, await gone.text()]).toEqual([404, `Thread with ID ${id} not found`]);
 });
 
+test("a list of runs with more than 20 Mi characters is refused, and a smaller one is answered", async () => {
+  const id = await newThread();
+  for (let n = 0; n < 3; n++) {
+    const response = await post(`/threads/${id}/runs`, {
+      assistant_id: "echo",
+      input: { blob: "x".repeat(9 * 1024 * 1024) },
+      multitask_strategy: "enqueue",
+      after_seconds: 3600,
+    });
+    expect(response.status).toBe(200);
+  }
+  const refused = await get(`/threads/${id}/runs?limit=1000`);
+  expect([refused.status, await refused.text()]).toEqual([
+    413,
+    expect.stringMatching(/^limit: .* use a smaller limit/),
+  ]);
+  const answered = await get(`/threads/${id}/runs?limit=2`);
+  expect(answered.status).toBe(200);
+  expect(await answered.json()).toHaveLength(2);
+}, 60_000);
+
 test("a run says where it is", async () => {
   const id = await newThread();
   const response = await post(`/threads/${id}/runs`, { assistant_id: "echo", input: hi });

@@ -96,7 +96,8 @@ describe("a joined stream that begins after a checkpoint", () => {
         const told = event === "debug" ? (data as { payload: Told }).payload : (data as Told);
         return modes.includes(event) && told.checkpoint ? [told] : [];
       });
-      const [run] = (await object.listRuns({ limit: 1, offset: 0 })) ?? [];
+      const runs = await object.listRuns({ limit: 1, offset: 0 });
+      const [run] = Array.isArray(runs) ? runs : [];
       const since = async (checkpoint_id: string) => {
         const joined = await object.followRun(run?.run_id ?? "", { ...EVERYTHING, checkpoint_id });
         return joined ? readEvents(joined) : [];

@@ -94,7 +94,7 @@ export class LogReader {
 
 /** The graphs and nodes of a run, or of the newest; null: there is no such run. */
 export function treeOf({ runs, events }: ThreadStore, run_id: string | null): AgentTree | null {
-  const run = run_id === null ? (runs.list({ limit: 1, offset: 0 })[0] ?? null) : runs.get(run_id);
+  const run = run_id === null ? runs.newest() : runs.get(run_id);
   if (!run) return null;
   const log = new RunEvents(run, new Set(["lifecycle"]));
   let after = 0;

@@ -3,6 +3,8 @@ import type { RunStatus } from "../runs.ts";
 import { insertRows } from "./insert.ts";
 import type { StoredRun } from "./runs.ts";
 
+export type RunQuery = { status?: RunStatus | undefined; limit: number; offset: number };
+
 /** A run as its table has it. */
 export type Row = {
   seq: number;
@@ -79,4 +81,36 @@ export function toRecord(run: StoredRun): RunRecord {
   const { interrupts: _i, revision: _r, asker: _s, due_at: _d, attempt: _a, ...shown } = run;
   const { started_at: _b, ended_at: _e, ...record } = shown;
   return record;
+}
+
+/** Maximum of one list: each run has its input, which may be as large as a request. */
+export const MAX_LIST_CHARACTERS = 20 * 1024 * 1024;
+
+/** Reads the newest runs first. A single run always fits. */
+export function listRecords(
+  sql: SqlStorage,
+  { status, limit, offset }: RunQuery,
+  read: (row: Row) => StoredRun,
+): RunRecord[] | "too_large" {
+  const rows = sql.exec<Row>(
+    `SELECT * FROM runs WHERE (?1 IS NULL OR status = ?1)
+     ORDER BY created_at DESC, seq DESC LIMIT ?2 OFFSET ?3`,
+    status ?? null,
+    limit,
+    offset,
+  );
+  const records: RunRecord[] = [];
+  let characters = 0;
+  for (const row of rows) {
+    const record = toRecord(read(row));
+    characters += JSON.stringify(record).length;
+    if (characters > MAX_LIST_CHARACTERS && records.length > 0) return "too_large";
+    records.push(record);
+  }
+  return records;
+}
+
+export function newestRow(sql: SqlStorage): Row | null {
+  const query = "SELECT * FROM runs ORDER BY created_at DESC, seq DESC LIMIT 1";
+  return sql.exec<Row>(query).toArray()[0] ?? null;
 }

@@ -8,7 +8,16 @@ import type {
 } from "../records.ts";
 import { isFinal, type RunStatus } from "../runs.ts";
 import type { Parts } from "./parts.ts";
-import { insertRun, kwargsName, type Row, toStoredRun, updateRun } from "./run-rows.ts";
+import {
+  insertRun,
+  kwargsName,
+  listRecords,
+  newestRow,
+  type Row,
+  type RunQuery,
+  toStoredRun,
+  updateRun,
+} from "./run-rows.ts";
 import type { Thread } from "./thread.ts";
 
 /** A run as its thread keeps it: the public record and what only the thread cares about. */
@@ -23,8 +32,6 @@ export type StoredRun = RunRecord & {
   /** What it asks, by task, where it stopped for an answer. */
   interrupts: Interrupts | null;
 };
-
-export type RunQuery = { status?: RunStatus | undefined; limit: number; offset: number };
 
 /** `since`: when the run that has been waiting longest became due, in epoch milliseconds. */
 export type QueueState = { pending: number; running: number; since: number | null };
@@ -114,18 +121,14 @@ export class Runs {
     return row && this.#toRun(row);
   }
 
-  /** Newest first. */
-  list({ status, limit, offset }: RunQuery): StoredRun[] {
-    return this.#sql
-      .exec<Row>(
-        `SELECT * FROM runs WHERE (?1 IS NULL OR status = ?1)
-         ORDER BY created_at DESC, seq DESC LIMIT ?2 OFFSET ?3`,
-        status ?? null,
-        limit,
-        offset,
-      )
-      .toArray()
-      .map((row) => this.#toRun(row));
+  /** @returns `"too_large"` when the runs have more than `MAX_LIST_CHARACTERS` */
+  list(query: RunQuery): RunRecord[] | "too_large" {
+    return listRecords(this.#sql, query, (row) => this.#toRun(row));
+  }
+
+  newest(): StoredRun | null {
+    const row = newestRow(this.#sql);
+    return row && this.#toRun(row);
   }
 
   /** Of all that ever began, the one that was created last, and whether its events are kept. */
@@ -307,7 +310,6 @@ export class Runs {
   }
 
   #toRun(row: Row): StoredRun {
-    const kwargs = this.#parts.text(kwargsName(row.run_id), row.kwargs);
-    return toStoredRun(row, this.#thread.id, kwargs);
+    return toStoredRun(row, this.#thread.id, this.#parts.text(kwargsName(row.run_id), row.kwargs));
   }
 }
