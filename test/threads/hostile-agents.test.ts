@@ -209,6 +209,17 @@ describe("commits", () => {
     expect(await count("SELECT count(*) AS n FROM checkpoints")).toEqual({ n: 0 });
   });
 
+  test("events of little data count their names and rows too", async () => {
+    const named = event({ event: "x".repeat(16_000), data: "1" });
+    const { error } = await attack([
+      { method: "commit", args: [{ $list: named, $times: 2000 }], times: 3 },
+    ]);
+    expect(error).toMatchObject({
+      error: "EventLimitError",
+      message: expect.stringMatching(/characters of events that a run may/),
+    });
+  });
+
   test("a text's place is chosen by the thread, never by the isolate", async () => {
     const text = { of: 0, before: "", from: 0, chars: 9, rest: "", part: "value  big 1", x: 1 };
     const { results, error, count } = await attack([

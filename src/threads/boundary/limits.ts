@@ -21,9 +21,11 @@ export const MAX_PAYLOADS_CHARACTERS = 16 * MIB;
 export const MAX_RUN_BYTES = 1024 * MIB;
 /** Objects and lists of one event, which readers parse. */
 export const MAX_EVENT_CONTAINERS = 500_000;
+/** Storage that one operation, event or value takes beside its content. */
+export const OVERHEAD_BYTES = 64;
 /** Events of a run, over all its attempts. */
 export const MAX_EVENT_CHARACTERS = 64 * MIB;
-export const EVENT_LIMIT = `The run said more than the ${MAX_EVENT_CHARACTERS} characters of events that a run may: stream fewer modes, or smaller updates.`;
+export const EVENT_LIMIT = `The run emitted more than the ${MAX_EVENT_CHARACTERS} characters of events that a run may; each event counts ${OVERHEAD_BYTES} and its name beside its data. Use fewer stream modes, or emit fewer or smaller events.`;
 /** Checkpoints of one answer. */
 export const MAX_PAGE_CHECKPOINTS = 16;
 /** A page of checkpoints ends before the checkpoint that takes it over this. */

@@ -12,6 +12,7 @@ import {
   MAX_PATH_CHARACTERS,
   MAX_ROW_BYTES,
   MAX_VALUE_BYTES,
+  OVERHEAD_BYTES,
 } from "./limits.ts";
 import { limitPayloads, sharedSizeOf, sizeOfTrace } from "./trace-payloads.ts";
 
@@ -142,13 +143,16 @@ function refuse(message: string): AppError {
   return new AppError("invalid_request", message);
 }
 
-const OVERHEAD_BYTES = 64;
-
 function sizeOf(op: Op): number {
-  if (op.op === "event") return OVERHEAD_BYTES + op.event.length + op.data.length;
+  if (op.op === "event") return sizeOfEvent(op);
   if (op.op === "trace") return OVERHEAD_BYTES + op.id.length + sizeOfTrace(op);
   if (op.op === "writes") return OVERHEAD_BYTES + bytesOfAll(op.writes);
   return OVERHEAD_BYTES + op.checkpoint.length + op.metadata.length + bytesOfAll(op.values);
+}
+
+/** Counts an event without data too: each takes a row. */
+export function sizeOfEvent({ event, data }: { event: string; data: string }): number {
+  return OVERHEAD_BYTES + event.length + data.length;
 }
 
 function storedSizeOf(op: Op): number {

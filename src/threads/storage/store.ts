@@ -1,5 +1,6 @@
 import type { Op } from "../../isolate/contract.ts";
 import { isMigrated, migrate } from "../../shared/object-tables.ts";
+import { sizeOfEvent } from "../boundary/ops.ts";
 import type { NewThread, ThreadBefore } from "../records.ts";
 import { toWebhookPayload } from "../webhook-payload.ts";
 import { Checkpoints } from "./checkpoints.ts";
@@ -88,8 +89,8 @@ export class ThreadStore {
   }
 
   /**
-   * Applies a batch (of a run, or of a state update without one) and returns what the run has said
-   * in all, in characters of events. Within a transaction the kinds may be written one after the other.
+   * Applies a batch (of a run, or of a state update without one) and returns the characters of all events
+   * of the run. Within a transaction the kinds may be written one after the other.
    */
   apply(run_id: string | null, ops: Op[]): number {
     this.checkpoints.put(
@@ -111,7 +112,7 @@ export class ThreadStore {
     const events = ops.filter((op) => op.op === "event");
     if (run_id === null || events.length === 0) return 0;
     const first = this.events.append(run_id, events);
-    const characters = events.reduce((sum, { data }) => sum + data.length, 0);
+    const characters = events.reduce((sum, event) => sum + sizeOfEvent(event), 0);
     return this.runs.addEvents(run_id, first, characters);
   }
 
