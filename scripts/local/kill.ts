@@ -11,9 +11,13 @@ export function rememberWorker(path: string, pid: number): Promise<void> {
 
 /** SIGKILL to the process that runs the Worker, as a crash would. Once it is gone Miniflare starts it again. */
 export async function killWorkerOf(path: string): Promise<void> {
+  await killAndWait(await workerPidOf(path));
+}
+
+export async function workerPidOf(path: string): Promise<number> {
   const worker = await findWorker(await readPid(path));
   if (!worker) throw new Error(`No workerd process runs the Worker of ${path}`);
-  await killAndWait(worker.pid);
+  return worker.pid;
 }
 
 /** Sends SIGKILL to the processes that run builds and returns how many there were. */

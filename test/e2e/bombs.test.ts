@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import { build, deploy, uniqueName } from "./support/deployments.ts";
 import { request } from "./support/http.ts";
 import { pushRepository } from "./support/repositories.ts";
-import { until } from "./support/stack.ts";
+import { until, workerPid } from "./support/stack.ts";
 import { createWorkspace } from "./support/workspaces.ts";
 
 const CONFIG = (names: string[]) =>
@@ -11,6 +11,48 @@ const BOMBS = `
 export async function loop() { for (;;); }
 export async function grow() { const kept = []; while (true) kept.push(new Array(1e6).fill(1)); }
 export async function buffers() { const kept = []; while (true) kept.push(new Uint8Array(64 << 20).fill(1)); }
+`;
+const EVENT_FLOODS = `
+const text = "x".repeat(1000);
+export function* event_flood(_, { emit }) { for (;;) { emit(text); yield; } }
+export function* small_event_flood(_, { emit }) { for (;;) { emit(1); yield; } }
+export function event_burst(_, { emit }) { for (;;) emit(text); }
+`;
+/** Captures the host of its run, as test/fixtures/hostile/graphs.ts does. */
+const HOST_FLOODS = `
+import { AsyncLocalStorage } from "node:async_hooks";
+let host;
+const run = AsyncLocalStorage.prototype.run;
+AsyncLocalStorage.prototype.run = function (store, ...rest) {
+  if (typeof store?.commit === "function") host = store;
+  return Reflect.apply(run, this, [store, ...rest]);
+};
+const MIB = 1024 * 1024;
+const idOf = (n) => "1ef00000-0000-6000-8000-" + String(n).padStart(12, "0");
+const atOnce = (call) => Promise.all(Array.from({ length: 20 }, call));
+
+// In another namespace than the run's state, so that the run can be retried.
+function checkpoint(n, values = []) {
+  const text = JSON.stringify({ v: 4, id: idOf(n), channel_versions: { big: 1 } });
+  const of = { op: "checkpoint", ns: "bomb", checkpoint_id: idOf(n), parent_id: null };
+  return { ...of, checkpoint: text, metadata: "{}", values };
+}
+
+export async function checkpoint_lists() {
+  const value = { channel: "big", version: 1, type: "bytes", data: new Uint8Array(12 * MIB) };
+  await host.commit([checkpoint(0, [value])]);
+  await host.commit(Array.from({ length: 250 }, (_, n) => checkpoint(n)));
+  for (;;) await atOnce(() => host.listCheckpoints({}));
+}
+
+export async function trace_texts() {
+  const trace = (inputs) =>
+    ({ op: "trace", kind: "post", id: idOf(0), open: null, data: "{}", texts: { inputs } });
+  const whole = trace({ id: 0, text: "x".repeat(10 * MIB) });
+  const part = trace({ of: 0, before: "", from: 0, chars: 10 * MIB, rest: "" });
+  const ops = [whole, ...Array(5000).fill(part)];
+  for (;;) await host.commit(ops);
+}
 `;
 const LOADS_FOR_EVER = "for (;;); export async function echo() {}";
 const VICTIM = `
@@ -24,7 +66,20 @@ export async function slow(_, config) {
 }
 `;
 const LIMIT_MS = 2000;
+/** The main process reads and stores what these bombs send. */
+const HOST_LIMIT_MS = 8000;
 const PATIENCE_MS = 300_000;
+
+const BOMB_GRAPHS = [
+  "loop",
+  "grow",
+  "buffers",
+  "event_flood",
+  "small_event_flood",
+  "event_burst",
+  "checkpoint_lists",
+  "trace_texts",
+];
 
 type Run = { run_id: string; thread_id: string; status: string };
 type Seen = { what: string; ms: number; status: number };
@@ -38,34 +93,44 @@ beforeAll(async () => {
   headers = await createWorkspace();
   const files = { "langgraph.json": CONFIG(["echo", "slow"]), "agent.ts": VICTIM };
   const bombFiles = {
-    "langgraph.json": CONFIG(["loop", "grow", "buffers"]),
-    "agent.ts": BOMBS,
+    "langgraph.json": CONFIG(BOMB_GRAPHS),
+    "agent.ts": [HOST_FLOODS, BOMBS, EVENT_FLOODS].join("\n"),
   };
   victim = (await deploy("victim", files, { headers })).id;
   bombs = (await deploy("bombs", bombFiles)).id;
 });
 
 test.each([
-  ["loop", /computed for \d+ s without a pause/],
-  ["grow", /memory/],
-  ["buffers", /memory/],
-])("an agent's %s ends its own run and delays no other tenant", async (graph, message) => {
-  const inFlight = await create(victim, "slow", headers);
-  await until("The other tenant's run", () => read(victim, inFlight, headers), isRunning);
-  const bomb = await create(bombs, graph);
-  const seen = await useUntil(async () => isOver(await read(bombs, bomb)));
-  expect(seen.length).toBeGreaterThan(4);
-  expect(seen.filter(({ status, ms }) => status !== 200 || ms > LIMIT_MS)).toEqual([]);
-  const { thread_id, run_id } = bomb;
-  const joined = await request<{ __error__: { message: string } }>(
-    "GET",
-    `/agents/${bombs}/threads/${thread_id}/runs/${run_id}/join`,
-  );
-  expect(joined.body.__error__.message).toMatch(message);
-  const ended = await until("Its end", () => read(victim, inFlight, headers), isOver);
-  expect(ended.status).toBe("success");
-  expect(await attemptsOf(inFlight)).toBe(1);
-});
+  ["loop", /computed for \d+ s without a pause/, LIMIT_MS],
+  ["grow", /memory/, LIMIT_MS],
+  ["buffers", /memory/, LIMIT_MS],
+  ["event_flood", /characters of events that a run may/, HOST_LIMIT_MS],
+  ["small_event_flood", /characters of events that a run may/, HOST_LIMIT_MS],
+  ["event_burst", /characters of events that a run may/, HOST_LIMIT_MS],
+  ["checkpoint_lists", /memory/, HOST_LIMIT_MS],
+  ["trace_texts", /bytes of events, checkpoints and traces that a run may/, HOST_LIMIT_MS],
+])(
+  "an agent's %s ends its own run and delays no other tenant",
+  async (graph, message, limit_ms) => {
+    const worker = await workerPid();
+    const inFlight = await create(victim, "slow", headers);
+    await until("The other tenant's run", () => read(victim, inFlight, headers), isRunning);
+    const bomb = await create(bombs, graph);
+    const seen = await useUntil(async () => isOver(await read(bombs, bomb)));
+    expect(seen.length).toBeGreaterThan(4);
+    expect(seen.filter(({ status, ms }) => status !== 200 || ms > limit_ms)).toEqual([]);
+    const { thread_id, run_id } = bomb;
+    const joined = await request<{ __error__: { message: string } }>(
+      "GET",
+      `/agents/${bombs}/threads/${thread_id}/runs/${run_id}/join`,
+    );
+    expect(joined.body.__error__.message).toMatch(message);
+    const ended = await until("Its end", () => read(victim, inFlight, headers), isOver);
+    expect(ended.status).toBe("success");
+    expect(await attemptsOf(inFlight)).toBe(1);
+    expect(await workerPid()).toBe(worker);
+  },
+);
 
 test("an agent that loops while it loads fails its build and delays no other tenant", async () => {
   let ended: Awaited<ReturnType<typeof build>> | undefined;
@@ -86,7 +151,8 @@ async function buildLoads(files: Record<string, string>) {
 async function create(deployment: string, graph: string, as = {}): Promise<Run> {
   const thread = await request<Run>("POST", `/agents/${deployment}/threads`, {}, as);
   const path = `/agents/${deployment}/threads/${thread.body.thread_id}/runs`;
-  const made = await request<Run>("POST", path, { assistant_id: graph, input: {} }, as);
+  const order = { assistant_id: graph, input: {}, stream_mode: "custom" };
+  const made = await request<Run>("POST", path, order, as);
   expect(made.status).toBe(200);
   return made.body;
 }

@@ -1,5 +1,5 @@
 import { inject } from "vitest";
-import { killBuildersOf, killWorkerOf } from "../../../scripts/local/kill.ts";
+import { killBuildersOf, killWorkerOf, workerPidOf } from "../../../scripts/local/kill.ts";
 
 /** The stack of this file's lane, as `.heddle/local.json` would describe it. */
 export const stack = stackOfLane();
@@ -17,6 +17,11 @@ function stackOfLane() {
 /** SIGKILL to the process that runs the Worker. Resolves when that is gone; the Worker comes back by itself. */
 export function killWorker(): Promise<void> {
   return killWorkerOf(stack.dir);
+}
+
+/** Returns the id of the process that runs the Worker. */
+export function workerPid(): Promise<number> {
+  return workerPidOf(stack.dir);
 }
 
 /** Sends SIGKILL to the processes that run builds and returns how many there were. */
