@@ -14,6 +14,7 @@ import {
 } from "../support/protocol.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 
+const MIB = 1024 * 1024;
 const hi = { messages: [{ role: "user", content: "hi" }] };
 
 let ours: TestWorkspace;
@@ -619,6 +620,30 @@ describe("a socket", () => {
     expect(await gone.closed).toMatchObject({ code: 4404 });
     expect((await api(`${path}/stream/events`, { key: ours.viewer })).status).toBe(400);
   });
+
+  test("closes instead of sending more than 64 Mi characters, and SSE continues with since", async () => {
+    const { socket, start, events } = protocol();
+    const filter = { channels: ["lifecycle", "values"] };
+    await start("echo", { input: { messages: [{ role: "user", content: "x".repeat(4 * MIB) }] } });
+    const { command, ends, closed, events: sent } = await socket();
+    await command("subscription.subscribe", filter);
+    await ends(1);
+    const all = sent().slice();
+    const charactersOf = (list: SentEvent[]) => JSON.stringify(list).length;
+    expect(charactersOf(all)).toBeGreaterThan(8 * MIB);
+    const again = 64 / 8;
+    for (let n = 0; n < again; n++) void command("subscription.subscribe", filter);
+    expect(await closed).toEqual({ code: 4413, reason: expect.stringMatching(/SSE.*since/) });
+    expect(charactersOf(sent())).toBeGreaterThan(48 * MIB);
+    expect(charactersOf(sent())).toBeLessThanOrEqual(64 * MIB + 1024);
+    const ids = (list: SentEvent[]) => list.map(({ event_id }) => event_id);
+    const last = sent()
+      .filter((event) => !endOfRun()(event))
+      .at(-1);
+    const rest = await events(endOfRun(), { ...filter, since: last?.seq });
+    const seen = all.filter(({ seq }) => seq <= (last?.seq ?? 0));
+    expect(ids([...seen, ...rest])).toEqual(ids(all));
+  }, 60_000);
 
   test("takes a credential from a browser, which can send no header", async () => {
     const { path } = protocol();

@@ -19,3 +19,5 @@ export const MAX_ATTACHMENT_BYTES = 12 * 1024;
  * that has just come is told of it when there was time to ask for the rest.
  */
 export const SETTLE_MS = 300;
+/** Characters of events that a socket is sent within a minute: it has no backpressure. A whole run fits. */
+export const MAX_SOCKET_CHARACTERS = 64 * 1024 * 1024;

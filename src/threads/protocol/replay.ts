@@ -2,13 +2,20 @@ import { endsRun, type ProtocolEvent, toEventText } from "./event.ts";
 import { type EventFilter, isWanted } from "./filter.ts";
 import { COUNTED_CHARACTERS } from "./limits.ts";
 import type { LogReader } from "./log-reader.ts";
-import type { Attachment } from "./session.ts";
+import type { Attachment, Subscription } from "./session.ts";
 
 /** Events before the first that ends a run, and that one. */
 export function upToEnd(events: ProtocolEvent[]): { told: ProtocolEvent[]; held?: ProtocolEvent } {
   const at = events.findIndex(endsRun);
   const held = events[at];
   return held ? { told: events.slice(0, at), held } : { told: events };
+}
+
+/** Returns the events that a subscription wants and has not received yet. */
+export function textsOf(events: ProtocolEvent[], subscriptions: Subscription[]): string[] {
+  const isNew = (event: ProtocolEvent) =>
+    subscriptions.some((own) => event.seq > own.since && isWanted(event, own));
+  return events.filter(isNew).map(toEventText);
 }
 
 /** What a subscription is to be sent next; whole: there is no more of it by now, or its rest is held. */

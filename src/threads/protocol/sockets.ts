@@ -1,22 +1,24 @@
 import { exports } from "cloudflare:workers";
 import { log } from "../../shared/log.ts";
-import { closeReason, isSendable } from "../../shared/sockets.ts";
+import { isSendable } from "../../shared/sockets.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { invalidArgument, isFailure, readCommand, readParams } from "./envelope.ts";
-import { type ProtocolEvent, toEventText } from "./event.ts";
-import { channelsOf, type EventFilter, isWanted } from "./filter.ts";
+import type { ProtocolEvent } from "./event.ts";
+import { channelsOf, type EventFilter } from "./filter.ts";
 import {
-  MAX_ATTACHMENT_BYTES,
   MAX_COMMAND_CHARACTERS,
+  MAX_SOCKET_CHARACTERS,
   MAX_SOCKETS,
   MAX_SUBSCRIPTIONS,
   RECHECK_MS,
   SETTLE_MS,
 } from "./limits.ts";
 import { LogReader } from "./log-reader.ts";
-import { joined, pageOf, upToEnd } from "./replay.ts";
+import { joined, pageOf, textsOf, upToEnd } from "./replay.ts";
 import { type Command, Subscribe, Unsubscribe } from "./schema.ts";
-import type { Attachment, Refused, Session, Subscription } from "./session.ts";
+import { SendBudget } from "./send-budget.ts";
+import type { Refused, Session, Subscription } from "./session.ts";
+import { attach, attachmentOf, refuse, send, sendWithin } from "./socket-io.ts";
 
 /** What such a run tells comes after the answer: clients take a question of before it for the one they have answered. */
 const BEGINS_A_RUN = new Set(["run.start", "input.respond"]);
@@ -30,6 +32,7 @@ type Line = {
   checked_at: number;
   /** Until then it may well subscribe to more. */
   settles_at: number;
+  budget: SendBudget;
 };
 
 type Thread = {
@@ -146,7 +149,7 @@ export class Sockets {
     send(socket, { type: "success", id, result, meta: this.#meta(socket) });
     let page = first;
     for (; ; page = pageOf(reader, own)) {
-      for (const text of page.texts) socket.send(text);
+      if (!sendWithin(socket, page.texts, this.#lineOf(socket).budget)) return;
       if (page.isWhole) break;
       await store.durable();
     }
@@ -185,17 +188,10 @@ export class Sockets {
       const events = line.reader.next();
       if (events === null) break;
       await store.durable();
-      const { told, held } = line.settles_at > Date.now() ? upToEnd(events) : { told: events };
-      this.#tell(socket, subscriptions, told);
+      const { told, held } = dueOf(events, line);
+      if (!sendWithin(socket, textsOf(told, subscriptions), line.budget)) return;
       if (held) return this.#hold(socket, line, held);
       attach(socket, { ...attachmentOf(socket), since: line.reader.since });
-    }
-  }
-
-  #tell(socket: WebSocket, subscriptions: Subscription[], events: ProtocolEvent[]) {
-    for (const event of events) {
-      const isNews = (own: Subscription) => event.seq > own.since && isWanted(event, own);
-      if (subscriptions.some(isNews)) socket.send(toEventText(event));
     }
   }
 
@@ -226,6 +222,7 @@ export class Sockets {
       reader: null,
       checked_at: 0,
       settles_at: 0,
+      budget: new SendBudget(MAX_SOCKET_CHARACTERS),
     };
     this.#lines.set(socket, line);
     return line;
@@ -242,28 +239,13 @@ export class Sockets {
   }
 }
 
+/** Returns the events to send now, and the end of a run that is held until the socket has subscribed. */
+function dueOf(events: ProtocolEvent[], { settles_at }: Line) {
+  return settles_at > Date.now() ? upToEnd(events) : { told: events };
+}
+
 function commandOf(data: string | ArrayBuffer) {
   if (typeof data !== "string") return invalidArgument("A command is text, no binary message.");
   if (data.length <= MAX_COMMAND_CHARACTERS) return readCommand(data);
   return invalidArgument(`A command has at most ${MAX_COMMAND_CHARACTERS} characters.`);
-}
-
-function attachmentOf(socket: WebSocket): Attachment {
-  return socket.deserializeAttachment() as Attachment;
-}
-
-/** False: it is more than is kept with a socket. */
-function attach(socket: WebSocket, attachment: Attachment): boolean {
-  const { byteLength } = new TextEncoder().encode(JSON.stringify(attachment));
-  if (byteLength > MAX_ATTACHMENT_BYTES) return false;
-  socket.serializeAttachment(attachment);
-  return true;
-}
-
-function refuse(socket: WebSocket, { status, message }: Refused) {
-  socket.close(4000 + status, closeReason(message));
-}
-
-function send(socket: WebSocket, message: object) {
-  socket.send(JSON.stringify(message));
 }
