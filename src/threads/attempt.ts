@@ -12,6 +12,7 @@ import type { AgentUser } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { parseBody, parseQuery, parseRef } from "./boundary/calls.ts";
 import { MAX_RUN_BYTES } from "./boundary/limits.ts";
+import { ReadPace } from "./boundary/read-pace.ts";
 import type { ThreadRecord } from "./records.ts";
 import type { StoredRun } from "./storage/runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
@@ -73,6 +74,7 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   readonly #cancelled: Promise<boolean>;
   readonly #authenticate: Authenticate | null;
   readonly #askStore: AskStore | null;
+  readonly #pace = new ReadPace();
 
   constructor(
     store: ThreadStore,
@@ -95,11 +97,17 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   }
 
   async readCheckpoint(ns: unknown, checkpoint_id: unknown): Promise<LoadedCheckpoint | null> {
-    return this.#store.checkpoints.read(...parseRef(ns, checkpoint_id));
+    const ref = parseRef(ns, checkpoint_id);
+    return this.#paced(() => this.#store.checkpoints.read(...ref));
   }
 
   async listCheckpoints(query: unknown): Promise<LoadedCheckpoint[]> {
-    return this.#store.checkpoints.list(parseQuery(query));
+    const parsed = parseQuery(query);
+    return this.#paced(() => this.#store.checkpoints.list(parsed));
+  }
+
+  #paced<T extends LoadedCheckpoint | LoadedCheckpoint[] | null>(read: () => T): Promise<T> {
+    return this.#pace.read(this.#store.thread.place().workspace_id, read);
   }
 
   async authenticate(body: unknown): Promise<AuthAnswer> {

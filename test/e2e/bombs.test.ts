@@ -29,7 +29,7 @@ AsyncLocalStorage.prototype.run = function (store, ...rest) {
 };
 const MIB = 1024 * 1024;
 const idOf = (n) => "1ef00000-0000-6000-8000-" + String(n).padStart(12, "0");
-const atOnce = (call) => Promise.all(Array.from({ length: 20 }, call));
+const atOnce = (call) => Promise.all(Array.from({ length: 200 }, call));
 
 // In another namespace than the run's state, so that the run can be retried.
 function checkpoint(n, values = []) {

@@ -43,3 +43,9 @@ export const MAX_ANSWER_CHARACTERS = 31 * MIB;
 /** Objects and lists of a state or a history. */
 export const MAX_ANSWER_CONTAINERS = 1_000_000;
 export const MAX_AUTHENTICATE_CHARACTERS = 64 * 1024;
+/** Checkpoints that agents of one workspace are sent, in bytes a second: an isolate takes several times as many. */
+export const READ_BYTES_PER_SECOND = 64 * MIB;
+/** Half a second of that rate may be sent at once: one page of checkpoints is not paced. */
+export const READ_BURST_MS = 500;
+/** Reads of one call that wait for their turn. */
+export const MAX_WAITING_READS = 1000;
