@@ -235,6 +235,16 @@ test("the mark of a line is its key and no part of it; early ones lie in no futu
   expect(toEarlyLines("r", early, 2000)).toEqual([{ ...fields, at_us: 2_000_000 }]);
 });
 
+test("the runtime's report of a call whose answer was sent is no line", () => {
+  const message =
+    "The Workers runtime canceled this request because it detected that your Worker's code had hung and would never generate a response.";
+  const hung = { name: "Error", message, stack: null, timestamp: 1000 };
+  const own = { name: "TypeError", message: "no", stack: null, timestamp: 2000 };
+  const event = { logs: [], exceptions: [hung, own], outcome: "exception", eventTimestamp: 500 };
+  const lines = toLines("r", [event as unknown as TraceItem]);
+  expect(lines.map((line) => line.message)).toEqual(["Uncaught TypeError: no"]);
+});
+
 test("an exception and a fatal end are lines, in the order of time and cut to size", () => {
   const event = {
     logs: [{ level: "log", message: ["x".repeat(9000)], timestamp: 2000 }],

@@ -117,7 +117,7 @@ describe("a bucket that refuses is told in its own words, with what to change:",
     ],
     [
       "a server that is none of S3's",
-      { config: { endpoint_url: stack.base_url } },
+      { config: { endpoint_url: stack.git.url } },
       /: UnexpectedAnswer: The server answered 404/,
       /Invalid endpoint/,
     ],
