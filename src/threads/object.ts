@@ -72,7 +72,7 @@ export class ThreadObject extends WatchedObject {
 
   // ── threads ──
 
-  /** @returns `null` when the thread exists */
+  /** Null: the thread is there already. */
   async createThread(thread: NewThread): Promise<ThreadRecord | null> {
     if (this.#open()) return null;
     this.#create(thread);
@@ -80,7 +80,6 @@ export class ThreadObject extends WatchedObject {
   }
 
   async getThread(): Promise<ThreadRecord | null> {
-    if (this.#openVisible()) await this.#loop.settling.soon();
     return this.#openVisible() ? this.#store.thread.record() : null;
   }
 
@@ -227,6 +226,8 @@ export class ThreadObject extends WatchedObject {
     this.#changed();
     return true;
   }
+
+  // ── protocol v2 ──
 
   /** A run that a command asks for, and the last event before it. */
   async commandRun(order: NewRun): Promise<Accepted<{ last_event: number }>> {

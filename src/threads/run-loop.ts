@@ -37,7 +37,7 @@ export class RunLoop {
   readonly #touched = new Set<string>();
   readonly #traces: TraceCollector;
   #live: Attempt | null = null;
-  readonly settling: Settling;
+  readonly #settling: Settling;
 
   constructor(
     env: Env,
@@ -48,18 +48,18 @@ export class RunLoop {
     this.#env = env;
     this.#store = store;
     this.#onChange = onChange;
-    this.settling = new Settling(env, store, () => this.#onChange());
+    this.#settling = new Settling(env, store, () => this.#onChange());
     this.#traces = new TraceCollector(env, store, { onNews: () => this.#onChange([]), onOrphans });
   }
 
   get isLive(): boolean {
-    return this.#live !== null || this.settling.pending !== undefined;
+    return this.#live !== null || this.#settling.pending !== undefined;
   }
 
   /** Over means final in every place: the run, its thread and the state that both tell of. */
   isOver(run_id: string): boolean {
     if (!this.#store.exists) return true;
-    return this.settling.pending === undefined && !this.#store.runs.isInFlight(run_id);
+    return this.#settling.pending === undefined && !this.#store.runs.isInFlight(run_id);
   }
 
   accept(order: NewRun): StoredRun | RunRefusal {
@@ -90,7 +90,7 @@ export class RunLoop {
   recover() {
     const running = this.#store.runs.running();
     if (running && !this.#live) this.#tryAgain(running, "restart", "its process ended");
-    else if (!running && this.#store.thread.outline().status === "busy") this.settling.start();
+    else if (!running && this.#store.thread.outline().status === "busy") this.#settling.start();
     this.advance();
     this.#traces.closeLost();
   }
@@ -101,9 +101,9 @@ export class RunLoop {
       for (const run_id of run_ids) this.#stop(run_id, action, reason);
       this.#startNext();
     });
-    this.settling.start();
+    this.#settling.start();
     this.#tell();
-    await this.settling.pending;
+    await this.#settling.pending;
   }
 
   /** Forgets a run, also one that is over, as if it had never been. */
@@ -113,9 +113,9 @@ export class RunLoop {
       this.#undo(run_id);
       if (this.#store.runs.inFlight().length === 0) this.#store.thread.unsettle();
     });
-    this.settling.start();
+    this.#settling.start();
     this.#tell();
-    await this.settling.pending;
+    await this.#settling.pending;
   }
 
   // What was told of its trace is ended.

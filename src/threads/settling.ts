@@ -5,9 +5,6 @@ import { parse, SummaryAnswer } from "./boundary/answers.ts";
 import { threadStatusAfter } from "./runs.ts";
 import type { ThreadStore } from "./storage/store.ts";
 
-/** An agent's code decides how long its summary takes. */
-const MAX_WAIT_MS = 1000;
-
 /** Brings a thread to where its last checkpoint is after a run was cancelled; only the graph can read that. */
 export class Settling {
   readonly #env: Env;
@@ -23,15 +20,6 @@ export class Settling {
 
   get pending(): Promise<void> | undefined {
     return this.#pending;
-  }
-
-  /**
-   * Waits until the thread has its status after a cancelled run, at most a second: a reader that has seen the run
-   * end must not see the thread busy.
-   */
-  async soon(): Promise<void> {
-    const pending = this.#pending;
-    if (pending !== undefined) await Promise.race([pending, scheduler.wait(MAX_WAIT_MS)]);
   }
 
   // A thread whose run was undone is as it was: there is nothing to read.

@@ -166,7 +166,13 @@ describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", 
     const { threads } = client(agent.id);
     const thread_id = threadOf(page);
     await stopped(thread_id);
-    expect((await threads.get(thread_id)).status).not.toBe("busy");
+    // A stop does not wait for the thread, whose status is read from the agent's last checkpoint.
+    await until(
+      "The thread",
+      async () => (await threads.get(thread_id)).status,
+      (status) => status !== "busy",
+      PATIENCE_MS,
+    );
     await say(page, "once more");
     await answer(page).getByText("once more").waitFor();
     await settled(page);
@@ -220,7 +226,13 @@ describe("useStream in a browser's page", () => {
     const { threads } = client(agent.id);
     const thread_id = threadOf(page);
     await stopped(thread_id);
-    expect((await threads.get(thread_id)).status).not.toBe("busy");
+    // A stop does not wait for the thread, whose status is read from the agent's last checkpoint.
+    await until(
+      "The thread",
+      async () => (await threads.get(thread_id)).status,
+      (status) => status !== "busy",
+      PATIENCE_MS,
+    );
     await say(page, "once more");
     await answer(page).getByText("once more").waitFor();
     await settled(page);
