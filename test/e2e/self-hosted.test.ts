@@ -1,4 +1,4 @@
-// The service of docs/heddle.service on this machine: its ExecStart as written, in folders of the test's own.
+// The service of examples/self-host/heddle.service on this machine: its ExecStart as written, in folders of the test's own.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { request as send } from "node:http";
@@ -39,7 +39,7 @@ afterAll(async () => {
 
 /** What systemd does with the unit, but for its folder, its port and the git host on this machine. */
 async function start(): Promise<void> {
-  const unit = await readFile("docs/heddle.service", "utf8");
+  const unit = await readFile("examples/self-host/heddle.service", "utf8");
   const all = (name: string) =>
     [...unit.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, value = ""]) =>
       value.replaceAll("/opt/heddle", process.cwd()),

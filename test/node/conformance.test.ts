@@ -1,8 +1,8 @@
-// docs/conformance.md says of each call which test shows it: that test must be there, by that name.
+// docs/reference/conformance.md says of each call which test shows it: that test must be there, by that name.
 import { glob, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 
-const text = await readFile("docs/conformance.md", "utf8");
+const text = await readFile("docs/reference/conformance.md", "utf8");
 const cells = (row: string) => row.split("|").map((cell) => cell.trim());
 
 /** The last cells of all rows of the tables that have a column of tests. */

@@ -1,4 +1,4 @@
-// docs/operations.md is what an operator types: it must name what the configuration needs and the code logs.
+// docs/guides/operate.md is what an operator types: it must name what the configuration needs and the code logs.
 import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
@@ -8,7 +8,7 @@ import { unstable_readConfig as readConfig } from "wrangler";
 import { REGIONS } from "../../scripts/regions.ts";
 
 const run = promisify(execFile);
-const text = await readFile("docs/operations.md", "utf8");
+const text = await readFile("docs/guides/operate.md", "utf8");
 const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
 
 /** The block's commands as the shell hands them to npx, one a line. */

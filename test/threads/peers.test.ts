@@ -6,7 +6,7 @@ import { testDeployment } from "../support/agent-deployment.ts";
 import { namesOf, testThread } from "../support/threads.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 
-// What went wrong on other servers; docs/conformance.md has the list, with the tests elsewhere.
+// What went wrong on other servers; docs/reference/conformance.md has the list, with the tests elsewhere.
 
 const hi = { messages: [{ role: "user", content: "hi" }] };
 const slow = { input: { delay_ms: 2_000 } };
