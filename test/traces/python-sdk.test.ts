@@ -17,13 +17,13 @@ function recorded(bytes: ArrayBuffer): Recorded {
   const buffer = Buffer.from(bytes);
   const end = buffer.indexOf("\r\n\r\n");
   const [request = "", ...lines] = buffer.toString("latin1", 0, end).split("\r\n");
-  const headers = lines.map((line): [string, string] => {
+  const headers = lines.map((line: string): [string, string] => {
     const colon = line.indexOf(":");
     return [line.slice(0, colon), line.slice(colon + 1).trim()];
   });
   return {
     path: request.split(" ")[1] ?? "",
-    headers: new Headers(headers.filter(([name]) => name !== "Content-Length")),
+    headers: new Headers(headers.filter(([name]: [string, string]) => name !== "Content-Length")),
     body: new Uint8Array(buffer.subarray(end + 4)),
   };
 }
