@@ -1,1 +1,0 @@
-ALTER TABLE `deployments` ADD `tracing_project_id` text;

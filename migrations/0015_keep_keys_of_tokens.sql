@@ -1,1 +1,0 @@
-ALTER TABLE `oauth_tokens` ADD `key_id` text;

@@ -1,1 +1,0 @@
-ALTER TABLE `run_webhooks` ADD `attempts_before` integer DEFAULT 0 NOT NULL;

@@ -1,1 +1,0 @@
-ALTER TABLE `run_webhooks` ADD `user` text;

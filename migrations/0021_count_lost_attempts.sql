@@ -1,1 +1,0 @@
-ALTER TABLE `revisions` ADD `lost_attempts` integer DEFAULT 0 NOT NULL;
