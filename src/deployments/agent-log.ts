@@ -18,11 +18,11 @@ const MIGRATIONS = [
     revision_id TEXT NOT NULL,
     level TEXT NOT NULL,
     message TEXT NOT NULL,
-    at_us INTEGER NOT NULL
+    at_us INTEGER NOT NULL,
+    key TEXT
   );
   CREATE INDEX lines_by_revision ON lines (revision_id, id);
-  CREATE INDEX lines_by_time ON lines (at_us);`,
-  `ALTER TABLE lines ADD COLUMN key TEXT;
+  CREATE INDEX lines_by_time ON lines (at_us);
   CREATE UNIQUE INDEX lines_by_key ON lines (key) WHERE key IS NOT NULL;`,
 ];
 /** Older lines make room for newer ones. */

@@ -1,27 +1,16 @@
-/** The tables of an object: steps that are only ever added to. The version is the number of those that ran. */
-export type TableStep = string | ((sql: SqlStorage) => void);
-
 const VERSION = "schema_version";
 
-/** True once something was written: an object that was only asked has no tables and costs nothing. */
+/** Returns whether something was written: an object that was only read has no tables and costs nothing. */
 export function isMigrated(storage: DurableObjectStorage): boolean {
   return (storage.kv.get<number>(VERSION) ?? 0) > 0;
 }
 
-/** `whole`: what all steps together leave, for an object that is new. */
-export function migrate(
-  storage: DurableObjectStorage,
-  steps: readonly TableStep[],
-  whole?: string,
-): void {
+/** Runs the steps that have not run yet, all or none. The version is the number of steps that ran, so steps are only appended. */
+export function migrate(storage: DurableObjectStorage, steps: readonly string[]): void {
   const version = storage.kv.get<number>(VERSION) ?? 0;
   if (version === steps.length) return;
-  const missing = version === 0 && whole !== undefined ? [whole] : steps.slice(version);
   storage.transactionSync(() => {
-    for (const step of missing) {
-      if (typeof step === "string") storage.sql.exec(step);
-      else step(storage.sql);
-    }
+    for (const step of steps.slice(version)) storage.sql.exec(step);
     storage.kv.put(VERSION, steps.length);
   });
 }

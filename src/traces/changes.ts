@@ -42,7 +42,7 @@ export type Digest = {
 
 /** Metadata, inputs and outputs: what has keys and values that runs are found by. */
 export type PairKind = "m" | "i" | "o";
-/** `pairs` as `storage/pairs.ts` keeps them, and the terms of each. */
+/** `pairs` as `storage/migrations.ts` keeps them, and the terms of each. */
 export type PairDigest = { pairs: string; terms: number[] };
 export type PayloadDigest = PairDigest & { search: string };
 export type ExtraDigest = PairDigest & { thread_id: string | null; usage: Usage | null };

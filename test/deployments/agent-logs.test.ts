@@ -126,20 +126,6 @@ describe("the log of a deployment's agents", () => {
     expect(messages(await read({}))).toEqual(["one", "two", "two", "three"]);
   });
 
-  test("of the version before goes on", async () => {
-    const { deployment, revision, append, read } = await logged();
-    await append(line(revision.id, "one"));
-    const stub = env.LOGS.getByName(deployment.id);
-    await runInDurableObject(stub, (_object, { storage }) => {
-      storage.sql.exec("DROP INDEX lines_by_key");
-      storage.sql.exec("ALTER TABLE lines DROP COLUMN key");
-      storage.kv.put("schema_version", 1);
-    });
-    expect(messages(await read({}))).toEqual(["one"]);
-    await append(line(revision.id, "two", { key: "call:0" }));
-    expect(messages(await read({}))).toEqual(["one", "two"]);
-  });
-
   test("is not kept for a deployment that is gone, nor made by being asked", async () => {
     const id = newId();
     await agentLog(env, id).append(id, [line(newId(), "late")]);

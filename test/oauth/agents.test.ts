@@ -1,7 +1,4 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
-import { MIGRATIONS } from "../../src/threads/storage/migrations.ts";
 import { testDeployment } from "../support/agent-deployment.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { person, provider, tokenOf } from "./support.ts";
@@ -123,36 +120,3 @@ test("a run does not show who asked for it", async () => {
   const run = await (await api(`${agent}/threads/${thread_id}/runs`, { key, json })).json();
   expect(Object.keys(run as object)).not.toContain("asker");
 });
-
-test("a thread of the version before takes runs", async () => {
-  const { key } = await ada();
-  const thread = await api(`${agent}/threads`, { key, json: {} });
-  const { thread_id } = await thread.json<{ thread_id: string }>();
-  const name = `${agent.slice("/agents/".length)}/${thread_id}`;
-  const object = (env.THREADS as DurableObjectNamespace).getByName(name);
-  await runInDurableObject(object, (_thread, { storage }) => makeOld(storage, 2));
-  await evictDurableObject(object);
-  const input = { body: { provider: idp, scopes: [] } };
-  const json = { assistant_id: "signs_in_plainly", input };
-  const response = await api(`${agent}/threads/${thread_id}/runs/wait`, { key, json });
-  expect(await response.json()).toMatchObject({ status: 200, answer: { status: "pending" } });
-});
-
-/** The thread as an earlier version of Heddle made it. */
-function makeOld({ sql, kv }: DurableObjectStorage, version: number) {
-  const row = sql.exec("SELECT * FROM thread").one();
-  const tables = sql.exec<{ name: string }>(
-    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*' AND name NOT GLOB '_cf_*'",
-  );
-  for (const { name } of tables.toArray()) sql.exec(`DROP TABLE ${name}`);
-  for (const step of MIGRATIONS.slice(0, version)) sql.exec(step);
-  const known = sql
-    .exec<{ name: string }>("SELECT name FROM pragma_table_info('thread')")
-    .toArray();
-  const columns = known.map(({ name }) => name);
-  const marks = columns.map(() => "?").join(", ");
-  const names = columns.map((name) => `"${name}"`).join(", ");
-  const values = columns.map((name) => row[name] ?? null);
-  sql.exec(`INSERT INTO thread (${names}) VALUES (${marks})`, ...values);
-  kv.put("schema_version", version);
-}

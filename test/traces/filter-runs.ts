@@ -1,5 +1,5 @@
 import { digestExtra, digestInputs, digestOutputs } from "../../src/traces/digest.ts";
-import { PAIR_TABLES } from "../../src/traces/storage/pairs.ts";
+import { MIGRATIONS } from "../../src/traces/storage/migrations.ts";
 import { termOf } from "../../src/traces/terms.ts";
 /** A trace run as far as filters see it, and its rows as ingestion leaves them. */
 export type TestFeedback = {
@@ -84,18 +84,10 @@ export function searchTextOf(run: TestRun): string {
 
 const TABLES = [
   ...["metadata", "input", "output"].map((name) => `DROP VIEW IF EXISTS ${name}_pairs`),
-  ...["runs", "run_digests", "run_terms", "feedback"].map((name) => `DROP TABLE IF EXISTS ${name}`),
-  `CREATE TABLE runs (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, trace_id TEXT,
-    parent_run_id TEXT, name TEXT, run_type TEXT, start_us INTEGER NOT NULL, end_us INTEGER,
-    status TEXT NOT NULL, error TEXT, is_root INTEGER NOT NULL, dotted_order TEXT, thread_id TEXT,
-    reference_example_id TEXT, trace_tier TEXT, execution_order INTEGER, total_tokens INTEGER,
-    prompt_tokens INTEGER, completion_tokens INTEGER, total_cost TEXT, prompt_cost TEXT,
-    completion_cost TEXT, first_token_us INTEGER, tags TEXT, search_text TEXT)`,
-  "CREATE INDEX runs_by_start ON runs (start_us, id)",
-  ...PAIR_TABLES,
-  `CREATE TABLE feedback (id TEXT PRIMARY KEY, run_id TEXT NOT NULL, key TEXT NOT NULL, score REAL,
-    value TEXT, source TEXT)`,
-  "CREATE INDEX feedback_by_run ON feedback (run_id)",
+  ...["runs", "run_digests", "run_terms", "feedback", "leftovers"].map(
+    (name) => `DROP TABLE IF EXISTS ${name}`,
+  ),
+  ...MIGRATIONS.flatMap((step) => step.split(";")).filter((sql) => sql.trim() !== ""),
 ];
 
 export async function storeRuns(db: D1Database, runs: TestRun[]): Promise<void> {
@@ -125,6 +117,9 @@ function rowsOf(db: D1Database, run: TestRun, row: number): D1PreparedStatement[
     total_cost: run.total_cost,
     tags: JSON.stringify(run.tags),
     search_text: searchTextOf(run),
+    seq: row,
+    changed_seq: row,
+    patched: 0,
   };
   const insert = (table: string, values: Record<string, string | number | null>) =>
     db
@@ -153,6 +148,8 @@ function rowsOf(db: D1Database, run: TestRun, row: number): D1PreparedStatement[
         score: given.score,
         value: given.value ?? null,
         source: given.source ?? null,
+        body: "{}",
+        created_at: new Date(micros(run.start) / 1000).toISOString(),
       }),
     ),
   ];

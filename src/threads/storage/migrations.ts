@@ -1,6 +1,6 @@
 /**
- * The tables of one thread. Append only: the version is the number of steps that ran.
- * Data that outgrows a row stands in `parts`, under a name its owner knows.
+ * Tables of one thread. Append only: the version is the number of steps that ran.
+ * `parts` holds data that outgrows a row, under a name that its owner knows.
  */
 export const MIGRATIONS = [
   `CREATE TABLE thread (
@@ -21,7 +21,8 @@ export const MIGRATIONS = [
      ended_at INTEGER,
      revision TEXT,
      directory_seq INTEGER NOT NULL,
-     directory_sent INTEGER NOT NULL
+     directory_sent INTEGER NOT NULL,
+     ttl TEXT
    );
    CREATE TABLE runs (
      seq INTEGER PRIMARY KEY,
@@ -40,13 +41,22 @@ export const MIGRATIONS = [
      attempt INTEGER NOT NULL,
      event_characters INTEGER NOT NULL,
      error TEXT,
-     cancel_reason TEXT
+     cancel_reason TEXT,
+     asker TEXT,
+     trace TEXT,
+     started_at INTEGER,
+     thread_before TEXT,
+     webhook TEXT,
+     interrupts TEXT,
+     first_event INTEGER
    );
    CREATE TABLE events (
      id INTEGER PRIMARY KEY AUTOINCREMENT,
      run_id TEXT NOT NULL,
      event TEXT NOT NULL,
-     data TEXT
+     data TEXT,
+     segments TEXT,
+     at INTEGER
    );
    CREATE TABLE checkpoints (
      ns TEXT NOT NULL,
@@ -64,7 +74,16 @@ export const MIGRATIONS = [
      run_id TEXT,
      type TEXT NOT NULL,
      data BLOB,
+     segments TEXT,
      PRIMARY KEY (ns, channel, version)
+   );
+   CREATE TABLE value_segments (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     data BLOB NOT NULL
+   );
+   CREATE TABLE event_segments (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     data BLOB NOT NULL
    );
    CREATE TABLE writes (
      ns TEXT NOT NULL,
@@ -77,28 +96,6 @@ export const MIGRATIONS = [
      data BLOB,
      PRIMARY KEY (ns, checkpoint_id, task_id, idx)
    );
-   CREATE TABLE parts (
-     name TEXT NOT NULL,
-     part INTEGER NOT NULL,
-     data BLOB NOT NULL,
-     PRIMARY KEY (name, part)
-   );`,
-  `CREATE TABLE trace_roots (
-     run_id TEXT PRIMARY KEY,
-     start_time TEXT NOT NULL,
-     project_name TEXT,
-     told INTEGER NOT NULL
-   );
-   CREATE TABLE trace_outbox (
-     seq INTEGER PRIMARY KEY AUTOINCREMENT,
-     kind TEXT NOT NULL,
-     data TEXT
-   );`,
-  "ALTER TABLE runs ADD COLUMN asker TEXT",
-  `DROP TABLE trace_roots;
-   ALTER TABLE runs ADD COLUMN trace TEXT;`,
-  `ALTER TABLE runs ADD COLUMN started_at INTEGER;
-   ALTER TABLE runs ADD COLUMN thread_before TEXT;
    CREATE TABLE replaced_writes (
      ns TEXT NOT NULL,
      checkpoint_id TEXT NOT NULL,
@@ -109,28 +106,23 @@ export const MIGRATIONS = [
      type TEXT NOT NULL,
      data BLOB,
      by_run TEXT NOT NULL
-   );`,
-  `ALTER TABLE runs ADD COLUMN webhook TEXT;
+   );
+   CREATE TABLE parts (
+     name TEXT NOT NULL,
+     part INTEGER NOT NULL,
+     data BLOB NOT NULL,
+     PRIMARY KEY (name, part)
+   );
+   CREATE TABLE trace_outbox (
+     seq INTEGER PRIMARY KEY AUTOINCREMENT,
+     kind TEXT NOT NULL,
+     data TEXT,
+     texts TEXT
+   );
    CREATE TABLE webhook_outbox (
      run_id TEXT PRIMARY KEY,
      url TEXT NOT NULL,
-     payload TEXT
+     payload TEXT,
+     user TEXT
    );`,
-  "ALTER TABLE thread ADD COLUMN ttl TEXT",
-  `ALTER TABLE channel_values ADD COLUMN segments TEXT;
-   ALTER TABLE events ADD COLUMN segments TEXT;
-   CREATE TABLE value_segments (
-     id INTEGER PRIMARY KEY AUTOINCREMENT,
-     data BLOB NOT NULL
-   );
-   CREATE TABLE event_segments (
-     id INTEGER PRIMARY KEY AUTOINCREMENT,
-     data BLOB NOT NULL
-   );`,
-  `ALTER TABLE events ADD COLUMN at INTEGER;
-   ALTER TABLE runs ADD COLUMN interrupts TEXT;`,
-  `ALTER TABLE runs ADD COLUMN first_event INTEGER;
-   UPDATE runs SET first_event = (SELECT min(id) FROM events WHERE events.run_id = runs.run_id);`,
-  "ALTER TABLE webhook_outbox ADD COLUMN user TEXT",
-  "ALTER TABLE trace_outbox ADD COLUMN texts TEXT",
 ];

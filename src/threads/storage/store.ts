@@ -18,7 +18,6 @@ import { MIGRATIONS } from "./migrations.ts";
 import { Parts } from "./parts.ts";
 import { keepLatest } from "./prune.ts";
 import { Runs } from "./runs.ts";
-import { TABLES } from "./tables.ts";
 import { Thread } from "./thread.ts";
 import { Traces } from "./traces.ts";
 import { Webhooks } from "./webhooks.ts";
@@ -53,7 +52,7 @@ export class ThreadStore {
   }
 
   create(thread: NewThread) {
-    migrate(this.#storage, MIGRATIONS, TABLES);
+    migrate(this.#storage, MIGRATIONS);
     this.#exists = true;
     this.transaction(() => this.thread.insert(thread));
     for (const part of [this.runs, this.events, this.checkpoints, this.traces, this.webhooks]) {

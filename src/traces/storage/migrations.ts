@@ -1,8 +1,12 @@
-import type { TableStep } from "../../shared/object-tables.ts";
-import { digestOldPairs } from "./pair-migration.ts";
-
-/** The tables of one partition. Append only: the version is the number of steps that ran. */
-export const MIGRATIONS: TableStep[] = [
+/**
+ * Tables of one partition. Append only: the version is the number of steps that ran.
+ *
+ * `run_digests` has the pairs of a run as JSON objects, read through a view for each kind. A number is stored
+ * as `[text, number]`. `run_terms` leads from a term to the rows that have it: those of a batch are one entry, under
+ * the first of them. It also names rows that had the term before they were changed or deleted, so a reader of
+ * terms checks the pairs as well.
+ */
+export const MIGRATIONS = [
   `CREATE TABLE runs (
      row INTEGER PRIMARY KEY,
      id TEXT NOT NULL UNIQUE,
@@ -37,27 +41,14 @@ export const MIGRATIONS: TableStep[] = [
      search_text TEXT,
      seq INTEGER NOT NULL,
      changed_seq INTEGER NOT NULL,
-     patched INTEGER NOT NULL
+     patched INTEGER NOT NULL,
+     root_day TEXT
    );
    CREATE INDEX runs_by_start ON runs (start_us, id);
    CREATE INDEX runs_by_trace ON runs (trace_id);
    CREATE INDEX runs_roots ON runs (start_us, id) WHERE is_root = 1;
    CREATE INDEX runs_by_thread ON runs (thread_id) WHERE thread_id IS NOT NULL;
-   CREATE TABLE run_tags (
-     row INTEGER NOT NULL,
-     tag TEXT NOT NULL,
-     PRIMARY KEY (row, tag)
-   ) WITHOUT ROWID;
-   CREATE INDEX run_tags_by_tag ON run_tags (tag, row);
-   CREATE TABLE run_pairs (
-     row INTEGER NOT NULL,
-     kind TEXT NOT NULL,
-     key TEXT NOT NULL,
-     value TEXT NOT NULL,
-     number REAL,
-     PRIMARY KEY (row, kind, key, value)
-   ) WITHOUT ROWID;
-   CREATE INDEX run_pairs_by_value ON run_pairs (kind, key, value, row);
+   CREATE INDEX runs_far ON runs (root_day, trace_id) WHERE root_day IS NOT NULL;
    CREATE TABLE feedback (
      id TEXT PRIMARY KEY,
      run_id TEXT NOT NULL,
@@ -67,35 +58,37 @@ export const MIGRATIONS: TableStep[] = [
      source TEXT,
      comment TEXT,
      body TEXT NOT NULL,
-     created_at TEXT NOT NULL
+     created_at TEXT NOT NULL,
+     modified_at TEXT
    );
    CREATE INDEX feedback_by_run ON feedback (run_id);
-   CREATE INDEX feedback_by_key ON feedback (key, score);`,
-  `ALTER TABLE runs ADD COLUMN root_day TEXT;
-   UPDATE runs SET root_day =
-       substr(dotted_order, 1, 4) || '-' || substr(dotted_order, 5, 2) || '-' || substr(dotted_order, 7, 2)
-     WHERE substr(dotted_order, 1, 8) <> strftime('%Y%m%d', start_us / 1000000, 'unixepoch');
-   CREATE INDEX runs_far ON runs (root_day, trace_id) WHERE root_day IS NOT NULL;`,
-  `ALTER TABLE feedback ADD COLUMN modified_at TEXT;
+   CREATE INDEX feedback_by_key ON feedback (key, score);
    CREATE TABLE leftovers (
      kind TEXT NOT NULL,
      id TEXT NOT NULL,
      PRIMARY KEY (kind, id)
-   ) WITHOUT ROWID;`,
-  `CREATE TABLE numbered_pairs (
-     row INTEGER NOT NULL,
-     n INTEGER NOT NULL,
-     kind TEXT NOT NULL,
-     key TEXT NOT NULL,
-     value TEXT NOT NULL,
-     number REAL,
-     PRIMARY KEY (row, n)
    ) WITHOUT ROWID;
-   INSERT INTO numbered_pairs
-     SELECT row, 1000 * (instr('mio', kind) - 1) + row_number() OVER (PARTITION BY row, kind) - 1,
-       kind, key, value, number FROM run_pairs;
-   DROP TABLE run_pairs;
-   ALTER TABLE numbered_pairs RENAME TO run_pairs;
-   CREATE INDEX run_pairs_by_value ON run_pairs (kind, key, substr(value, 1, 40));`,
-  digestOldPairs,
+   CREATE TABLE run_digests (
+     row INTEGER PRIMARY KEY,
+     metadata TEXT,
+     inputs TEXT,
+     outputs TEXT
+   );
+   ${pairView("metadata_pairs", "metadata")}
+   ${pairView("input_pairs", "inputs")}
+   ${pairView("output_pairs", "outputs")}
+   CREATE TABLE run_terms (
+     term INTEGER NOT NULL,
+     row INTEGER NOT NULL,
+     rows TEXT,
+     PRIMARY KEY (term, row)
+   ) WITHOUT ROWID;`,
 ];
+
+function pairView(name: string, column: string): string {
+  return `CREATE VIEW ${name} AS
+     SELECT d.row AS row, p.key AS key,
+       iif(p.type = 'array', p.value->>0, p.value) AS value,
+       iif(p.type = 'array', p.value->>1, NULL) AS number
+     FROM run_digests d, json_each(d.${column}) p;`;
+}
