@@ -11,29 +11,36 @@ const PROBLEM: Shape = { type: "application/problem+json", schema: ref("Problem"
 const INGEST_ERROR: Shape = { type: "application/json", schema: ref("IngestError") };
 const TEXT: Shape = { type: "text/plain", schema: { type: "string" } };
 
+const INVALID = "Invalid field, parameter or header";
+const ALWAYS = { 429: "Too many requests: retry after `Retry-After` seconds" };
 const CALLER = {
-  401: "No valid credentials",
-  403: "The caller's role does not allow this, or it names no workspace of its own",
-  422: "A field is wrong, or a header",
+  401: "Missing or invalid credentials",
+  403: "The caller's role does not allow this operation, or the key names no workspace",
+  422: INVALID,
 };
-/** Without a caller, requests are counted by the network they come from. */
-const LIMITED = { 429: "Too many requests; `Retry-After` has the seconds to wait" };
+const PATH = { 404: "The resource does not exist, or the caller may not see it", 422: INVALID };
 const BODY = {
   400: "Malformed JSON, or fields that exclude each other",
   413: "Body too large",
-  415: "The Content-Type is not one that this operation reads",
-  422: "A field is wrong",
+  415: "Unsupported Content-Type",
+  422: INVALID,
+};
+const AGENT = {
+  400: "Invalid request",
+  404: "The deployment or the resource does not exist, or the caller may not see it",
+  409: "Conflict with the current state of the resource",
+  500: "Internal error",
+  503: "Temporarily unavailable: retry after `Retry-After` seconds",
 };
 
-/**
- * What an operation may answer before its own code is reached: whoever adds a route need not repeat
- * it, and what the route says itself stays.
- */
+/** Returns the responses of an operation, with the errors that the middleware in front of it can return. */
 export function completeResponses(operation: Operation, responses: Responses): Responses {
   const texts = {
-    ...LIMITED,
+    ...ALWAYS,
     ...(operation.is_public ? {} : CALLER),
+    ...(operation.path.includes("{") ? PATH : {}),
     ...(operation.reads_body ? BODY : {}),
+    ...(operation.path.startsWith("/agents/") ? AGENT : {}),
   };
   const general = Object.entries(texts).map(([status, description]) => {
     const { type, schema } = shapeOf(operation, status);

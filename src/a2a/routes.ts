@@ -1,9 +1,8 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { RpcAnswer, RpcMessage } from "../shared/json-rpc.ts";
 import { agentServerUrl } from "../shared/paths.ts";
-import { body, json } from "../shared/schema.ts";
-import { agentErrors } from "../threads/errors-schema.ts";
+import { body, json, operationWithTag } from "../shared/schema.ts";
 import { sseResponse, toTarget, valuesResponse } from "../threads/run-http.ts";
 import { AgentPath } from "../threads/schema.ts";
 import { A2aPath, AgentCard, CardQuery } from "./schema.ts";
@@ -12,16 +11,12 @@ import { answerA2a, getCard } from "./service.ts";
 const AGENT = "/agents/{deployment_id}";
 const A2A = `${AGENT}/a2a/{assistant_id}` as const;
 const CARD = "/.well-known/agent-card.json";
-const tags = ["A2A"];
+const operation = operationWithTag("A2A");
 
 export const a2aRoutes = router();
 
 a2aRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: A2A,
-    operationId: "callA2a",
-    tags,
+  operation("post", A2A, "callA2a", {
     summary: "The Agent2Agent protocol: messages to an assistant, and the tasks that come of them",
     request: { params: A2aPath, body: body(RpcMessage) },
     responses: {
@@ -33,7 +28,6 @@ a2aRoutes.openapi(
         description: "The answer, behind newlines that keep the connection alive; or events",
       },
       202: { description: "A notification was taken note of" },
-      ...agentErrors,
     },
   }),
   async (c) => {
@@ -47,14 +41,10 @@ a2aRoutes.openapi(
 );
 
 a2aRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${AGENT}${CARD}`,
-    operationId: "getAgentCard",
-    tags,
+  operation("get", `${AGENT}${CARD}`, "getAgentCard", {
     summary: "How an assistant presents itself to other agents",
     request: { params: AgentPath, query: CardQuery },
-    responses: { 200: json(AgentCard, "The card"), ...agentErrors },
+    responses: { 200: json(AgentCard, "The card") },
   }),
   async (c) => {
     const ref = { ...c.req.valid("param"), ...c.req.valid("query") };
@@ -64,14 +54,10 @@ a2aRoutes.openapi(
 );
 
 a2aRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${A2A}${CARD}`,
-    operationId: "getAgentCardOfAssistant",
-    tags,
+  operation("get", `${A2A}${CARD}`, "getAgentCardOfAssistant", {
     summary: "The same, below the URL that the assistant is spoken to at",
     request: { params: A2aPath },
-    responses: { 200: json(AgentCard, "The card"), ...agentErrors },
+    responses: { 200: json(AgentCard, "The card") },
   }),
   async (c) => {
     const ref = c.req.valid("param");

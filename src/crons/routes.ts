@@ -1,7 +1,6 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, json } from "../shared/schema.ts";
-import { agentErrors } from "../threads/errors-schema.ts";
+import { body, json, operationWithTag } from "../shared/schema.ts";
 import { AgentPath, ThreadPath } from "../threads/schema.ts";
 import {
   Cron,
@@ -15,19 +14,15 @@ import {
 import { countCrons, createCron, deleteCron, getCron, searchCrons, updateCron } from "./service.ts";
 
 const CRONS = "/agents/{deployment_id}/runs/crons";
-const tags = ["Crons"];
+const operation = operationWithTag("Crons");
 
 export const cronRoutes = router();
 
 cronRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: CRONS,
-    operationId: "createCron",
-    tags,
+  operation("post", CRONS, "createCron", {
     summary: "Start runs by a schedule, each on a thread of its own",
     request: { params: AgentPath, body: body(CronCreate) },
-    responses: { 200: json(Cron, "The cron"), ...agentErrors },
+    responses: { 200: json(Cron, "The cron") },
   }),
   async (c) => {
     const { origin } = new URL(c.req.url);
@@ -37,14 +32,10 @@ cronRoutes.openapi(
 );
 
 cronRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: "/agents/{deployment_id}/threads/{thread_id}/runs/crons",
-    operationId: "createThreadCron",
-    tags,
+  operation("post", "/agents/{deployment_id}/threads/{thread_id}/runs/crons", "createThreadCron", {
     summary: "Start runs by a schedule on a thread; they end with it",
     request: { params: ThreadPath, body: body(CronCreate) },
-    responses: { 200: json(Cron, "The cron"), ...agentErrors },
+    responses: { 200: json(Cron, "The cron") },
   }),
   async (c) => {
     const { origin } = new URL(c.req.url);
@@ -54,14 +45,10 @@ cronRoutes.openapi(
 );
 
 cronRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${CRONS}/search`,
-    operationId: "searchCrons",
-    tags,
+  operation("post", `${CRONS}/search`, "searchCrons", {
     summary: "Find crons, by default the newest first",
     request: { params: AgentPath, body: body(CronSearch) },
-    responses: { 200: json(z.array(FoundCron), "The crons"), ...agentErrors },
+    responses: { 200: json(z.array(FoundCron), "The crons") },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");
@@ -70,14 +57,10 @@ cronRoutes.openapi(
 );
 
 cronRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${CRONS}/count`,
-    operationId: "countCrons",
-    tags,
+  operation("post", `${CRONS}/count`, "countCrons", {
     summary: "Count crons",
     request: { params: AgentPath, body: body(CronCount) },
-    responses: { 200: json(z.number().int(), "How many there are"), ...agentErrors },
+    responses: { 200: json(z.number().int(), "How many there are") },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");
@@ -86,27 +69,19 @@ cronRoutes.openapi(
 );
 
 cronRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${CRONS}/{cron_id}`,
-    operationId: "getCron",
-    tags,
+  operation("get", `${CRONS}/{cron_id}`, "getCron", {
     summary: "Get a cron with its next run",
     request: { params: CronPath },
-    responses: { 200: json(Cron, "The cron"), ...agentErrors },
+    responses: { 200: json(Cron, "The cron") },
   }),
   async (c) => c.json(await getCron(c.var.ctx, c.req.valid("param")), 200),
 );
 
 cronRoutes.openapi(
-  createRoute({
-    method: "patch",
-    path: `${CRONS}/{cron_id}`,
-    operationId: "updateCron",
-    tags,
+  operation("patch", `${CRONS}/{cron_id}`, "updateCron", {
     summary: "Change when a cron fires and what with, or switch it on or off",
     request: { params: CronPath, body: body(CronPatch) },
-    responses: { 200: json(Cron, "The cron"), ...agentErrors },
+    responses: { 200: json(Cron, "The cron") },
   }),
   async (c) => {
     const { origin } = new URL(c.req.url);
@@ -116,14 +91,10 @@ cronRoutes.openapi(
 );
 
 cronRoutes.openapi(
-  createRoute({
-    method: "delete",
-    path: `${CRONS}/{cron_id}`,
-    operationId: "deleteCron",
-    tags,
+  operation("delete", `${CRONS}/{cron_id}`, "deleteCron", {
     summary: "Delete a cron; runs that it started stay",
     request: { params: CronPath },
-    responses: { 204: { description: "Deleted" }, ...agentErrors },
+    responses: { 204: { description: "Deleted" } },
   }),
   async (c) => {
     await deleteCron(c.var.ctx, c.req.valid("param"));

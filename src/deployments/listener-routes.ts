@@ -1,6 +1,5 @@
-import { createRoute } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, bodyRefusals, ErrorDetail, json, PageQuery, refusals } from "../shared/schema.ts";
+import { body, ErrorDetail, json, operationWithTag, PageQuery } from "../shared/schema.ts";
 import {
   Listener,
   ListenerCreateRequest,
@@ -21,74 +20,52 @@ const LISTENER = "/v2/listeners/{listener_id}";
 
 export const listenerRoutes = router();
 
-const tags = ["Listeners"];
-const missing = { 404: json(ErrorDetail, "No such listener in the workspace") };
+const operation = operationWithTag("Listeners");
 
-const list = createRoute({
-  method: "get",
-  path: LISTENERS,
-  operationId: "listListeners",
-  tags,
+const list = operation("get", LISTENERS, "listListeners", {
   summary: "List listeners",
   request: { query: PageQuery },
-  responses: { 200: json(ListenersList, "A page, oldest first"), ...refusals },
+  responses: { 200: json(ListenersList, "A page, oldest first") },
 });
 listenerRoutes.openapi(list, async (c) =>
   c.json(await listListeners(c.var.ctx, c.req.valid("query")), 200),
 );
 
-const create = createRoute({
-  method: "post",
-  path: LISTENERS,
-  operationId: "createListener",
-  tags,
+const create = operation("post", LISTENERS, "createListener", {
   summary: "Register a listener; the enterprise plan has them",
   request: { body: body(ListenerCreateRequest) },
   responses: {
     201: json(Listener, "Created"),
     409: json(ErrorDetail, "The workspace has one of this compute_id"),
-    ...bodyRefusals,
   },
 });
 listenerRoutes.openapi(create, async (c) =>
   c.json(await createListener(c.var.ctx, c.req.valid("json")), 201),
 );
 
-const get = createRoute({
-  method: "get",
-  path: LISTENER,
-  operationId: "getListener",
-  tags,
+const get = operation("get", LISTENER, "getListener", {
   summary: "Get a listener",
   request: { params: ListenerPath },
-  responses: { 200: json(Listener, "The listener"), ...refusals, ...missing },
+  responses: { 200: json(Listener, "The listener") },
 });
 listenerRoutes.openapi(get, async (c) =>
   c.json(await getListener(c.var.ctx, c.req.valid("param").listener_id), 200),
 );
 
-const update = createRoute({
-  method: "patch",
-  path: LISTENER,
-  operationId: "updateListener",
-  tags,
+const update = operation("patch", LISTENER, "updateListener", {
   summary: "Change a listener",
   request: { params: ListenerPath, body: body(ListenerPatchRequest) },
-  responses: { 200: json(Listener, "As it is now"), ...bodyRefusals, ...missing },
+  responses: { 200: json(Listener, "As it is now") },
 });
 listenerRoutes.openapi(update, async (c) => {
   const { listener_id } = c.req.valid("param");
   return c.json(await updateListener(c.var.ctx, listener_id, c.req.valid("json")), 200);
 });
 
-const remove = createRoute({
-  method: "delete",
-  path: LISTENER,
-  operationId: "deleteListener",
-  tags,
+const remove = operation("delete", LISTENER, "deleteListener", {
   summary: "Delete a listener",
   request: { params: ListenerPath },
-  responses: { 204: { description: "Deleted" }, ...refusals, ...missing },
+  responses: { 204: { description: "Deleted" } },
 });
 listenerRoutes.openapi(remove, async (c) => {
   await deleteListener(c.var.ctx, c.req.valid("param").listener_id);

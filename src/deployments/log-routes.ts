@@ -1,6 +1,5 @@
-import { createRoute } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, bodyRefusals, ErrorDetail, json } from "../shared/schema.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../shared/schema.ts";
 import { LogPage, LogQuery } from "./log-schema.ts";
 import { listAgentLogs, listBuildLogs } from "./log-service.ts";
 import { DeploymentPath, RevisionPath } from "./schema.ts";
@@ -10,18 +9,13 @@ const PROJECT = "/v1/projects/{deployment_id}";
 
 export const logRoutes = router();
 
-const tags = ["Revisions"];
+const operation = operationWithTag("Revisions");
 const responses = {
   200: json(LogPage, "A page of lines"),
-  ...bodyRefusals,
   404: json(ErrorDetail, "No such deployment or revision in the workspace"),
 };
 
-const builds = createRoute({
-  method: "post",
-  path: `${PROJECT}/revisions/{revision_id}/build_logs`,
-  operationId: "listBuildLogs",
-  tags,
+const builds = operation("post", `${PROJECT}/revisions/{revision_id}/build_logs`, "listBuildLogs", {
   summary: "Read the log of a build",
   request: { params: RevisionPath, body: body(LogQuery) },
   responses,
@@ -30,11 +24,7 @@ logRoutes.openapi(builds, async (c) =>
   c.json(await listBuildLogs(c.var.ctx, c.req.valid("param"), c.req.valid("json")), 200),
 );
 
-const agents = createRoute({
-  method: "post",
-  path: `${PROJECT}/deploy_logs`,
-  operationId: "listAgentLogs",
-  tags,
+const agents = operation("post", `${PROJECT}/deploy_logs`, "listAgentLogs", {
   summary: "Read what the agents of a deployment print and throw",
   request: { params: DeploymentPath, body: body(LogQuery) },
   responses,
@@ -43,15 +33,16 @@ logRoutes.openapi(agents, async (c) =>
   c.json(await listAgentLogs(c.var.ctx, c.req.valid("param"), c.req.valid("json")), 200),
 );
 
-const ofRevision = createRoute({
-  method: "post",
-  path: `${PROJECT}/revisions/{revision_id}/deploy_logs`,
-  operationId: "listAgentLogsOfRevision",
-  tags,
-  summary: "Read what the agents of a revision print and throw",
-  request: { params: RevisionPath, body: body(LogQuery) },
-  responses,
-});
+const ofRevision = operation(
+  "post",
+  `${PROJECT}/revisions/{revision_id}/deploy_logs`,
+  "listAgentLogsOfRevision",
+  {
+    summary: "Read what the agents of a revision print and throw",
+    request: { params: RevisionPath, body: body(LogQuery) },
+    responses,
+  },
+);
 logRoutes.openapi(ofRevision, async (c) =>
   c.json(await listAgentLogs(c.var.ctx, c.req.valid("param"), c.req.valid("json")), 200),
 );

@@ -1,28 +1,20 @@
-import { createRoute } from "@hono/zod-openapi";
 import { originOf, router } from "../shared/http.ts";
-import { ErrorDetail, HTTPValidationError, json, refusals } from "../shared/schema.ts";
+import { ErrorDetail, json, operationWithTag } from "../shared/schema.ts";
 import { DeploymentPath } from "./schema.ts";
 import { Uploaded, UploadPath, UploadQuery, UploadUrl } from "./upload-schema.ts";
 import { createUploadUrl, receiveUpload, refusePushToken } from "./upload-service.ts";
 
 export const uploadRoutes = router();
 
-const tags = ["Deployments"];
-const missing = { 404: json(ErrorDetail, "No such deployment in the workspace") };
+const operation = operationWithTag("Deployments");
 
-const create = createRoute({
-  method: "post",
-  path: "/v2/deployments/{deployment_id}/upload-url",
-  operationId: "createUploadUrl",
-  tags,
+const create = operation("post", "/v2/deployments/{deployment_id}/upload-url", "createUploadUrl", {
   summary: "Get a URL to upload the source of an internal_source deployment to",
   request: { params: DeploymentPath },
   responses: {
     200: json(UploadUrl, "Where to PUT the tarball"),
     400: json(ErrorDetail, "The deployment has another source"),
     409: json(ErrorDetail, "The deployment is being deleted"),
-    ...refusals,
-    ...missing,
   },
 });
 uploadRoutes.openapi(create, async (c) => {
@@ -30,45 +22,39 @@ uploadRoutes.openapi(create, async (c) => {
   return c.json(await createUploadUrl(c.var.ctx, deployment_id, originOf(c.req.url)), 200);
 });
 
-const receive = createRoute({
-  method: "put",
-  path: "/uploads/{workspace_id}/{deployment_id}/{upload_id}",
-  operationId: "receiveUpload",
-  tags,
-  summary: "Upload a tarball to a URL that was signed for it",
-  security: [],
-  request: {
-    params: UploadPath,
-    query: UploadQuery,
-    body: { content: { "application/gzip": { schema: { type: "string", format: "binary" } } } },
+const receive = operation(
+  "put",
+  "/uploads/{workspace_id}/{deployment_id}/{upload_id}",
+  "receiveUpload",
+  {
+    summary: "Upload a tarball to a URL that was signed for it",
+    security: [],
+    request: {
+      params: UploadPath,
+      query: UploadQuery,
+      body: { content: { "application/gzip": { schema: { type: "string", format: "binary" } } } },
+    },
+    responses: {
+      200: json(Uploaded, "Stored"),
+      400: json(ErrorDetail, "No Content-Length"),
+      403: json(ErrorDetail, "The signature is wrong, or has expired"),
+      404: json(ErrorDetail, "The deployment is gone"),
+      409: json(ErrorDetail, "The URL was used before"),
+      413: json(ErrorDetail, "The tarball is too large"),
+    },
   },
-  responses: {
-    200: json(Uploaded, "Stored"),
-    400: json(ErrorDetail, "No Content-Length"),
-    403: json(ErrorDetail, "The signature is wrong, or has expired"),
-    404: json(ErrorDetail, "The deployment is gone"),
-    409: json(ErrorDetail, "The URL was used before"),
-    413: json(ErrorDetail, "The tarball is too large"),
-    422: json(HTTPValidationError, "A part of the URL is wrong"),
-  },
-});
+);
 uploadRoutes.openapi(receive, async (c) => {
   const { expires, key: key_id, signature } = c.req.valid("query");
   const upload = { ...c.req.valid("param"), expires };
   return c.json(await receiveUpload(c.env, upload, { key_id, signature }, c.req.raw), 200);
 });
 
-const push = createRoute({
-  method: "post",
-  path: "/v2/deployments/{deployment_id}/push-token",
-  operationId: "createPushToken",
-  tags,
+const push = operation("post", "/v2/deployments/{deployment_id}/push-token", "createPushToken", {
   summary: "Refused: there is no registry of images to push to",
   request: { params: DeploymentPath },
   responses: {
     400: json(ErrorDetail, "Heddle runs code and not images"),
-    ...refusals,
-    ...missing,
   },
 });
 uploadRoutes.openapi(push, (c) => refusePushToken(c.var.ctx, c.req.valid("param").deployment_id));

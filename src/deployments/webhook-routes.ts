@@ -1,24 +1,19 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { originOf, router } from "../shared/http.ts";
-import { ErrorDetail, HTTPValidationError, json, refusals } from "../shared/schema.ts";
+import { ErrorDetail, json, operationWithTag } from "../shared/schema.ts";
 import { IntegrationPath, Webhook, WebhookAnswer } from "./integration-schema.ts";
 import { getWebhook, receiveWebhook } from "./webhook-service.ts";
 
 export const webhookRoutes = router();
 
-const tags = ["Integrations"];
+const operation = operationWithTag("Integrations");
 
-const get = createRoute({
-  method: "get",
-  path: "/v1/integrations/github/{integration_id}/webhook",
-  operationId: "getWebhook",
-  tags,
+const get = operation("get", "/v1/integrations/github/{integration_id}/webhook", "getWebhook", {
   summary: "Get the URL and the secret of the webhook that builds on push",
   request: { params: IntegrationPath },
   responses: {
     200: json(Webhook, "What to enter at the repository host"),
     404: json(ErrorDetail, "No such integration in the workspace"),
-    ...refusals,
   },
 });
 webhookRoutes.openapi(get, async (c) => {
@@ -26,11 +21,7 @@ webhookRoutes.openapi(get, async (c) => {
   return c.json(await getWebhook(c.var.ctx, integration_id, originOf(c.req.url)), 200);
 });
 
-const receive = createRoute({
-  method: "post",
-  path: "/webhooks/{integration_id}",
-  operationId: "receiveWebhook",
-  tags,
+const receive = operation("post", "/webhooks/{integration_id}", "receiveWebhook", {
   summary: "Take an event of a repository host: GitHub, Gitea, Forgejo or GitLab",
   security: [],
   request: {
@@ -45,9 +36,8 @@ const receive = createRoute({
   responses: {
     200: json(WebhookAnswer, "Understood"),
     400: json(ErrorDetail, "The body is not JSON"),
-    401: json(ErrorDetail, "The signature does not fit"),
+    401: json(ErrorDetail, "The signature does not match"),
     413: json(ErrorDetail, "Body too large"),
-    422: json(HTTPValidationError, "A part of the URL is wrong"),
   },
 });
 webhookRoutes.openapi(receive, async (c) => {

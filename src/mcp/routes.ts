@@ -1,8 +1,7 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { RPC_ERRORS, RpcAnswer, RpcMessage, rpcError } from "../shared/json-rpc.ts";
-import { body, json } from "../shared/schema.ts";
-import { agentErrors } from "../threads/errors-schema.ts";
+import { body, json, operationWithTag } from "../shared/schema.ts";
 import { toTarget, valuesResponse } from "../threads/run-http.ts";
 import { AgentPath } from "../threads/schema.ts";
 import { McpHeaders, refusalOf } from "./schema.ts";
@@ -12,18 +11,15 @@ const PATH = "/agents/{deployment_id}/mcp";
 
 export const mcpRoutes = router();
 
+const operation = operationWithTag("MCP");
+
 mcpRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: PATH,
-    operationId: "callMcp",
-    tags: ["MCP"],
+  operation("post", PATH, "callMcp", {
     summary: "The Model Context Protocol, stateless over HTTP: each assistant is a tool",
     request: { params: AgentPath, headers: McpHeaders, body: body(RpcMessage) },
     responses: {
       200: json(RpcAnswer, "The answer, behind newlines that keep the connection alive"),
       202: { description: "A notification was taken note of" },
-      ...agentErrors,
       400: {
         content: {
           "application/json": { schema: RpcAnswer },

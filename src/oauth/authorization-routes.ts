@@ -1,6 +1,5 @@
-import { createRoute } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, bodyRefusals, ErrorDetail, json, refusals } from "../shared/schema.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../shared/schema.ts";
 import {
   AuthenticateRequest,
   Authentication,
@@ -16,23 +15,18 @@ import { ProviderPath } from "./provider-schema.ts";
 
 export const authorizationRoutes = router();
 
-const tags = ["OAuth"];
+const operation = operationWithTag("OAuth");
 const unready = {
   409: json(ErrorDetail, "The provider refuses the client's credentials"),
   503: json(ErrorDetail, "The provider cannot be reached; Retry-After says when to try again"),
 };
 
-const authenticate = createRoute({
-  method: "post",
-  path: "/v2/auth/authenticate",
-  operationId: "authenticateOAuth",
-  tags,
+const authenticate = operation("post", "/v2/auth/authenticate", "authenticateOAuth", {
   summary: "Get the caller's token of a provider, or where to consent",
   request: { body: body(AuthenticateRequest) },
   responses: {
     200: json(Authentication, "The token, refreshed where needed, or the URL to consent at"),
     404: json(ErrorDetail, "No such provider in the workspace, or no such token of the caller"),
-    ...bodyRefusals,
     ...unready,
   },
 });
@@ -41,31 +35,22 @@ authorizationRoutes.openapi(authenticate, async (c) => {
   return c.json(await authenticateUser(c.var.ctx, c.req.valid("json"), origin), 200);
 });
 
-const wait = createRoute({
-  method: "get",
-  path: "/v2/auth/wait/{auth_id}",
-  operationId: "waitForOAuth",
-  tags,
+const wait = operation("get", "/v2/auth/wait/{auth_id}", "waitForOAuth", {
   summary: "Wait for the end of a consent",
   request: { params: AuthorizationPath, query: WaitQuery },
-  responses: { 200: json(Waited, "How it stands"), ...refusals, ...unready },
+  responses: { 200: json(Waited, "How it stands"), ...unready },
 });
 authorizationRoutes.openapi(wait, async (c) => {
   const { auth_id } = c.req.valid("param");
   return c.json(await waitAuthorization(c.var.ctx, auth_id, c.req.valid("query").timeout), 200);
 });
 
-const submit = createRoute({
-  method: "post",
-  path: "/v2/auth/callback/{provider_id}",
-  operationId: "submitOAuthCallback",
-  tags,
+const submit = operation("post", "/v2/auth/callback/{provider_id}", "submitOAuthCallback", {
   summary: "End an authorization of the caller with what the provider answered",
   request: { params: ProviderPath, body: body(CallbackRequest) },
   responses: {
     200: json(CallbackAnswer, "Connected"),
     404: json(ErrorDetail, "No such state of the caller, or it was used or has expired"),
-    ...bodyRefusals,
   },
 });
 authorizationRoutes.openapi(submit, async (c) => {

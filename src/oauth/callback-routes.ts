@@ -1,9 +1,9 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AppEnv } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { router } from "../shared/http.ts";
-import { ErrorDetail, HTTPValidationError, json } from "../shared/schema.ts";
+import { ErrorDetail, json, operationWithTag } from "../shared/schema.ts";
 import { CallbackQuery, Confirmation, SetupQuery } from "./authorization-schema.ts";
 import type { Ended } from "./callback-service.ts";
 import { answerConsent, openConsent } from "./consent-service.ts";
@@ -13,7 +13,7 @@ import { ProviderPath } from "./provider-schema.ts";
 /** Where browsers come back to: without a key, so these stand before the authentication. */
 export const callbackRoutes = router();
 
-const tags = ["OAuth"];
+const operation = operationWithTag("OAuth");
 
 function page(description: string) {
   return { content: { "text/html": { schema: z.string() } }, description } as const;
@@ -22,14 +22,9 @@ function page(description: string) {
 const responses = {
   200: page("Whether to connect, and for whom"),
   400: page("Not connected, and why; `wait` says it too"),
-  422: json(HTTPValidationError, "A field is wrong"),
 };
 
-const callback = createRoute({
-  method: "get",
-  path: "/v2/auth/callback/{provider_id}",
-  operationId: "oauthCallback",
-  tags,
+const callback = operation("get", "/v2/auth/callback/{provider_id}", "oauthCallback", {
   summary: "Where a provider sends the browser after the consent",
   security: [],
   request: { params: ProviderPath, query: CallbackQuery },
@@ -39,11 +34,7 @@ callbackRoutes.openapi(callback, (c) =>
   ask(c, c.req.valid("param").provider_id, c.req.valid("query")),
 );
 
-const setup = createRoute({
-  method: "get",
-  path: "/v2/auth/setup/{provider_id}",
-  operationId: "oauthSetup",
-  tags,
+const setup = operation("get", "/v2/auth/setup/{provider_id}", "oauthSetup", {
   summary: "Where GitHub sends the browser after an app was installed",
   security: [],
   request: { params: ProviderPath, query: SetupQuery },
@@ -53,11 +44,7 @@ callbackRoutes.openapi(setup, (c) =>
   ask(c, c.req.valid("param").provider_id, c.req.valid("query")),
 );
 
-const confirm = createRoute({
-  method: "post",
-  path: "/v2/auth/callback/{provider_id}/confirm",
-  operationId: "confirmOAuth",
-  tags,
+const confirm = operation("post", "/v2/auth/callback/{provider_id}/confirm", "confirmOAuth", {
   summary: "What the person in front of the browser answers to the page of the callback",
   security: [],
   request: {
@@ -73,7 +60,6 @@ const confirm = createRoute({
       content: { ...responses[400].content, ...json(ErrorDetail, "").content },
       description: "Not connected, and why; or no form",
     },
-    422: responses[422],
   },
 });
 callbackRoutes.openapi(confirm, async (c) => {

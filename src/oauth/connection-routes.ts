@@ -1,6 +1,5 @@
-import { createRoute } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, bodyRefusals, ErrorDetail, json, refusals } from "../shared/schema.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../shared/schema.ts";
 import { createConnection, deleteConnection, listConnections } from "./connection-service.ts";
 import {
   AgentPath,
@@ -12,54 +11,50 @@ import {
 
 export const connectionRoutes = router();
 
-const tags = ["OAuth"];
+const operation = operationWithTag("OAuth");
 
-const list = createRoute({
-  method: "get",
-  path: "/v2/auth/agents/{agent_id}/connections",
-  operationId: "listAgentConnections",
-  tags,
+const list = operation("get", "/v2/auth/agents/{agent_id}/connections", "listAgentConnections", {
   summary: "List the tokens that the caller has given to an agent",
   request: { params: AgentPath },
-  responses: { 200: json(ConnectionsList, "Oldest first"), ...refusals },
+  responses: { 200: json(ConnectionsList, "Oldest first") },
 });
 connectionRoutes.openapi(list, async (c) =>
   c.json(await listConnections(c.var.ctx, c.req.valid("param").agent_id), 200),
 );
 
-const create = createRoute({
-  method: "post",
-  path: "/v2/auth/agents/{agent_id}/connections",
-  operationId: "createAgentConnection",
-  tags,
-  summary: "Give one of the caller's tokens to an agent",
-  request: { params: AgentPath, body: body(ConnectionCreateRequest) },
-  responses: {
-    201: json(Connection, "Connected"),
-    404: json(ErrorDetail, "No such token of the caller"),
-    409: json(ErrorDetail, "Connected already"),
-    ...bodyRefusals,
+const create = operation(
+  "post",
+  "/v2/auth/agents/{agent_id}/connections",
+  "createAgentConnection",
+  {
+    summary: "Give one of the caller's tokens to an agent",
+    request: { params: AgentPath, body: body(ConnectionCreateRequest) },
+    responses: {
+      201: json(Connection, "Connected"),
+      404: json(ErrorDetail, "No such token of the caller"),
+      409: json(ErrorDetail, "Connected already"),
+    },
   },
-});
+);
 connectionRoutes.openapi(create, async (c) => {
   const { agent_id } = c.req.valid("param");
   const { oauth_token_id } = c.req.valid("json");
   return c.json(await createConnection(c.var.ctx, agent_id, oauth_token_id), 201);
 });
 
-const remove = createRoute({
-  method: "delete",
-  path: "/v2/auth/agents/{agent_id}/connections/{connection_id}",
-  operationId: "deleteAgentConnection",
-  tags,
-  summary: "Take a token from an agent; the token stays",
-  request: { params: ConnectionPath },
-  responses: {
-    204: { description: "Gone" },
-    404: json(ErrorDetail, "No such connection of the caller"),
-    ...refusals,
+const remove = operation(
+  "delete",
+  "/v2/auth/agents/{agent_id}/connections/{connection_id}",
+  "deleteAgentConnection",
+  {
+    summary: "Take a token from an agent; the token stays",
+    request: { params: ConnectionPath },
+    responses: {
+      204: { description: "Gone" },
+      404: json(ErrorDetail, "No such connection of the caller"),
+    },
   },
-});
+);
 connectionRoutes.openapi(remove, async (c) => {
   const { agent_id, connection_id } = c.req.valid("param");
   await deleteConnection(c.var.ctx, agent_id, connection_id);

@@ -1,6 +1,6 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, bodyRefusals, ErrorDetail, json, refusals } from "../shared/schema.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../shared/schema.ts";
 import { discoverProvider } from "./mcp-service.ts";
 import {
   McpDiscoverRequest,
@@ -20,76 +20,52 @@ import {
 
 export const providerRoutes = router();
 
-const tags = ["OAuth"];
-const missing = { 404: json(ErrorDetail, "No such provider in the workspace") };
+const operation = operationWithTag("OAuth");
 const taken = { 409: json(ErrorDetail, "The provider_id is taken") };
 const down = { 503: json(ErrorDetail, "The other side cannot be reached; Retry-After says when") };
 
-const list = createRoute({
-  method: "get",
-  path: "/v2/auth/providers",
-  operationId: "listOAuthProviders",
-  tags,
+const list = operation("get", "/v2/auth/providers", "listOAuthProviders", {
   summary: "List OAuth providers",
-  responses: { 200: json(z.array(Provider), "All of the workspace"), ...refusals },
+  responses: { 200: json(z.array(Provider), "All of the workspace") },
 });
 providerRoutes.openapi(list, async (c) => c.json(await listProviders(c.var.ctx), 200));
 
-const create = createRoute({
-  method: "post",
-  path: "/v2/auth/providers",
-  operationId: "createOAuthProvider",
-  tags,
+const create = operation("post", "/v2/auth/providers", "createOAuthProvider", {
   summary: "Add an OAuth provider",
   request: { body: body(ProviderCreateRequest) },
   responses: {
     200: json(Provider, "Created; the secret is stored encrypted"),
     ...taken,
-    ...bodyRefusals,
   },
 });
 providerRoutes.openapi(create, async (c) =>
   c.json(await createProvider(c.var.ctx, c.req.valid("json")), 200),
 );
 
-const discover = createRoute({
-  method: "post",
-  path: "/v2/auth/providers/mcp-discover",
-  operationId: "discoverOAuthProvider",
-  tags,
+const discover = operation("post", "/v2/auth/providers/mcp-discover", "discoverOAuthProvider", {
   summary: "Add the OAuth provider of an MCP server, found and registered with by its address",
   request: { body: body(McpDiscoverRequest) },
-  responses: { 200: json(Provider, "Created"), ...taken, ...bodyRefusals, ...down },
+  responses: { 200: json(Provider, "Created"), ...taken, ...down },
 });
 providerRoutes.openapi(discover, async (c) =>
   c.json(await discoverProvider(c.var.ctx, c.req.valid("json"), new URL(c.req.url).origin), 200),
 );
 
-const get = createRoute({
-  method: "get",
-  path: "/v2/auth/providers/{provider_id}",
-  operationId: "getOAuthProvider",
-  tags,
+const get = operation("get", "/v2/auth/providers/{provider_id}", "getOAuthProvider", {
   summary: "Get an OAuth provider",
   request: { params: ProviderPath },
-  responses: { 200: json(Provider, "The provider"), ...refusals, ...missing },
+  responses: { 200: json(Provider, "The provider") },
 });
 providerRoutes.openapi(get, async (c) =>
   c.json(await getProvider(c.var.ctx, c.req.valid("param").provider_id), 200),
 );
 
-const update = createRoute({
-  method: "patch",
-  path: "/v2/auth/providers/{provider_id}",
-  operationId: "updateOAuthProvider",
-  tags,
+const update = operation("patch", "/v2/auth/providers/{provider_id}", "updateOAuthProvider", {
   summary: "Change an OAuth provider",
   request: { params: ProviderPath, body: body(ProviderPatchRequest) },
   responses: {
     200: json(Provider, "The provider as it is now"),
     409: json(ErrorDetail, "token_url would move to another host, and there are tokens"),
-    ...bodyRefusals,
-    ...missing,
   },
 });
 providerRoutes.openapi(update, async (c) => {
@@ -97,18 +73,12 @@ providerRoutes.openapi(update, async (c) => {
   return c.json(await updateProvider(c.var.ctx, provider_id, c.req.valid("json")), 200);
 });
 
-const remove = createRoute({
-  method: "delete",
-  path: "/v2/auth/providers/{provider_id}",
-  operationId: "deleteOAuthProvider",
-  tags,
+const remove = operation("delete", "/v2/auth/providers/{provider_id}", "deleteOAuthProvider", {
   summary: "Delete an OAuth provider and its tokens, each revoked first",
   request: { params: ProviderPath },
   responses: {
     200: json(ProviderDeleted, "Deleted"),
     409: json(ErrorDetail, "A token was granted meanwhile; delete it again"),
-    ...refusals,
-    ...missing,
     ...down,
   },
 });

@@ -1,6 +1,6 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, bodyRefusals, ErrorDetail, json, refusals } from "../shared/schema.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../shared/schema.ts";
 import { deleteSlackTokens, hasSlackToken } from "./slack-service.ts";
 import {
   ProviderQuery,
@@ -23,37 +23,27 @@ export const tokenRoutes = router();
 
 const REVOCATION_HEADER = "X-Token-Revocation";
 
-const tags = ["OAuth"];
-const missing = { 404: json(ErrorDetail, "No such token of the caller") };
+const operation = operationWithTag("OAuth");
 const kept = {
   409: json(ErrorDetail, "The provider refuses to revoke it; it was kept"),
   503: json(ErrorDetail, "The provider cannot be reached; it was kept, Retry-After says when"),
 };
 
-const list = createRoute({
-  method: "get",
-  path: "/v2/auth/tokens",
-  operationId: "listOAuthTokens",
-  tags,
+const list = operation("get", "/v2/auth/tokens", "listOAuthTokens", {
   summary: "List the caller's OAuth tokens",
   request: { query: TokensQuery },
-  responses: { 200: json(z.array(TokenSummary), "Oldest first"), ...refusals },
+  responses: { 200: json(z.array(TokenSummary), "Oldest first") },
 });
 tokenRoutes.openapi(list, async (c) =>
   c.json(await listTokens(c.var.ctx, c.req.valid("query")), 200),
 );
 
-const removeAll = createRoute({
-  method: "delete",
-  path: "/v2/auth/tokens",
-  operationId: "deleteOAuthTokens",
-  tags,
+const removeAll = operation("delete", "/v2/auth/tokens", "deleteOAuthTokens", {
   summary: "Delete all of the caller's tokens of a provider, each revoked first",
   request: { query: ProviderQuery },
   responses: {
     200: json(TokensDeleted, "Deleted"),
     404: json(ErrorDetail, "No such provider in the workspace"),
-    ...refusals,
     ...kept,
   },
 });
@@ -61,60 +51,45 @@ tokenRoutes.openapi(removeAll, async (c) =>
   c.json(await deleteTokens(c.var.ctx, c.req.valid("query").provider_id), 200),
 );
 
-const exists = createRoute({
-  method: "get",
-  path: "/v2/auth/tokens/exists",
-  operationId: "hasOAuthToken",
-  tags,
+const exists = operation("get", "/v2/auth/tokens/exists", "hasOAuthToken", {
   summary: "Whether the caller has a token of a provider",
   request: { query: ProviderQuery },
-  responses: { 200: json(TokenExists, "Whether there is one"), ...refusals },
+  responses: { 200: json(TokenExists, "Whether there is one") },
 });
 tokenRoutes.openapi(exists, async (c) =>
   c.json(await hasToken(c.var.ctx, c.req.valid("query").provider_id), 200),
 );
 
-const slackExists = createRoute({
-  method: "get",
-  path: "/v2/auth/tokens/workspace/slack/exists",
-  operationId: "hasSlackToken",
-  tags,
+const slackExists = operation("get", "/v2/auth/tokens/workspace/slack/exists", "hasSlackToken", {
   summary: "Whether anybody of the workspace has a Slack token",
-  responses: { 200: json(TokenExists, "Whether there is one"), ...refusals },
+  responses: { 200: json(TokenExists, "Whether there is one") },
 });
 tokenRoutes.openapi(slackExists, async (c) => c.json(await hasSlackToken(c.var.ctx), 200));
 
 const SlackDeleted = TokensDeleted.omit({ provider_id: true }).openapi("SlackTokensDeleted");
 
-const removeSlack = createRoute({
-  method: "delete",
-  path: "/v2/auth/tokens/workspace/slack",
-  operationId: "deleteSlackTokens",
-  tags,
+const removeSlack = operation("delete", "/v2/auth/tokens/workspace/slack", "deleteSlackTokens", {
   summary: "Delete everybody's Slack tokens, each revoked first; admins only",
-  responses: { 200: json(SlackDeleted, "Deleted"), ...refusals, ...kept },
+  responses: { 200: json(SlackDeleted, "Deleted"), ...kept },
 });
 tokenRoutes.openapi(removeSlack, async (c) => c.json(await deleteSlackTokens(c.var.ctx), 200));
 
-const update = createRoute({
-  method: "patch",
-  path: "/v2/auth/tokens/{token_id}/metadata",
-  operationId: "updateOAuthTokenMetadata",
-  tags,
-  summary: "Name a token, or make it the default one",
-  request: { params: TokenPath, body: body(TokenMetadata) },
-  responses: { 200: json(TokenSummary, "The token as it is now"), ...bodyRefusals, ...missing },
-});
+const update = operation(
+  "patch",
+  "/v2/auth/tokens/{token_id}/metadata",
+  "updateOAuthTokenMetadata",
+  {
+    summary: "Name a token, or make it the default one",
+    request: { params: TokenPath, body: body(TokenMetadata) },
+    responses: { 200: json(TokenSummary, "The token as it is now") },
+  },
+);
 tokenRoutes.openapi(update, async (c) => {
   const { token_id } = c.req.valid("param");
   return c.json(await updateTokenMetadata(c.var.ctx, token_id, c.req.valid("json")), 200);
 });
 
-const remove = createRoute({
-  method: "delete",
-  path: "/v2/auth/tokens/{token_id}",
-  operationId: "deleteOAuthToken",
-  tags,
+const remove = operation("delete", "/v2/auth/tokens/{token_id}", "deleteOAuthToken", {
   summary: "Revoke a token at its provider, then delete it; its owner only",
   request: { params: TokenPath },
   responses: {
@@ -128,8 +103,6 @@ const remove = createRoute({
         },
       },
     },
-    ...refusals,
-    ...missing,
     ...kept,
   },
 });

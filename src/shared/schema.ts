@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { createRoute, type RouteConfig, z } from "@hono/zod-openapi";
 
 const ValidationError = z
   .object({
@@ -82,22 +82,17 @@ export function json<T extends z.ZodType>(schema: T, description: string) {
   return { content: { "application/json": { schema } }, description } as const;
 }
 
-/** What every operation of the control plane may answer, and what one that reads a body may. */
-export const refusals = {
-  401: json(ErrorDetail, "No valid credentials"),
-  403: json(
-    ErrorDetail,
-    "The caller's role does not allow this, or it names no workspace of its own",
-  ),
-  422: json(HTTPValidationError, "A field is wrong"),
-  429: json(ErrorDetail, "Too many requests; Retry-After says when"),
-};
-export const bodyRefusals = {
-  ...refusals,
-  400: json(ErrorDetail, "Malformed JSON, or fields that exclude each other"),
-  413: json(ErrorDetail, "Body too large"),
-  415: json(ErrorDetail, "The Content-Type is not application/json"),
-};
+type Contract = Omit<RouteConfig, "method" | "path" | "operationId" | "tags">;
+
+/** Returns a function that declares operations. `document.ts` adds the errors that operations share. */
+export function operationWithTag(tag: string) {
+  return <const M extends RouteConfig["method"], const P extends string, C extends Contract>(
+    method: M,
+    path: P,
+    operationId: string,
+    contract: C,
+  ) => createRoute({ ...contract, method, path, operationId, tags: [tag] });
+}
 
 export function problem(description: string) {
   return { content: { "application/problem+json": { schema: Problem } }, description } as const;

@@ -1,6 +1,5 @@
-import { createRoute } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, json, text } from "../shared/schema.ts";
+import { body, json, operationWithTag, text } from "../shared/schema.ts";
 import {
   DeleteItem,
   FoundItems,
@@ -15,16 +14,14 @@ import {
 import { deleteItem, getItem, listNamespaces, putItem, searchItems } from "./service.ts";
 
 const STORE = "/agents/{deployment_id}/store";
-const tags = ["Store"];
+const operation = operationWithTag("Store");
 
 const errors = {
   400: text("Malformed request, or no namespace"),
   401: text("No valid credentials"),
-  403: text("Not allowed with this role"),
   404: text("Not found"),
   413: text("The item, the answer or the store is too large; the text says which"),
   415: text("The Content-Type is not application/json"),
-  422: text("A field is wrong; the text names it"),
   429: text("Too many requests"),
   500: text("Internal error"),
   503: text("Not available for the moment, or the agent's embedding function failed"),
@@ -33,11 +30,7 @@ const errors = {
 export const storeRoutes = router();
 
 storeRoutes.openapi(
-  createRoute({
-    method: "put",
-    path: `${STORE}/items`,
-    operationId: "putStoreItem",
-    tags,
+  operation("put", `${STORE}/items`, "putStoreItem", {
     summary: "Store an item, or replace it",
     request: { params: StorePath, body: body(PutItem) },
     responses: { 204: { description: "Stored" }, ...errors },
@@ -50,11 +43,7 @@ storeRoutes.openapi(
 );
 
 storeRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${STORE}/items`,
-    operationId: "getStoreItem",
-    tags,
+  operation("get", `${STORE}/items`, "getStoreItem", {
     summary: "Get an item, or null",
     request: { params: StorePath, query: GetItemQuery },
     responses: { 200: json(Item.nullable(), "The item; null where there is none"), ...errors },
@@ -66,11 +55,7 @@ storeRoutes.openapi(
 );
 
 storeRoutes.openapi(
-  createRoute({
-    method: "delete",
-    path: `${STORE}/items`,
-    operationId: "deleteStoreItem",
-    tags,
+  operation("delete", `${STORE}/items`, "deleteStoreItem", {
     summary: "Delete an item, whether it is there or not",
     request: { params: StorePath, body: body(DeleteItem) },
     responses: { 204: { description: "Deleted" }, ...errors },
@@ -83,11 +68,7 @@ storeRoutes.openapi(
 );
 
 storeRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${STORE}/items/search`,
-    operationId: "queryStoreItems",
-    tags,
+  operation("post", `${STORE}/items/search`, "queryStoreItems", {
     summary: "Find the items below a namespace, newest first or by meaning",
     request: { params: StorePath, body: body(SearchItems) },
     responses: { 200: json(FoundItems, "The items"), ...errors },
@@ -99,11 +80,7 @@ storeRoutes.openapi(
 );
 
 storeRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${STORE}/namespaces`,
-    operationId: "listStoreNamespaces",
-    tags,
+  operation("post", `${STORE}/namespaces`, "listStoreNamespaces", {
     summary: "List the namespaces that there are",
     request: { params: StorePath, body: body(ListNamespaces) },
     responses: { 200: json(Namespaces, "The namespaces, in order"), ...errors },

@@ -1,6 +1,6 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, json } from "../shared/schema.ts";
+import { body, json, operationWithTag } from "../shared/schema.ts";
 import {
   Assistant,
   AssistantCount,
@@ -24,24 +24,19 @@ import {
   setLatestVersion,
   updateAssistant,
 } from "./assistant-service.ts";
-import { agentErrors } from "./errors-schema.ts";
 import { AgentPath } from "./schema.ts";
 
 const ASSISTANTS = "/agents/{deployment_id}/assistants";
 const ASSISTANT = `${ASSISTANTS}/{assistant_id}` as const;
-const tags = ["Assistants"];
+const operation = operationWithTag("Assistants");
 
 export const assistantRoutes = router();
 
 assistantRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: ASSISTANTS,
-    operationId: "createAssistant",
-    tags,
+  operation("post", ASSISTANTS, "createAssistant", {
     summary: "Create an assistant: a graph with a configuration of its own",
     request: { params: AgentPath, body: body(AssistantCreate) },
-    responses: { 200: json(Assistant, "The assistant"), ...agentErrors },
+    responses: { 200: json(Assistant, "The assistant") },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");
@@ -50,16 +45,11 @@ assistantRoutes.openapi(
 );
 
 assistantRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${ASSISTANTS}/search`,
-    operationId: "searchAssistants",
-    tags,
+  operation("post", `${ASSISTANTS}/search`, "searchAssistants", {
     summary: "Search assistants by graph, name and metadata",
     request: { params: AgentPath, body: body(AssistantSearch) },
     responses: {
       200: { ...json(z.array(Assistant.partial()), "A page"), headers: PAGE_HEADERS },
-      ...agentErrors,
     },
   }),
   async (c) => {
@@ -71,14 +61,10 @@ assistantRoutes.openapi(
 );
 
 assistantRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${ASSISTANTS}/count`,
-    operationId: "countAssistants",
-    tags,
+  operation("post", `${ASSISTANTS}/count`, "countAssistants", {
     summary: "Count assistants by graph, name and metadata",
     request: { params: AgentPath, body: body(AssistantCount) },
-    responses: { 200: json(z.number().int(), "How many"), ...agentErrors },
+    responses: { 200: json(z.number().int(), "How many") },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");
@@ -87,41 +73,29 @@ assistantRoutes.openapi(
 );
 
 assistantRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: ASSISTANT,
-    operationId: "getAssistant",
-    tags,
+  operation("get", ASSISTANT, "getAssistant", {
     summary: "Get an assistant by its id or by its graph",
     request: { params: AssistantPath },
-    responses: { 200: json(Assistant, "The assistant"), ...agentErrors },
+    responses: { 200: json(Assistant, "The assistant") },
   }),
   async (c) => c.json(await getAssistant(c.var.ctx, c.req.valid("param")), 200),
 );
 
 assistantRoutes.openapi(
-  createRoute({
-    method: "patch",
-    path: ASSISTANT,
-    operationId: "updateAssistant",
-    tags,
+  operation("patch", ASSISTANT, "updateAssistant", {
     summary: "Update an assistant, as a new version of it",
     request: { params: AssistantPath, body: body(AssistantPatch) },
-    responses: { 200: json(Assistant, "The assistant"), ...agentErrors },
+    responses: { 200: json(Assistant, "The assistant") },
   }),
   async (c) =>
     c.json(await updateAssistant(c.var.ctx, c.req.valid("param"), c.req.valid("json")), 200),
 );
 
 assistantRoutes.openapi(
-  createRoute({
-    method: "delete",
-    path: ASSISTANT,
-    operationId: "deleteAssistant",
-    tags,
+  operation("delete", ASSISTANT, "deleteAssistant", {
     summary: "Delete an assistant with its versions, and its threads where that is asked for",
     request: { params: AssistantPath, query: AssistantDeleteQuery },
-    responses: { 204: { description: "Deleted" }, ...agentErrors },
+    responses: { 204: { description: "Deleted" } },
   }),
   async (c) => {
     await deleteAssistant(c.var.ctx, c.req.valid("param"), c.req.valid("query"));
@@ -130,14 +104,10 @@ assistantRoutes.openapi(
 );
 
 assistantRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${ASSISTANT}/versions`,
-    operationId: "listAssistantVersions",
-    tags,
+  operation("post", `${ASSISTANT}/versions`, "listAssistantVersions", {
     summary: "List the versions of an assistant, newest first",
     request: { params: AssistantPath, body: body(AssistantVersionsQuery) },
-    responses: { 200: json(z.array(AssistantVersion), "The versions"), ...agentErrors },
+    responses: { 200: json(z.array(AssistantVersion), "The versions") },
   }),
   async (c) => {
     const query = c.req.valid("json");
@@ -146,14 +116,10 @@ assistantRoutes.openapi(
 );
 
 assistantRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${ASSISTANT}/latest`,
-    operationId: "setLatestAssistantVersion",
-    tags,
+  operation("post", `${ASSISTANT}/latest`, "setLatestAssistantVersion", {
     summary: "Make an earlier version of an assistant the one that runs",
     request: { params: AssistantPath, body: body(AssistantLatest) },
-    responses: { 200: json(Assistant, "The assistant"), ...agentErrors },
+    responses: { 200: json(Assistant, "The assistant") },
   }),
   async (c) => {
     const { version } = c.req.valid("json");

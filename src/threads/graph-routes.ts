@@ -1,6 +1,6 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { json } from "../shared/schema.ts";
+import { json, operationWithTag } from "../shared/schema.ts";
 import {
   AssistantGraph,
   AssistantPath,
@@ -10,25 +10,20 @@ import {
   SubgraphsPath,
   SubgraphsQuery,
 } from "./assistant-schema.ts";
-import { agentErrors } from "./errors-schema.ts";
 import { drawGraph, getSchemas, getSubgraphs } from "./graph-service.ts";
 import { jsonText } from "./run-http.ts";
 
 const ASSISTANT = "/agents/{deployment_id}/assistants/{assistant_id}";
-const tags = ["Assistants"];
+const operation = operationWithTag("Assistants");
 const subgraphs = json(z.record(z.string(), SubgraphSchemas), "The schemas by namespace");
 
 export const graphRoutes = router();
 
 graphRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${ASSISTANT}/graph`,
-    operationId: "getAssistantGraph",
-    tags,
+  operation("get", `${ASSISTANT}/graph`, "getAssistantGraph", {
     summary: "Get the nodes and edges of an assistant's graph",
     request: { params: AssistantPath, query: GraphQuery },
-    responses: { 200: json(AssistantGraph, "The graph"), ...agentErrors },
+    responses: { 200: json(AssistantGraph, "The graph") },
   }),
   async (c) => {
     const { xray } = c.req.valid("query");
@@ -37,27 +32,19 @@ graphRoutes.openapi(
 );
 
 graphRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${ASSISTANT}/schemas`,
-    operationId: "getAssistantSchemas",
-    tags,
+  operation("get", `${ASSISTANT}/schemas`, "getAssistantSchemas", {
     summary: "Get the JSON Schemas of an assistant's graph",
     request: { params: AssistantPath },
-    responses: { 200: json(GraphSchemas, "The schemas"), ...agentErrors },
+    responses: { 200: json(GraphSchemas, "The schemas") },
   }),
   async (c) => c.json(await getSchemas(c.var.ctx, c.req.valid("param")), 200),
 );
 
 graphRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${ASSISTANT}/subgraphs`,
-    operationId: "getAssistantSubgraphs",
-    tags,
+  operation("get", `${ASSISTANT}/subgraphs`, "getAssistantSubgraphs", {
     summary: "Get the JSON Schemas of the graphs within an assistant's graph",
     request: { params: AssistantPath, query: SubgraphsQuery },
-    responses: { 200: subgraphs, ...agentErrors },
+    responses: { 200: subgraphs },
   }),
   async (c) => {
     const query = { ...c.req.valid("query"), namespace: null };
@@ -66,14 +53,10 @@ graphRoutes.openapi(
 );
 
 graphRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${ASSISTANT}/subgraphs/{namespace}`,
-    operationId: "getAssistantSubgraph",
-    tags,
+  operation("get", `${ASSISTANT}/subgraphs/{namespace}`, "getAssistantSubgraph", {
     summary: "Get the JSON Schemas of one graph within an assistant's graph",
     request: { params: SubgraphsPath, query: SubgraphsQuery },
-    responses: { 200: subgraphs, ...agentErrors },
+    responses: { 200: subgraphs },
   }),
   async (c) => {
     const { namespace, ...ref } = c.req.valid("param");

@@ -1,8 +1,7 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { json } from "../shared/schema.ts";
+import { json, operationWithTag } from "../shared/schema.ts";
 import { Info, Ok, OkQuery, SERVICE_INFO } from "../shared/version.ts";
-import { agentErrors } from "./errors-schema.ts";
 import { toPrometheus } from "./metrics.ts";
 import { Metrics, MetricsQuery } from "./metrics-schema.ts";
 import { getMetrics } from "./metrics-service.ts";
@@ -12,15 +11,13 @@ import { openAgent } from "./service.ts";
 
 export const metaRoutes = router();
 
+const operation = operationWithTag("System");
+
 metaRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: "/agents/{deployment_id}/ok",
-    operationId: "agentOk",
-    tags: ["System"],
+  operation("get", "/agents/{deployment_id}/ok", "agentOk", {
     summary: "Whether an agent serves",
     request: { params: AgentPath, query: OkQuery },
-    responses: { 200: json(Ok, "It does"), ...agentErrors },
+    responses: { 200: json(Ok, "It does") },
   }),
   async (c) => {
     const { check_db } = c.req.valid("query");
@@ -29,14 +26,10 @@ metaRoutes.openapi(
 );
 
 metaRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: "/agents/{deployment_id}/info",
-    operationId: "agentInfo",
-    tags: ["System"],
+  operation("get", "/agents/{deployment_id}/info", "agentInfo", {
     summary: "The version of an agent's server, and what it can do",
     request: { params: AgentPath },
-    responses: { 200: json(Info, "Version and flags"), ...agentErrors },
+    responses: { 200: json(Info, "Version and flags") },
   }),
   async (c) => {
     await openAgent(c.var.ctx, c.req.valid("param").deployment_id, "read");
@@ -47,11 +40,7 @@ metaRoutes.openapi(
 const EXPOSITION = "text/plain; version=0.0.4; charset=utf-8";
 
 metaRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: "/agents/{deployment_id}/metrics",
-    operationId: "agentMetrics",
-    tags: ["System"],
+  operation("get", "/agents/{deployment_id}/metrics", "agentMetrics", {
     summary: "How many threads and runs an agent has, for Prometheus or as JSON",
     request: { params: AgentPath, query: MetricsQuery },
     responses: {
@@ -62,7 +51,6 @@ metaRoutes.openapi(
         },
         description: "The numbers",
       },
-      ...agentErrors,
     },
   }),
   async (c) => {

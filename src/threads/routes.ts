@@ -1,8 +1,7 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, json } from "../shared/schema.ts";
+import { body, json, operationWithTag } from "../shared/schema.ts";
 import { PAGE_HEADERS } from "./assistant-schema.ts";
-import { agentErrors } from "./errors-schema.ts";
 import { sseResponse, toList, toThreadFollow } from "./run-http.ts";
 import { eventStream } from "./run-routes.ts";
 import { AgentPath, Thread, ThreadPath } from "./schema.ts";
@@ -31,15 +30,13 @@ import {
 
 export const threadRoutes = router();
 
+const operation = operationWithTag("Threads");
+
 threadRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: "/agents/{deployment_id}/threads",
-    operationId: "createThread",
-    tags: ["Threads"],
+  operation("post", "/agents/{deployment_id}/threads", "createThread", {
     summary: "Create a thread",
     request: { params: AgentPath, body: body(ThreadCreate) },
-    responses: { 200: json(Thread, "The thread"), ...agentErrors },
+    responses: { 200: json(Thread, "The thread") },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");
@@ -49,16 +46,11 @@ threadRoutes.openapi(
 );
 
 threadRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: "/agents/{deployment_id}/threads/search",
-    operationId: "searchThreads",
-    tags: ["Threads"],
+  operation("post", "/agents/{deployment_id}/threads/search", "searchThreads", {
     summary: "Search threads by metadata, values, status and ids",
     request: { params: AgentPath, body: body(ThreadSearch) },
     responses: {
       200: { ...json(z.array(FoundThread), "A page"), headers: PAGE_HEADERS },
-      ...agentErrors,
     },
   }),
   async (c) => {
@@ -70,14 +62,10 @@ threadRoutes.openapi(
 );
 
 threadRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: "/agents/{deployment_id}/threads/count",
-    operationId: "countThreads",
-    tags: ["Threads"],
+  operation("post", "/agents/{deployment_id}/threads/count", "countThreads", {
     summary: "Count threads by metadata, values, status and ids",
     request: { params: AgentPath, body: body(ThreadCount) },
-    responses: { 200: json(z.number().int(), "How many"), ...agentErrors },
+    responses: { 200: json(z.number().int(), "How many") },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");
@@ -86,14 +74,10 @@ threadRoutes.openapi(
 );
 
 threadRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: "/agents/{deployment_id}/threads/prune",
-    operationId: "pruneThreads",
-    tags: ["Threads"],
+  operation("post", "/agents/{deployment_id}/threads/prune", "pruneThreads", {
     summary: "Delete threads, or all of their past but the latest state",
     request: { params: AgentPath, body: body(ThreadPrune) },
-    responses: { 200: json(ThreadsPruned, "How many were pruned"), ...agentErrors },
+    responses: { 200: json(ThreadsPruned, "How many were pruned") },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");
@@ -103,14 +87,10 @@ threadRoutes.openapi(
 );
 
 threadRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: "/agents/{deployment_id}/threads/{thread_id}",
-    operationId: "getThread",
-    tags: ["Threads"],
+  operation("get", "/agents/{deployment_id}/threads/{thread_id}", "getThread", {
     summary: "Get a thread with its status and its latest values",
     request: { params: ThreadPath, query: ThreadQuery },
-    responses: { 200: json(ThreadWithTtl, "The thread"), ...agentErrors },
+    responses: { 200: json(ThreadWithTtl, "The thread") },
   }),
   async (c) => {
     const { deployment_id, thread_id } = c.req.valid("param");
@@ -122,17 +102,12 @@ threadRoutes.openapi(
 );
 
 threadRoutes.openapi(
-  createRoute({
-    method: "patch",
-    path: "/agents/{deployment_id}/threads/{thread_id}",
-    operationId: "updateThread",
-    tags: ["Threads"],
+  operation("patch", "/agents/{deployment_id}/threads/{thread_id}", "updateThread", {
     summary: "Merge metadata into a thread's own, or set how long it is kept",
     request: { params: ThreadPath, headers: ThreadPatchHeaders, body: body(ThreadPatch) },
     responses: {
       200: json(Thread, "The thread"),
       204: { description: "Done, and `Prefer: return=minimal` asked for no more" },
-      ...agentErrors,
     },
   }),
   async (c) => {
@@ -143,27 +118,19 @@ threadRoutes.openapi(
 );
 
 threadRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: "/agents/{deployment_id}/threads/{thread_id}/copy",
-    operationId: "copyThread",
-    tags: ["Threads"],
+  operation("post", "/agents/{deployment_id}/threads/{thread_id}/copy", "copyThread", {
     summary: "Copy a thread with all of its history",
     request: { params: ThreadPath },
-    responses: { 200: json(Thread, "The copy"), ...agentErrors },
+    responses: { 200: json(Thread, "The copy") },
   }),
   async (c) => c.json(Thread.parse(await copyThread(c.var.ctx, c.req.valid("param"))), 200),
 );
 
 threadRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: "/agents/{deployment_id}/threads/{thread_id}/stream",
-    operationId: "joinThreadStream",
-    tags: ["Threads"],
+  operation("get", "/agents/{deployment_id}/threads/{thread_id}/stream", "joinThreadStream", {
     summary: "Follow all runs of a thread, from now on or after Last-Event-ID",
     request: { params: ThreadPath, query: ThreadStreamQuery, headers: ThreadStreamHeaders },
-    responses: { 200: eventStream, ...agentErrors },
+    responses: { 200: eventStream },
   }),
   async (c) => {
     const id = c.req.valid("param");
@@ -174,14 +141,10 @@ threadRoutes.openapi(
 );
 
 threadRoutes.openapi(
-  createRoute({
-    method: "delete",
-    path: "/agents/{deployment_id}/threads/{thread_id}",
-    operationId: "deleteThread",
-    tags: ["Threads"],
+  operation("delete", "/agents/{deployment_id}/threads/{thread_id}", "deleteThread", {
     summary: "Delete a thread with its runs, its state and its stream",
     request: { params: ThreadPath },
-    responses: { 204: { description: "Deleted" }, ...agentErrors },
+    responses: { 204: { description: "Deleted" } },
   }),
   async (c) => {
     const { deployment_id, thread_id } = c.req.valid("param");

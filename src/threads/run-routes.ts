@@ -1,7 +1,6 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, json } from "../shared/schema.ts";
-import { agentErrors } from "./errors-schema.ts";
+import { body, json, operationWithTag } from "../shared/schema.ts";
 import {
   runHeaders,
   sseResponse,
@@ -37,7 +36,7 @@ import {
 
 const RUNS = "/agents/{deployment_id}/threads/{thread_id}/runs";
 const RUN = `${RUNS}/{run_id}` as const;
-const tags = ["Runs"];
+const operation = operationWithTag("Runs");
 
 /** What clients look for begins with the word and a colon. */
 const TAKEN = "taken: its input was taken up by another run";
@@ -54,14 +53,10 @@ export const finalValues = {
 export const runRoutes = router();
 
 runRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: RUNS,
-    operationId: "createRun",
-    tags,
+  operation("post", RUNS, "createRun", {
     summary: "Queue a run on a thread",
     request: { params: ThreadPath, body: body(RunCreate) },
-    responses: { 200: json(Run, "The run"), ...agentErrors },
+    responses: { 200: json(Run, "The run") },
   }),
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw);
@@ -71,14 +66,10 @@ runRoutes.openapi(
 );
 
 runRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${RUNS}/stream`,
-    operationId: "streamRun",
-    tags,
+  operation("post", `${RUNS}/stream`, "streamRun", {
     summary: "Queue a run on a thread and stream its events",
     request: { params: ThreadPath, query: StreamQuery, body: body(RunCreate) },
-    responses: { 200: eventStream, ...agentErrors },
+    responses: { 200: eventStream },
   }),
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw);
@@ -89,14 +80,10 @@ runRoutes.openapi(
 );
 
 runRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${RUNS}/wait`,
-    operationId: "waitRun",
-    tags,
+  operation("post", `${RUNS}/wait`, "waitRun", {
     summary: "Queue a run on a thread and wait for its final values",
     request: { params: ThreadPath, body: body(RunCreate) },
-    responses: { 200: finalValues, ...agentErrors },
+    responses: { 200: finalValues },
   }),
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw);
@@ -106,14 +93,10 @@ runRoutes.openapi(
 );
 
 runRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: RUNS,
-    operationId: "listRuns",
-    tags,
+  operation("get", RUNS, "listRuns", {
     summary: "List the runs of a thread, newest first",
     request: { params: ThreadPath, query: RunQuery },
-    responses: { 200: json(z.array(Run.partial()), "The runs"), ...agentErrors },
+    responses: { 200: json(z.array(Run.partial()), "The runs") },
   }),
   async (c) => {
     const { select, ...query } = c.req.valid("query");
@@ -127,27 +110,19 @@ runRoutes.openapi(
 );
 
 runRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: RUN,
-    operationId: "getRun",
-    tags,
+  operation("get", RUN, "getRun", {
     summary: "Get a run",
     request: { params: RunPath },
-    responses: { 200: json(Run, "The run"), ...agentErrors },
+    responses: { 200: json(Run, "The run") },
   }),
   async (c) => c.json(Run.parse(await getRun(c.var.ctx, c.req.valid("param"))), 200),
 );
 
 runRoutes.openapi(
-  createRoute({
-    method: "delete",
-    path: RUN,
-    operationId: "deleteRun",
-    tags,
+  operation("delete", RUN, "deleteRun", {
     summary: "Delete a run and its checkpoints",
     request: { params: RunPath },
-    responses: { 204: { description: "Deleted" }, ...agentErrors },
+    responses: { 204: { description: "Deleted" } },
   }),
   async (c) => {
     await deleteRun(c.var.ctx, c.req.valid("param"));
@@ -156,17 +131,12 @@ runRoutes.openapi(
 );
 
 runRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${RUN}/cancel`,
-    operationId: "cancelRun",
-    tags,
+  operation("post", `${RUN}/cancel`, "cancelRun", {
     summary: "Cancel a run, keeping its checkpoints (interrupt) or undoing it (rollback)",
     request: { params: RunPath, query: CancelQuery },
     responses: {
       202: { description: "Cancelled; the thread settles" },
       204: { description: "Cancelled and settled" },
-      ...agentErrors,
     },
   }),
   async (c) => {
@@ -178,14 +148,10 @@ runRoutes.openapi(
 );
 
 runRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${RUN}/join`,
-    operationId: "joinRun",
-    tags,
+  operation("get", `${RUN}/join`, "joinRun", {
     summary: "Wait for a run and get its final values",
     request: { params: RunPath, query: JoinQuery },
-    responses: { 200: finalValues, ...agentErrors },
+    responses: { 200: finalValues },
   }),
   async (c) => {
     const { cancel_on_disconnect } = c.req.valid("query");
@@ -195,14 +161,10 @@ runRoutes.openapi(
 );
 
 runRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${RUN}/stream`,
-    operationId: "joinRunStream",
-    tags,
+  operation("get", `${RUN}/stream`, "joinRunStream", {
     summary: "Follow a run's events, from the start or after Last-Event-ID",
     request: { params: RunPath, query: FollowQuery, headers: FollowHeaders },
-    responses: { 200: eventStream, ...agentErrors },
+    responses: { 200: eventStream },
   }),
   async (c) => {
     const id = c.req.valid("param");

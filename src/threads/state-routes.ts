@@ -1,8 +1,7 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { invalid } from "../shared/errors.ts";
 import { router } from "../shared/http.ts";
-import { body, json } from "../shared/schema.ts";
-import { agentErrors } from "./errors-schema.ts";
+import { body, json, operationWithTag } from "../shared/schema.ts";
 import { jsonText, toList } from "./run-http.ts";
 import {
   CheckpointBody,
@@ -19,21 +18,17 @@ import { updateThread } from "./service.ts";
 import { type At, getHistory, getState, updateState } from "./state-service.ts";
 
 const THREAD = "/agents/{deployment_id}/threads/{thread_id}";
-const tags = ["Thread state"];
+const operation = operationWithTag("Thread state");
 /** All of its fields, unless some were selected. */
 const SomeState = ThreadState.partial();
 
 export const stateRoutes = router();
 
 stateRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${THREAD}/state`,
-    operationId: "getThreadState",
-    tags,
+  operation("get", `${THREAD}/state`, "getThreadState", {
     summary: "Get the latest state of a thread",
     request: { params: ThreadPath, query: StateQuery },
-    responses: { 200: json(SomeState, "The state"), ...agentErrors },
+    responses: { 200: json(SomeState, "The state") },
   }),
   async (c) => {
     const { subgraphs, select } = c.req.valid("query");
@@ -43,14 +38,10 @@ stateRoutes.openapi(
 );
 
 stateRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${THREAD}/state/{checkpoint_id}`,
-    operationId: "getThreadStateAt",
-    tags,
+  operation("get", `${THREAD}/state/{checkpoint_id}`, "getThreadStateAt", {
     summary: "Get the state of a thread at a checkpoint",
     request: { params: ThreadPath.extend({ checkpoint_id: z.string() }), query: StateQuery },
-    responses: { 200: json(SomeState, "The state"), ...agentErrors },
+    responses: { 200: json(SomeState, "The state") },
   }),
   async (c) => {
     const { checkpoint_id, ...id } = c.req.valid("param");
@@ -61,14 +52,10 @@ stateRoutes.openapi(
 );
 
 stateRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${THREAD}/state/checkpoint`,
-    operationId: "getThreadStateAtCheckpoint",
-    tags,
+  operation("post", `${THREAD}/state/checkpoint`, "getThreadStateAtCheckpoint", {
     summary: "Get the state of a thread at a checkpoint of any namespace",
     request: { params: ThreadPath, body: body(CheckpointBody) },
-    responses: { 200: json(SomeState, "The state"), ...agentErrors },
+    responses: { 200: json(SomeState, "The state") },
   }),
   async (c) => {
     const { checkpoint, subgraphs, select } = c.req.valid("json");
@@ -82,14 +69,10 @@ stateRoutes.openapi(
 );
 
 stateRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${THREAD}/state`,
-    operationId: "updateThreadState",
-    tags,
+  operation("post", `${THREAD}/state`, "updateThreadState", {
     summary: "Update the state of a thread as if a node had written it",
     request: { params: ThreadPath, body: body(StateUpdate) },
-    responses: { 200: json(StateUpdated, "The new checkpoint"), ...agentErrors },
+    responses: { 200: json(StateUpdated, "The new checkpoint") },
   }),
   async (c) => {
     const { values, as_node, checkpoint, checkpoint_id } = c.req.valid("json");
@@ -99,14 +82,10 @@ stateRoutes.openapi(
 );
 
 stateRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${THREAD}/history`,
-    operationId: "getThreadHistory",
-    tags,
+  operation("post", `${THREAD}/history`, "getThreadHistory", {
     summary: "List the states of a thread, newest first",
     request: { params: ThreadPath, body: body(HistoryQuery) },
-    responses: { 200: json(z.array(SomeState), "The states"), ...agentErrors },
+    responses: { 200: json(z.array(SomeState), "The states") },
   }),
   async (c) => {
     const { limit, before, metadata, checkpoint, select } = c.req.valid("json");
@@ -126,14 +105,10 @@ stateRoutes.openapi(
 );
 
 stateRoutes.openapi(
-  createRoute({
-    method: "patch",
-    path: `${THREAD}/state`,
-    operationId: "patchThreadState",
-    tags,
+  operation("patch", `${THREAD}/state`, "patchThreadState", {
     summary: "Merge metadata into a thread's own, as older clients ask for it",
     request: { params: ThreadPath, body: body(StatePatch) },
-    responses: { 204: { description: "Merged" }, ...agentErrors },
+    responses: { 204: { description: "Merged" } },
   }),
   async (c) => {
     const { deployment_id, thread_id } = c.req.valid("param");

@@ -1,8 +1,7 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, json } from "../shared/schema.ts";
+import { body, json, operationWithTag } from "../shared/schema.ts";
 import { cancelRuns } from "./bulk-cancel.ts";
-import { agentErrors } from "./errors-schema.ts";
 import {
   sseResponse,
   threadlessRunHeaders,
@@ -27,20 +26,16 @@ import {
 } from "./schema.ts";
 
 const RUNS = "/agents/{deployment_id}/runs";
-const tags = ["Threadless runs"];
+const operation = operationWithTag("Threadless runs");
 const request = { params: AgentPath, body: body(RunCreate) };
 
 export const threadlessRoutes = router();
 
 threadlessRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: RUNS,
-    operationId: "createThreadlessRun",
-    tags,
+  operation("post", RUNS, "createThreadlessRun", {
     summary: "Start a run on a thread of its own",
     request,
-    responses: { 200: json(Run, "The run"), ...agentErrors },
+    responses: { 200: json(Run, "The run") },
   }),
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw);
@@ -50,14 +45,10 @@ threadlessRoutes.openapi(
 );
 
 threadlessRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${RUNS}/stream`,
-    operationId: "streamThreadlessRun",
-    tags,
+  operation("post", `${RUNS}/stream`, "streamThreadlessRun", {
     summary: "Start a run on a thread of its own and stream its events",
     request: { ...request, query: StreamQuery },
-    responses: { 200: eventStream, ...agentErrors },
+    responses: { 200: eventStream },
   }),
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw);
@@ -68,14 +59,10 @@ threadlessRoutes.openapi(
 );
 
 threadlessRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${RUNS}/wait`,
-    operationId: "waitThreadlessRun",
-    tags,
+  operation("post", `${RUNS}/wait`, "waitThreadlessRun", {
     summary: "Start a run on a thread of its own and wait for its final values",
     request,
-    responses: { 200: finalValues, ...agentErrors },
+    responses: { 200: finalValues },
   }),
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw);
@@ -85,14 +72,10 @@ threadlessRoutes.openapi(
 );
 
 threadlessRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${RUNS}/batch`,
-    operationId: "createRunBatch",
-    tags,
+  operation("post", `${RUNS}/batch`, "createRunBatch", {
     summary: "Start several runs, each on a thread of its own",
     request: { params: AgentPath, body: body(RunBatch) },
-    responses: { 200: json(z.array(Run), "The runs, in the order asked for"), ...agentErrors },
+    responses: { 200: json(z.array(Run), "The runs, in the order asked for") },
   }),
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw);
@@ -105,14 +88,10 @@ threadlessRoutes.openapi(
 );
 
 threadlessRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${RUNS}/cancel`,
-    operationId: "cancelRuns",
-    tags: ["Runs"],
+  operationWithTag("Runs")("post", `${RUNS}/cancel`, "cancelRuns", {
     summary: "Cancel several runs: by their ids, or all of one status",
     request: { params: AgentPath, query: CancelRunsQuery, body: body(CancelRuns) },
-    responses: { 204: { description: "Cancelled" }, ...agentErrors },
+    responses: { 204: { description: "Cancelled" } },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");
@@ -123,14 +102,10 @@ threadlessRoutes.openapi(
 );
 
 threadlessRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${RUNS}/{run_id}/stream`,
-    operationId: "joinThreadlessRunStream",
-    tags,
+  operation("get", `${RUNS}/{run_id}/stream`, "joinThreadlessRunStream", {
     summary: "Follow a threadless run's events, from the start or after Last-Event-ID",
     request: { params: ThreadlessRunPath, query: FollowQuery, headers: FollowHeaders },
-    responses: { 200: eventStream, ...agentErrors },
+    responses: { 200: eventStream },
   }),
   async (c) => {
     const { deployment_id, run_id } = c.req.valid("param");

@@ -2,7 +2,6 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { AppError } from "../shared/errors.ts";
 import { router } from "../shared/http.ts";
 import { body, json } from "../shared/schema.ts";
-import { agentErrors } from "./errors-schema.ts";
 import { AgentPath, Truncate } from "./schema.ts";
 import { truncate } from "./truncate-service.ts";
 
@@ -18,7 +17,7 @@ truncateRoutes.openapi(
     method: "post",
     path: "/agents/{deployment_id}/internal/truncate",
     request: { params: AgentPath, body: body(Truncate) },
-    responses: { 200: json(z.object({ ok: z.literal(true) }), "It is gone"), ...agentErrors },
+    responses: { 200: json(z.object({ ok: z.literal(true) }), "It is gone") },
   }),
   async (c) => {
     if (c.env.TRUNCATE_ALLOWED !== "true") throw new AppError("not_found", "404 Not Found");

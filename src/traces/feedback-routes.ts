@@ -1,6 +1,6 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, ErrorDetail, HTTPValidationError, json } from "../shared/schema.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../shared/schema.ts";
 import {
   Feedback,
   FeedbackCreateRequest,
@@ -17,37 +17,26 @@ import {
 
 export const feedbackRoutes = router();
 
-const tags = ["Feedback"];
+const operation = operationWithTag("Feedback");
 
-const create = createRoute({
-  method: "post",
-  path: "/api/v1/feedback",
-  operationId: "createFeedback",
-  tags,
+const create = operation("post", "/api/v1/feedback", "createFeedback", {
   summary: "Say what you think of a run",
   request: { body: body(FeedbackCreateRequest) },
   responses: {
     200: json(Feedback, "Kept; sent twice under one id it is there once"),
-    403: json(ErrorDetail, "The caller's role does not allow this"),
     404: json(ErrorDetail, "There is no such run"),
-    422: json(HTTPValidationError, "A field is wrong"),
   },
 });
 feedbackRoutes.openapi(create, async (c) =>
   c.json(await createFeedback(c.var.ctx, c.req.valid("json")), 200),
 );
 
-const list = createRoute({
-  method: "get",
-  path: "/api/v1/feedback",
-  operationId: "listFeedback",
-  tags,
+const list = operation("get", "/api/v1/feedback", "listFeedback", {
   summary: "List feedback of runs or projects, newest first",
   request: { query: FeedbackQuery },
   responses: {
     200: json(z.array(Feedback), "One page"),
     404: json(ErrorDetail, "There is no such project"),
-    422: json(HTTPValidationError, "A field is wrong"),
   },
 });
 feedbackRoutes.openapi(list, async (c) =>
@@ -55,31 +44,20 @@ feedbackRoutes.openapi(list, async (c) =>
 );
 
 const FeedbackId = z.object({ feedback_id: z.guid("must be a UUID").toLowerCase() });
-const missing = { 404: json(ErrorDetail, "There is no such feedback") };
-const forbidden = { 403: json(ErrorDetail, "The caller's role does not allow this") };
-const wrong = { 422: json(HTTPValidationError, "A field is wrong") };
 
-const get = createRoute({
-  method: "get",
-  path: "/api/v1/feedback/{feedback_id}",
-  operationId: "getFeedback",
-  tags,
+const get = operation("get", "/api/v1/feedback/{feedback_id}", "getFeedback", {
   summary: "Get feedback",
   request: { params: FeedbackId },
-  responses: { 200: json(Feedback, "The feedback"), ...missing, ...wrong },
+  responses: { 200: json(Feedback, "The feedback") },
 });
 feedbackRoutes.openapi(get, async (c) =>
   c.json(await getFeedback(c.var.ctx, c.req.valid("param").feedback_id), 200),
 );
 
-const update = createRoute({
-  method: "patch",
-  path: "/api/v1/feedback/{feedback_id}",
-  operationId: "updateFeedback",
-  tags,
+const update = operation("patch", "/api/v1/feedback/{feedback_id}", "updateFeedback", {
   summary: "Change feedback",
   request: { params: FeedbackId, body: body(FeedbackUpdateRequest) },
-  responses: { 200: json(Feedback, "Changed"), ...forbidden, ...missing, ...wrong },
+  responses: { 200: json(Feedback, "Changed") },
 });
 feedbackRoutes.openapi(update, async (c) =>
   c.json(
@@ -88,18 +66,11 @@ feedbackRoutes.openapi(update, async (c) =>
   ),
 );
 
-const remove = createRoute({
-  method: "delete",
-  path: "/api/v1/feedback/{feedback_id}",
-  operationId: "deleteFeedback",
-  tags,
+const remove = operation("delete", "/api/v1/feedback/{feedback_id}", "deleteFeedback", {
   summary: "Take feedback back",
   request: { params: FeedbackId },
   responses: {
     200: json(z.object({ message: z.string() }), "It is gone"),
-    ...forbidden,
-    ...missing,
-    ...wrong,
   },
 });
 feedbackRoutes.openapi(remove, async (c) =>

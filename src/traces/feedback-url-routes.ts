@@ -1,6 +1,6 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, ErrorDetail, HTTPValidationError, json } from "../shared/schema.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../shared/schema.ts";
 import { FeedbackSaid, FeedbackSaidQuery } from "./feedback-schema.ts";
 import { giveFeedback } from "./feedback-url-service.ts";
 
@@ -9,39 +9,32 @@ export const feedbackUrlRoutes = router();
 
 const path = "/api/v1/feedback/tokens/{token}";
 const params = z.object({ token: z.string().max(2048) });
-const common = { path, tags: ["Feedback"], security: [] };
+const operation = operationWithTag("Feedback");
+const security: [] = [];
 const responses = {
-  200: json(
-    z.object({ message: z.string() }),
-    "Kept; said again, it takes the place of what was said",
-  ),
-  403: json(ErrorDetail, "The URL is not one that was given, or has expired"),
-  404: json(ErrorDetail, "There is no such run, or its trace is not there yet"),
-  422: json(HTTPValidationError, "A field is wrong"),
+  200: json(z.object({ message: z.string() }), "Saved. Repeated feedback replaces the earlier one"),
+  403: json(ErrorDetail, "Invalid or expired URL"),
+  404: json(ErrorDetail, "The run does not exist, or its trace has not arrived yet"),
 };
 
-feedbackUrlRoutes.openapi(
-  createRoute({
-    ...common,
-    method: "get",
-    operationId: "giveFeedbackByLink",
-    summary: "Say what you think of a run, by a link that its stream has given",
-    request: { params, query: FeedbackSaidQuery },
-    responses,
-  }),
-  async (c) =>
-    c.json(await giveFeedback(c.env, c.req.valid("param").token, c.req.valid("query")), 200),
+const giveByLink = operation("get", path, "giveFeedbackByLink", {
+  summary: "Create feedback by link",
+  description: "For links in emails and messages. The URL comes from the stream of a run.",
+  security,
+  request: { params, query: FeedbackSaidQuery },
+  responses,
+});
+feedbackUrlRoutes.openapi(giveByLink, async (c) =>
+  c.json(await giveFeedback(c.env, c.req.valid("param").token, c.req.valid("query")), 200),
 );
 
-feedbackUrlRoutes.openapi(
-  createRoute({
-    ...common,
-    method: "post",
-    operationId: "giveFeedback",
-    summary: "Say what you think of a run, at a URL that its stream has given",
-    request: { params, body: body(FeedbackSaid) },
-    responses,
-  }),
-  async (c) =>
-    c.json(await giveFeedback(c.env, c.req.valid("param").token, c.req.valid("json")), 200),
+const give = operation("post", path, "giveFeedback", {
+  summary: "Create feedback at a presigned URL",
+  description: "Needs no API key: the URL, from the stream of a run, is the credential.",
+  security,
+  request: { params, body: body(FeedbackSaid) },
+  responses,
+});
+feedbackUrlRoutes.openapi(give, async (c) =>
+  c.json(await giveFeedback(c.env, c.req.valid("param").token, c.req.valid("json")), 200),
 );

@@ -1,16 +1,13 @@
-import { createRoute } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, HTTPValidationError, json } from "../shared/schema.ts";
+import { body, HTTPValidationError, json, operationWithTag } from "../shared/schema.ts";
 import { FilterValidation, FilterValidationRequest } from "./filter-schema.ts";
 import { validateFilters } from "./filter-service.ts";
 
 export const filterRoutes = router();
 
-const validate = createRoute({
-  method: "post",
-  path: "/api/v1/runs/query/validate",
-  operationId: "validateTraceQuery",
-  tags: ["Traces"],
+const operation = operationWithTag("Traces");
+
+const validate = operation("post", "/api/v1/runs/query/validate", "validateTraceQuery", {
   summary: "Check the filters of a query without asking it",
   request: { body: body(FilterValidationRequest) },
   responses: {

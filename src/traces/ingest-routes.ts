@@ -1,50 +1,34 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { json } from "../shared/schema.ts";
+import { json, operationWithTag } from "../shared/schema.ts";
 import { Accepted, BATCH_BODY, IngestError, MULTIPART_BODY, RUN_BODY } from "./ingest-schema.ts";
 import { createTraceRun, ingestBatch, ingestMultipart, patchTraceRun } from "./ingest-service.ts";
 
 export const ingestRoutes = router();
 
-const tags = ["Trace runs"];
+const operation = operationWithTag("Trace runs");
 const RunId = z.object({ run_id: z.guid("must be a UUID").toLowerCase() });
 const responses = {
   202: json(Accepted, "Kept: it survives whatever happens next"),
   400: json(IngestError, "The body is not what its headers say"),
-  403: json(IngestError, "The caller's role does not allow this"),
   404: json(IngestError, "There is no such project, or run"),
-  413: json(IngestError, "The body is too large"),
-  422: json(IngestError, "A field is wrong"),
-  429: json(IngestError, "Too many requests; Retry-After says when"),
 };
 
-const create = createRoute({
-  method: "post",
-  path: "/api/v1/runs",
-  operationId: "createTraceRun",
-  tags,
+const create = operation("post", "/api/v1/runs", "createTraceRun", {
   summary: "Record one run",
   request: { body: RUN_BODY },
   responses,
 });
 ingestRoutes.openapi(create, async (c) => c.json(await createTraceRun(c.var.ctx, c.req.raw), 202));
 
-const batch = createRoute({
-  method: "post",
-  path: "/api/v1/runs/batch",
-  operationId: "ingestRunsBatch",
-  tags,
+const batch = operation("post", "/api/v1/runs/batch", "ingestRunsBatch", {
   summary: "Record many runs, new ones and changes",
   request: { body: BATCH_BODY },
   responses,
 });
 ingestRoutes.openapi(batch, async (c) => c.json(await ingestBatch(c.var.ctx, c.req.raw), 202));
 
-const multipart = createRoute({
-  method: "post",
-  path: "/api/v1/runs/multipart",
-  operationId: "ingestRunsMultipart",
-  tags,
+const multipart = operation("post", "/api/v1/runs/multipart", "ingestRunsMultipart", {
   summary: "Record many runs with attachments and feedback",
   request: { body: MULTIPART_BODY },
   responses,
@@ -53,11 +37,7 @@ ingestRoutes.openapi(multipart, async (c) =>
   c.json(await ingestMultipart(c.var.ctx, c.req.raw), 202),
 );
 
-const patch = createRoute({
-  method: "patch",
-  path: "/api/v1/runs/{run_id}",
-  operationId: "patchTraceRun",
-  tags,
+const patch = operation("patch", "/api/v1/runs/{run_id}", "patchTraceRun", {
   summary: "Add to what is recorded of a run",
   request: { params: RunId, body: RUN_BODY },
   responses,

@@ -1,27 +1,21 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, ErrorDetail, HTTPValidationError, json, problem } from "../shared/schema.ts";
+import { body, ErrorDetail, json, operationWithTag, problem } from "../shared/schema.ts";
 import { RunsPage, RunsPageV2, RunsQueryRequest, RunsQueryV2Request } from "./query-schema.ts";
 import { queryRuns } from "./query-service.ts";
 import { getRunV2, queryRunsV2 } from "./query-v2.ts";
 
 export const queryRoutes = router();
 
-const tags = ["Trace runs"];
+const operation = operationWithTag("Trace runs");
 const failures = {
   404: json(ErrorDetail, "There is no such project"),
-  422: json(HTTPValidationError, "A field or a filter is wrong"),
 };
 const problems = {
   404: problem("There is no such project, or run"),
-  422: problem("A field or a filter is wrong"),
 };
 
-const query = createRoute({
-  method: "post",
-  path: "/api/v1/runs/query",
-  operationId: "queryTraceRuns",
-  tags,
+const query = operation("post", "/api/v1/runs/query", "queryTraceRuns", {
   summary: "Find runs; pages stay the same while runs arrive",
   request: { body: body(RunsQueryRequest) },
   responses: { 200: json(RunsPage, "One page"), ...failures },
@@ -30,11 +24,7 @@ queryRoutes.openapi(query, async (c) =>
   c.json(await queryRuns(c.var.ctx, c.req.valid("json")), 200),
 );
 
-const queryV2 = createRoute({
-  method: "post",
-  path: "/api/v2/runs/query",
-  operationId: "queryTraceRunsV2",
-  tags,
+const queryV2 = operation("post", "/api/v2/runs/query", "queryTraceRunsV2", {
   summary: "Find runs, in the words of version 2",
   request: { body: body(RunsQueryV2Request) },
   responses: { 200: json(RunsPageV2, "One page"), ...problems },
@@ -45,11 +35,7 @@ queryRoutes.openapi(queryV2, async (c) =>
 
 const Selects = z.union([z.string().transform((name) => [name]), z.array(z.string()).max(100)]);
 
-const getV2 = createRoute({
-  method: "get",
-  path: "/api/v2/runs/{run_id}",
-  operationId: "getTraceRunV2",
-  tags,
+const getV2 = operation("get", "/api/v2/runs/{run_id}", "getTraceRunV2", {
   summary: "Get a run, in the words of version 2",
   request: {
     params: z.object({ run_id: z.guid("must be a UUID").toLowerCase() }),

@@ -1,6 +1,5 @@
-import { createRoute } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, ErrorDetail, HTTPValidationError, json } from "../shared/schema.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../shared/schema.ts";
 import { GroupRunsRequest, RunGroups } from "./group-schema.ts";
 import { groupRuns } from "./group-service.ts";
 import { RunStatsAnswer, RunStatsRequest } from "./stats-schema.ts";
@@ -8,18 +7,12 @@ import { getRunStats } from "./stats-service.ts";
 
 export const statsRoutes = router();
 
-const tags = ["Trace runs"];
+const operation = operationWithTag("Trace runs");
 const failures = {
   404: json(ErrorDetail, "There is no such project"),
-  422: json(HTTPValidationError, "A field or a filter is wrong"),
-  429: json(ErrorDetail, "Too many requests; Retry-After says when"),
 };
 
-const stats = createRoute({
-  method: "post",
-  path: "/api/v1/runs/stats",
-  operationId: "getTraceRunStats",
-  tags,
+const stats = operation("post", "/api/v1/runs/stats", "getTraceRunStats", {
   summary: "Count the runs that a query finds, and their times, tokens, costs and feedback",
   request: { body: body(RunStatsRequest) },
   responses: {
@@ -31,11 +24,7 @@ statsRoutes.openapi(stats, async (c) =>
   c.json(await getRunStats(c.var.ctx, c.req.valid("json")), 200),
 );
 
-const group = createRoute({
-  method: "post",
-  path: "/api/v1/runs/group",
-  operationId: "groupTraceRuns",
-  tags,
+const group = operation("post", "/api/v1/runs/group", "groupTraceRuns", {
   summary: "Group a project's traces by thread, with the numbers of each",
   request: { body: body(GroupRunsRequest) },
   responses: { 200: json(RunGroups, "The thread that went on last first"), ...failures },

@@ -1,28 +1,22 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { agentServerUrl } from "../shared/paths.ts";
-import { body } from "../shared/schema.ts";
-import { agentErrors } from "../threads/errors-schema.ts";
+import { body, operationWithTag } from "../shared/schema.ts";
 import { uiPage } from "./page.ts";
 import { UiFilePath, UiPath, UiRequest } from "./schema.ts";
 import { findUi, getUiFile } from "./service.ts";
 
 const UI = "/agents/{deployment_id}/ui/{agent}";
-const tags = ["UI"];
+const operation = operationWithTag("UI");
 
 export const uiRoutes = router();
 
 uiRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: UI,
-    operationId: "getUi",
-    tags,
+  operation("post", UI, "getUi", {
     summary: "HTML that loads a component of an agent and draws it",
     request: { params: UiPath, body: body(UiRequest) },
     responses: {
       200: { content: { "text/html": { schema: z.string() } }, description: "Links and scripts" },
-      ...agentErrors,
     },
   }),
   async (c) => {
@@ -37,11 +31,7 @@ uiRoutes.openapi(
 export const uiFileRoutes = router();
 
 uiFileRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${UI}/{file}`,
-    operationId: "getUiFile",
-    tags,
+  operation("get", `${UI}/{file}`, "getUiFile", {
     summary: "A script or a style sheet of an agent's components",
     security: [],
     request: { params: UiFilePath },
@@ -54,9 +44,6 @@ uiFileRoutes.openapi(
         description: "The file",
       },
       304: { description: "The browser has it" },
-      404: agentErrors[404],
-      422: agentErrors[422],
-      503: agentErrors[503],
     },
   }),
   async (c) => {

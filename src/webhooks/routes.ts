@@ -1,47 +1,33 @@
-import { createRoute } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, bodyRefusals, json, refusals } from "../shared/schema.ts";
+import { body, json, operationWithTag } from "../shared/schema.ts";
 import { SecretChange, SecretSet, SecretState } from "./schema.ts";
 import { deleteWebhookSecret, getWebhookSecret, setWebhookSecret } from "./secret-service.ts";
 
 export const runWebhookRoutes = router();
 
-const tags = ["Webhooks"];
+const operation = operationWithTag("Webhooks");
 const SECRET = "/v1/run-webhooks/secret";
 
-const get = createRoute({
-  method: "get",
-  path: SECRET,
-  operationId: "getWebhookSecret",
-  tags,
+const get = operation("get", SECRET, "getWebhookSecret", {
   summary: "Whether there is a secret that signs the webhooks of runs; never the secret",
-  responses: { 200: json(SecretState, "Whether, and since when"), ...refusals },
+  responses: { 200: json(SecretState, "Whether, and since when") },
 });
 runWebhookRoutes.openapi(get, async (c) => c.json(await getWebhookSecret(c.var.ctx), 200));
 
-const set = createRoute({
-  method: "put",
-  path: SECRET,
-  operationId: "setWebhookSecret",
-  tags,
+const set = operation("put", SECRET, "setWebhookSecret", {
   summary: "Set or rotate the secret that signs the webhooks of runs",
   request: { body: body(SecretChange) },
   responses: {
     200: json(SecretSet, "Set; the one before signs beside it for a day"),
-    ...bodyRefusals,
   },
 });
 runWebhookRoutes.openapi(set, async (c) =>
   c.json(await setWebhookSecret(c.var.ctx, c.req.valid("json")), 200),
 );
 
-const remove = createRoute({
-  method: "delete",
-  path: SECRET,
-  operationId: "deleteWebhookSecret",
-  tags,
+const remove = operation("delete", SECRET, "deleteWebhookSecret", {
   summary: "Delete the secret: webhooks of runs are not signed any more",
-  responses: { 204: { description: "Deleted, or there was none" }, ...refusals },
+  responses: { 204: { description: "Deleted, or there was none" } },
 });
 runWebhookRoutes.openapi(remove, async (c) => {
   await deleteWebhookSecret(c.var.ctx);

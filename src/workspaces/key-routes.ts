@@ -1,6 +1,5 @@
-import { createRoute } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
-import { body, bodyRefusals, ErrorDetail, json, refusals } from "../shared/schema.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../shared/schema.ts";
 import {
   ApiKey,
   ApiKeyCreateRequest,
@@ -32,160 +31,115 @@ const ROTATED =
 
 export const keyRoutes = router();
 
-const tags = ["API keys"];
+const operation = operationWithTag("API keys");
 const created = { 200: json(ApiKeyWithSecret, "The key; its secret is shown this once") };
 const listed = { 200: json(ApiKeyList, "Keys that are not revoked, oldest first") };
 const revoked = { 200: json(ApiKey, "The revoked key") };
-const missing = { 404: json(ErrorDetail, "No such active key") };
 const full = { 409: json(ErrorDetail, "There are 1000 keys already") };
 const last = { 409: json(ErrorDetail, "The key is the last admin") };
 
-const list = createRoute({
-  method: "get",
-  path: KEYS,
-  operationId: "listApiKeys",
-  tags,
+const list = operation("get", KEYS, "listApiKeys", {
   summary: "List API keys of the workspace",
   description: "For admins. Secrets are never part of an answer.",
-  responses: { ...listed, ...refusals },
+  responses: listed,
 });
 keyRoutes.openapi(list, async (c) => c.json(await listApiKeys(c.var.ctx, "workspace"), 200));
 
-const create = createRoute({
-  method: "post",
-  path: KEYS,
-  operationId: "createApiKey",
-  tags,
+const create = operation("post", KEYS, "createApiKey", {
   summary: "Create an API key of the workspace",
   description: "For admins. The key is a service key: it belongs to no user.",
   request: { body: body(ApiKeyCreateRequest) },
-  responses: { ...created, ...bodyRefusals, ...full },
+  responses: { ...created, ...full },
 });
 keyRoutes.openapi(create, async (c) =>
   c.json(await createApiKey(c.var.ctx, c.req.valid("json")), 200),
 );
 
-const listPersonal = createRoute({
-  method: "get",
-  path: PERSONAL,
-  operationId: "listPersonalKeys",
-  tags,
+const listPersonal = operation("get", PERSONAL, "listPersonalKeys", {
   summary: "List your personal keys",
   description: "Of the calling user; empty for a service key.",
-  responses: { ...listed, ...refusals },
+  responses: listed,
 });
 keyRoutes.openapi(listPersonal, async (c) => c.json(await listApiKeys(c.var.ctx, "personal"), 200));
 
-const createPersonal = createRoute({
-  method: "post",
-  path: PERSONAL,
-  operationId: "createPersonalKey",
-  tags,
+const createPersonal = operation("post", PERSONAL, "createPersonalKey", {
   summary: "Create a personal key",
   description:
     "It acts as the calling user, with the user's role in each workspace, and ends with the user's membership.",
   request: { body: body(PersonalKeyCreateRequest) },
-  responses: { ...created, ...bodyRefusals, ...full },
+  responses: { ...created, ...full },
 });
 keyRoutes.openapi(createPersonal, async (c) =>
   c.json(await createPersonalKey(c.var.ctx, c.req.valid("json")), 200),
 );
 
-const rotatePersonal = createRoute({
-  method: "post",
-  path: `${PERSONAL}/{pat_id}/rotate`,
-  operationId: "rotatePersonalKey",
-  tags,
+const rotatePersonal = operation("post", `${PERSONAL}/{pat_id}/rotate`, "rotatePersonalKey", {
   summary: "Rotate a personal key of yours",
   description: ROTATED,
   request: { params: PersonalKeyPath, query: RotateQuery },
-  responses: { ...created, ...refusals, ...missing },
+  responses: created,
 });
 keyRoutes.openapi(rotatePersonal, async (c) => {
   const { pat_id } = c.req.valid("param");
   return c.json(await rotateApiKey(c.var.ctx, "personal", pat_id, c.req.valid("query")), 200);
 });
 
-const revokePersonal = createRoute({
-  method: "delete",
-  path: `${PERSONAL}/{pat_id}`,
-  operationId: "revokePersonalKey",
-  tags,
+const revokePersonal = operation("delete", `${PERSONAL}/{pat_id}`, "revokePersonalKey", {
   summary: "Revoke a personal key of yours",
   description: REVOKED,
   request: { params: PersonalKeyPath },
-  responses: { ...revoked, ...refusals, ...missing },
+  responses: revoked,
 });
 keyRoutes.openapi(revokePersonal, async (c) =>
   c.json(await revokeApiKey(c.var.ctx, "personal", c.req.valid("param").pat_id), 200),
 );
 
-const rotate = createRoute({
-  method: "post",
-  path: `${KEYS}/{api_key_id}/rotate`,
-  operationId: "rotateApiKey",
-  tags,
+const rotate = operation("post", `${KEYS}/{api_key_id}/rotate`, "rotateApiKey", {
   summary: "Rotate an API key of the workspace",
   description: ROTATED,
   request: { params: ApiKeyPath, query: RotateQuery },
-  responses: { ...created, ...refusals, ...missing },
+  responses: created,
 });
 keyRoutes.openapi(rotate, async (c) => {
   const { api_key_id } = c.req.valid("param");
   return c.json(await rotateApiKey(c.var.ctx, "workspace", api_key_id, c.req.valid("query")), 200);
 });
 
-const revoke = createRoute({
-  method: "delete",
-  path: `${KEYS}/{api_key_id}`,
-  operationId: "revokeApiKey",
-  tags,
+const revoke = operation("delete", `${KEYS}/{api_key_id}`, "revokeApiKey", {
   summary: "Revoke an API key of the workspace",
   description: REVOKED,
   request: { params: ApiKeyPath },
-  responses: { ...revoked, ...refusals, ...missing, ...last },
+  responses: { ...revoked, ...last },
 });
 keyRoutes.openapi(revoke, async (c) =>
   c.json(await revokeApiKey(c.var.ctx, "workspace", c.req.valid("param").api_key_id), 200),
 );
 
-const listService = createRoute({
-  method: "get",
-  path: SERVICE,
-  operationId: "listServiceKeys",
-  tags,
+const listService = operation("get", SERVICE, "listServiceKeys", {
   summary: "List service keys of the organization",
   description: "For admins of the organization: its own keys and those of its workspaces.",
-  responses: { ...listed, ...refusals },
+  responses: listed,
 });
 keyRoutes.openapi(listService, async (c) =>
   c.json(await listApiKeys(c.var.ctx, "organization"), 200),
 );
 
-const createService = createRoute({
-  method: "post",
-  path: SERVICE,
-  operationId: "createServiceKey",
-  tags,
+const createService = operation("post", SERVICE, "createServiceKey", {
   summary: "Create a service key",
   description:
     "For admins of the organization. An organization-wide key names its workspace in X-Tenant-Id with each request.",
   request: { body: body(ServiceKeyCreateRequest) },
-  responses: { ...created, ...bodyRefusals, ...full },
+  responses: { ...created, ...full },
 });
 keyRoutes.openapi(createService, async (c) =>
   c.json(await createServiceKey(c.var.ctx, c.req.valid("json")), 200),
 );
 
-const rotateService = createRoute({
-  method: "post",
-  path: `${SERVICE}/{api_key_id}/rotate`,
-  operationId: "rotateServiceKey",
-  tags,
+const rotateService = operation("post", `${SERVICE}/{api_key_id}/rotate`, "rotateServiceKey", {
   summary: "Rotate a service key",
   description: ROTATED,
   request: { params: ApiKeyPath, query: RotateQuery },
-  responses: { ...created, ...refusals, ...missing },
+  responses: created,
 });
 keyRoutes.openapi(rotateService, async (c) => {
   const { api_key_id } = c.req.valid("param");
@@ -193,15 +147,11 @@ keyRoutes.openapi(rotateService, async (c) => {
   return c.json(await rotateApiKey(c.var.ctx, "organization", api_key_id, query), 200);
 });
 
-const revokeService = createRoute({
-  method: "delete",
-  path: `${SERVICE}/{api_key_id}`,
-  operationId: "revokeServiceKey",
-  tags,
+const revokeService = operation("delete", `${SERVICE}/{api_key_id}`, "revokeServiceKey", {
   summary: "Revoke a service key",
   description: REVOKED,
   request: { params: ApiKeyPath },
-  responses: { ...revoked, ...refusals, ...missing, ...last },
+  responses: { ...revoked, ...last },
 });
 keyRoutes.openapi(revokeService, async (c) =>
   c.json(await revokeApiKey(c.var.ctx, "organization", c.req.valid("param").api_key_id), 200),

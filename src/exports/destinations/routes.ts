@@ -1,6 +1,6 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http.ts";
-import { body, bodyRefusals, ErrorDetail, json, refusals } from "../../shared/schema.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../../shared/schema.ts";
 import {
   Destination,
   DestinationCreateRequest,
@@ -17,8 +17,7 @@ import {
 
 export const destinationRoutes = router();
 
-const tags = ["Export destinations"];
-const missing = { 404: json(ErrorDetail, "There is no such destination in the workspace") };
+const operation = operationWithTag("Export destinations");
 const unusable = {
   400: json(
     ErrorDetail,
@@ -34,62 +33,58 @@ const warning = {
   }),
 };
 
-const create = createRoute({
-  method: "post",
-  path: "/api/v1/bulk-exports/destinations",
-  operationId: "createBulkExportDestination",
-  tags,
-  summary: "Create a destination, once a probe has written to its bucket",
-  request: { body: body(DestinationCreateRequest) },
-  responses: {
-    ...bodyRefusals,
-    ...unusable,
-    200: { ...json(Destination, "Created; the credentials are stored encrypted"), ...warning },
-    409: json(ErrorDetail, "The workspace has as many destinations as it may have"),
+const create = operation(
+  "post",
+  "/api/v1/bulk-exports/destinations",
+  "createBulkExportDestination",
+  {
+    summary: "Create a destination, once a probe has written to its bucket",
+    request: { body: body(DestinationCreateRequest) },
+    responses: {
+      ...unusable,
+      200: { ...json(Destination, "Created; the credentials are stored encrypted"), ...warning },
+      409: json(ErrorDetail, "The workspace has as many destinations as it may have"),
+    },
   },
-});
+);
 destinationRoutes.openapi(create, async (c) => {
   const { destination, warning } = await createDestination(c.var.ctx, c.req.valid("json"));
   return c.json(destination, 200, warningHeader(warning));
 });
 
-const list = createRoute({
-  method: "get",
-  path: "/api/v1/bulk-exports/destinations",
-  operationId: "listBulkExportDestinations",
-  tags,
+const list = operation("get", "/api/v1/bulk-exports/destinations", "listBulkExportDestinations", {
   summary: "List destinations, oldest first",
-  responses: { 200: json(z.array(Destination), "All of the workspace"), ...refusals },
+  responses: { 200: json(z.array(Destination), "All of the workspace") },
 });
 destinationRoutes.openapi(list, async (c) => c.json(await listDestinations(c.var.ctx), 200));
 
-const get = createRoute({
-  method: "get",
-  path: "/api/v1/bulk-exports/destinations/{destination_id}",
-  operationId: "getBulkExportDestination",
-  tags,
-  summary: "Get a destination",
-  request: { params: DestinationPath },
-  responses: { 200: json(Destination, "The destination"), ...refusals, ...missing },
-});
+const get = operation(
+  "get",
+  "/api/v1/bulk-exports/destinations/{destination_id}",
+  "getBulkExportDestination",
+  {
+    summary: "Get a destination",
+    request: { params: DestinationPath },
+    responses: { 200: json(Destination, "The destination") },
+  },
+);
 destinationRoutes.openapi(get, async (c) =>
   c.json(await getDestination(c.var.ctx, c.req.valid("param").destination_id), 200),
 );
 
-const update = createRoute({
-  method: "patch",
-  path: "/api/v1/bulk-exports/destinations/{destination_id}",
-  operationId: "updateBulkExportDestination",
-  tags,
-  summary: "Replace the credentials of a destination, once a probe has written with the new ones",
-  request: { params: DestinationPath, body: body(DestinationPatchRequest) },
-  responses: {
-    ...bodyRefusals,
-    ...unusable,
-    ...missing,
-    200: { ...json(Destination, "Replaced; nothing else changes"), ...warning },
+const update = operation(
+  "patch",
+  "/api/v1/bulk-exports/destinations/{destination_id}",
+  "updateBulkExportDestination",
+  {
+    summary: "Replace the credentials of a destination, once a probe has written with the new ones",
+    request: { params: DestinationPath, body: body(DestinationPatchRequest) },
+    responses: {
+      ...unusable,
+      200: { ...json(Destination, "Replaced; nothing else changes"), ...warning },
+    },
   },
-});
+);
 destinationRoutes.openapi(update, async (c) => {
   const { destination_id } = c.req.valid("param");
   const input = c.req.valid("json");
@@ -97,20 +92,19 @@ destinationRoutes.openapi(update, async (c) => {
   return c.json(destination, 200, warningHeader(warning));
 });
 
-const remove = createRoute({
-  method: "delete",
-  path: "/api/v1/bulk-exports/destinations/{destination_id}",
-  operationId: "deleteBulkExportDestination",
-  tags,
-  summary: "Delete a destination and its credentials; what was exported stays in the bucket",
-  request: { params: DestinationPath },
-  responses: {
-    204: { description: "Deleted" },
-    409: json(ErrorDetail, "An active export or a schedule writes to it"),
-    ...refusals,
-    ...missing,
+const remove = operation(
+  "delete",
+  "/api/v1/bulk-exports/destinations/{destination_id}",
+  "deleteBulkExportDestination",
+  {
+    summary: "Delete a destination and its credentials; what was exported stays in the bucket",
+    request: { params: DestinationPath },
+    responses: {
+      204: { description: "Deleted" },
+      409: json(ErrorDetail, "An active export or a schedule writes to it"),
+    },
   },
-});
+);
 destinationRoutes.openapi(remove, async (c) => {
   await deleteDestination(c.var.ctx, c.req.valid("param").destination_id);
   return c.body(null, 204);

@@ -1,9 +1,8 @@
-import { createRoute, z } from "@hono/zod-openapi";
+import { z } from "@hono/zod-openapi";
 import { AppError } from "../../shared/errors.ts";
 import { assertWellFormed, router } from "../../shared/http.ts";
-import { body, json } from "../../shared/schema.ts";
+import { body, json, operationWithTag } from "../../shared/schema.ts";
 import { isUpgrade, socketResponse } from "../../shared/sockets.ts";
-import { agentErrors } from "../errors-schema.ts";
 import { sseResponse } from "../run-http.ts";
 import { ThreadPath } from "../schema.ts";
 import { answerCommand } from "./commands.ts";
@@ -12,21 +11,16 @@ import { followEvents, openSocket } from "./service.ts";
 import { toFilter, toSession } from "./session-http.ts";
 
 const THREAD = "/agents/{deployment_id}/threads/{thread_id}";
-const tags = ["Event streaming"];
+const operation = operationWithTag("Event streaming");
 
 export const protocolRoutes = router();
 
 protocolRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${THREAD}/commands`,
-    operationId: "sendThreadCommand",
-    tags,
+  operation("post", `${THREAD}/commands`, "sendThreadCommand", {
     summary: "Send a command of the v2 streaming protocol: start a run, answer an interrupt, read",
     request: { params: ThreadPath, body: body(Command) },
     responses: {
       200: json(CommandAnswer, "The answer: a success, or an error with its code"),
-      ...agentErrors,
     },
   }),
   async (c) => {
@@ -37,11 +31,7 @@ protocolRoutes.openapi(
 );
 
 protocolRoutes.openapi(
-  createRoute({
-    method: "post",
-    path: `${THREAD}/stream/events`,
-    operationId: "streamThreadEvents",
-    tags,
+  operation("post", `${THREAD}/stream/events`, "streamThreadEvents", {
     summary: "Follow the events of a thread: those that are kept, then what comes",
     request: { params: ThreadPath, headers: EventStreamHeaders, body: body(EventStreamRequest) },
     responses: {
@@ -49,7 +39,6 @@ protocolRoutes.openapi(
         content: { "text/event-stream": { schema: z.string() } },
         description: "Server-sent events that match, for as long as the client stays",
       },
-      ...agentErrors,
     },
   }),
   async (c) => {
@@ -62,14 +51,10 @@ protocolRoutes.openapi(
 );
 
 protocolRoutes.openapi(
-  createRoute({
-    method: "get",
-    path: `${THREAD}/stream/events`,
-    operationId: "openThreadSocket",
-    tags,
+  operation("get", `${THREAD}/stream/events`, "openThreadSocket", {
     summary: "Commands, their answers and events on one WebSocket",
     request: { params: ThreadPath },
-    responses: { 101: { description: "The socket" }, ...agentErrors },
+    responses: { 101: { description: "The socket" } },
   }),
   async (c) => {
     const session = toSession(c.var.ctx, c.req.valid("param"), c.req.raw);
