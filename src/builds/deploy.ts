@@ -26,19 +26,23 @@ export async function deployArtifact(env: Env, build: Build): Promise<void> {
 }
 
 async function describe(env: Env, build: Build): Promise<Described> {
-  const ref = { deployment_id: build.deployment_id, revision_id: build.id };
-  // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
-  const agent = agentIsolate(env, {
-    ...ref,
-    secrets_version: build.secrets_version,
-  }) as unknown as AgentEntrypoint;
-  const answer = agent.describe().then(checkDescription, (error: unknown) => {
+  // Other agents share the first isolate's process on one machine: a loss may be theirs.
+  const first = load(env, build).catch(() => load(env, build, crypto.randomUUID()));
+  const answer = first.then(checkDescription, (error: unknown) => {
     if (isTransient(error)) throw error;
     return notLoaded(error instanceof Error ? error.message : String(error));
   });
   return withDeadline(answer, LOAD_TIMEOUT_MS, () =>
     notLoaded(`The agent did not load within ${LOAD_TIMEOUT_MS / 1000} s.`),
   );
+}
+
+function load(env: Env, build: Build, quarantine?: string): Promise<unknown> {
+  const { id: revision_id, deployment_id, secrets_version } = build;
+  const ref = { deployment_id, revision_id, secrets_version };
+  // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
+  const isolate = agentIsolate(env, quarantine === undefined ? ref : { ...ref, quarantine });
+  return (isolate as unknown as AgentEntrypoint).describe();
 }
 
 /** What the platform says when it is at fault, not the agent. */

@@ -132,9 +132,11 @@ test.each(["page", "page.xhtml", "page.svg"])(
 );
 
 test("a hostile page that a page of the origin opens reads nothing of its opener", async () => {
-  const opened = context.waitForEvent("page");
+  const opening = context.waitForEvent("page");
   await home.evaluate(`void open(${JSON.stringify(`${hostile}/page?victim=${victim}`)})`);
-  expect(breachesOf(await attackOf(await opened))).toEqual([]);
+  const opened = await opening;
+  await opened.waitForLoadState();
+  expect(breachesOf(await attackOf(opened))).toEqual([]);
   await expectNothingLost();
 });
 

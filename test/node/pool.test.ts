@@ -22,6 +22,8 @@ const kept = [];
 export default { fetch(request) {
   const { pathname } = new URL(request.url);
   if (pathname === "/loop") for (;;);
+  if (pathname === "/keep") for (let n = 0; n < 10; n++) kept.push(new Uint8Array(16 << 20).fill(1));
+  if (pathname === "/wait") return scheduler.wait(2000).then(() => new Response("waited"));
   if (pathname === "/grow") for (;;) kept.push(new Uint8Array(16 << 20).fill(1));
   return new Response("pong");
 } };`;
@@ -93,6 +95,22 @@ test.each([
   expect(await call(next, "/")).toBe(200);
   expect(await pool.claim("other")).toBe(other);
   expect(await call(other, "/")).toBe(200);
+});
+
+test("a process close to its memory limit finishes its calls while a new one serves the next", async () => {
+  const pool = startPool(4);
+  const address = await pool.claim("large");
+  await call(address, "/keep");
+  const inFlight = call(address, "/wait");
+  const next = await vi.waitFor(async () => {
+    const claimed = await pool.claim("large");
+    expect(claimed).not.toBe(address);
+    return claimed;
+  }, 30_000);
+  expect(await call(next, "/")).toBe(200);
+  expect(await inFlight).toBe(200);
+  await vi.waitFor(async () => expect(await pool.reasonOf(address)).toMatch(/replaced/), 60_000);
+  expect(await pool.claim("large")).toBe(next);
 });
 
 test("a process is used again when its work ended well, and killed when it did not", async () => {

@@ -45,6 +45,8 @@ export class Child {
   readonly #limits: Limits;
   readonly #process: ChildProcess;
   readonly exited: Promise<void>;
+  /** Close to its memory limit. */
+  isFull = false;
   #stderr = "";
   #isAlive = true;
   #why: string | null = null;

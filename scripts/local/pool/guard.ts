@@ -8,6 +8,8 @@ const PING_AFTER_CPU_MS = 500;
 /** Longer than any pause of a process that is well: what a process computes decides, not the clock. */
 const PING_MS = 10_000;
 const MEGABYTE = 1024 * 1024;
+/** Part of the memory limit above which a process accepts no new work. */
+const FULL = 0.75;
 
 /** Returns when the process has ended. */
 export async function guard(child: Child, limits: Limits): Promise<void> {
@@ -23,6 +25,7 @@ export async function guard(child: Child, limits: Limits): Promise<void> {
     const usage = await readUsage(child.pid);
     const computed_ms = (usage?.cpu_ms ?? 0) - cpu_ms_at_answer;
     if (!isPinging && computed_ms > PING_AFTER_CPU_MS) void ping();
+    child.isFull = usage !== null && usage.rss_bytes > FULL * limits.rss_bytes;
     const why = usage && overLimit(usage, cpu_ms_at_answer, limits);
     if (why) child.kill(why);
     await Promise.race([child.exited, new Promise((resolve) => setTimeout(resolve, LOOK_MS))]);

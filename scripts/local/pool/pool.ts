@@ -11,7 +11,14 @@ export type PoolOptions = ChildOptions & {
   starts_ahead: boolean;
 };
 
-type Slot = { child: Child; ready: Promise<Child>; keys: Set<string>; used_at: number };
+type Slot = {
+  child: Child;
+  ready: Promise<Child>;
+  keys: Set<string>;
+  used_at: number;
+  /** Finishes its calls in flight and ends. */
+  isRetired: boolean;
+};
 
 const IDLE_MS = 5 * 60_000;
 /** Longer than the time for which the main process keeps an address. */
@@ -50,6 +57,7 @@ export class Pool {
 
   /** Returns the address of the process of this key. */
   async claim(key: string): Promise<string> {
+    this.#retireFull(key);
     const slot = this.#find(key) ?? this.#take();
     slot.keys.add(key);
     slot.used_at = Date.now();
@@ -81,6 +89,15 @@ export class Pool {
     return [...this.#slots].find(({ keys, child }) => keys.has(key) && child.why === null);
   }
 
+  /** workerd keeps each isolate it has loaded, so a process with many agents grows until it is replaced. */
+  #retireFull(key: string) {
+    const slot = this.#find(key);
+    if (!slot?.child.isFull || this.#slots.size >= this.#options.max_processes) return;
+    slot.isRetired = true;
+    slot.keys.clear();
+    slot.used_at = Date.now();
+  }
+
   #take(): Slot {
     const spare = this.#spare;
     this.#spare = null;
@@ -88,7 +105,7 @@ export class Pool {
     if (this.#slots.size < this.#options.max_processes) return this.#start();
     // No process is free: the one that serves the fewest serves one more.
     const [fewest] = [...this.#slots]
-      .filter(({ child }) => child.why === null)
+      .filter(({ child, isRetired }) => child.why === null && !isRetired)
       .sort((one, other) => one.keys.size - other.keys.size);
     return fewest ?? this.#start();
   }
@@ -102,7 +119,7 @@ export class Pool {
   #start(): Slot {
     const child = new Child(this.#options);
     const ready = child.start();
-    const slot = { child, ready, keys: new Set<string>(), used_at: Date.now() };
+    const slot = { child, ready, keys: new Set<string>(), used_at: Date.now(), isRetired: false };
     this.#slots.add(slot);
     ready.catch(() => {});
     void guard(child, this.#options.limits).finally(() => this.#forget(slot));
@@ -122,9 +139,7 @@ export class Pool {
   async #sweep() {
     const open = await openSockets();
     const now = Date.now();
-    for (const slot of this.#slots) {
-      if (open === null || open.has(slot.child.socket)) slot.used_at = now;
-    }
+    for (const slot of this.#slots) endIdle(slot, open);
     const claimed = [...this.#slots].filter(({ keys }) => keys.size > 0);
     const limit_ms = this.#spare === null ? IDLE_WHEN_FULL_MS : IDLE_MS;
     const [oldest] = claimed.sort((one, other) => one.used_at - other.used_at);
@@ -134,6 +149,15 @@ export class Pool {
     }
     if (claimed.length === 0 || this.#options.starts_ahead) this.#prestart();
   }
+}
+
+/** Notes the use of a process. One that is retired ends when nothing uses it. */
+function endIdle(slot: Slot, open: Set<string> | null) {
+  const isOpen = open?.has(slot.child.socket) ?? !slot.isRetired;
+  if (isOpen) slot.used_at = Date.now();
+  const limit_ms = open === null ? IDLE_MS : IDLE_WHEN_FULL_MS;
+  const isOver = slot.isRetired && Date.now() - slot.used_at > limit_ms;
+  if (isOver) slot.child.kill("The process was replaced.");
 }
 
 /** Returns the sockets that have a connection; `null` where that cannot be read. */
