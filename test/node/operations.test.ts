@@ -1,4 +1,4 @@
-// docs/guides/operate.md is what an operator types: it must name what the configuration needs and the code logs.
+// The operator's guides: they must name what the configuration needs and the code logs.
 import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
@@ -8,7 +8,8 @@ import { unstable_readConfig as readConfig } from "wrangler";
 import { REGIONS } from "../../scripts/regions.ts";
 
 const run = promisify(execFile);
-const text = await readFile("docs/guides/operate.md", "utf8");
+const guides = ["operate", "operate-regions"].map((name) => `docs/guides/${name}.md`);
+const text = (await Promise.all(guides.map((path) => readFile(path, "utf8")))).join("\n");
 const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
 
 /** The block's commands as the shell hands them to npx, one a line. */
@@ -50,7 +51,7 @@ test("every query of the page runs, and that of keys asks each table that is sea
   for (const name of (await readdir("migrations")).filter((file) => file.endsWith(".sql")).sort()) {
     database.exec(await readFile(`migrations/${name}`, "utf8"));
   }
-  const queries = [...text.matchAll(/(?:--command|ask) "(SELECT [^"]*)"/g)].map(
+  const queries = [...text.matchAll(/(?:--command|query) "(SELECT [^"]*)"/g)].map(
     ([, sql = ""]) => sql,
   );
   expect(queries.length).toBeGreaterThan(4);

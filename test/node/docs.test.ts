@@ -1,0 +1,52 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const run = promisify(execFile);
+const pages = new Map<string, string>();
+const { stdout } = await run("git", [
+  "ls-files",
+  "--cached",
+  "--others",
+  "--exclude-standard",
+  "*.md",
+]);
+for (const path of stdout.trim().split("\n")) pages.set(path, await readFile(path, "utf8"));
+
+const withoutCode = (text: string) =>
+  text.replace(/^```[\s\S]*?^```/gm, "").replace(/`[^`\n]*`/g, "");
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): string[] {
+  const headings = (pages.get(page) ?? "")
+    .replace(/^```[\s\S]*?^```/gm, "")
+    .matchAll(/^#+ (.+)$/gm);
+  return [...headings].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+function isBroken(page: string, target: string): boolean {
+  const [path = "", anchor] = target.split("#");
+  const file = path === "" ? page : join(dirname(page), path);
+  if (!existsSync(file)) return true;
+  return anchor !== undefined && !anchorsOf(file).includes(anchor);
+}
+
+test("every relative link of a page leads to a file and to one of its headings", () => {
+  const links = [...pages].flatMap(([page, text]) =>
+    [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => ({
+      page,
+      target,
+    })),
+  );
+  const relative = links.filter(({ target }) => !/^[a-z]+:/.test(target));
+  expect(relative.length).toBeGreaterThan(30);
+  expect(relative.filter(({ page, target }) => isBroken(page, target))).toEqual([]);
+});
