@@ -1,6 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { bodyLimit } from "hono/body-limit";
 import { createMiddleware } from "hono/factory";
+import { requestId } from "hono/request-id";
 import { a2aRoutes } from "./a2a/routes.ts";
 import { guardOrigin, sandboxAgents } from "./access/app-response.ts";
 import { crossOrigin } from "./access/cors.ts";
@@ -63,6 +64,8 @@ import { endWithPrincipal } from "./workspaces/revocation.ts";
 import { workspaceRoutes } from "./workspaces/routes.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
+/** Callers cannot choose the request id: the audit log names it. */
+const ACCEPTED_ID_CHARACTERS = 0;
 
 const EXPOSED_HEADERS = [
   "Content-Location",
@@ -162,7 +165,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   const app = router({ getPath: toRoutePath });
   app.onError(onError);
   app.notFound(onNotFound);
-  app.use(identify);
+  app.use(requestId({ limitLength: ACCEPTED_ID_CHARACTERS }));
   app.use(bindInternalCalls);
   app.use(guardOrigin);
   app.use(crossOrigin(EXPOSED_HEADERS));
@@ -212,14 +215,6 @@ const limitAnonymous = createMiddleware<AppEnv>(async (c, next) => {
 
 const readCredential = createMiddleware<AppEnv>(async (c, next) => {
   if (isUpgrade(c.req.raw)) c.req.raw = withCredential(c.req.raw);
-  await next();
-});
-
-/** Set on the response before there is one, so that it is on those made anew by a handler too. */
-const identify = createMiddleware<AppEnv>(async (c, next) => {
-  const request_id = crypto.randomUUID();
-  c.set("request_id", request_id);
-  c.res.headers.set("X-Request-Id", request_id);
   await next();
 });
 

@@ -64,6 +64,11 @@ describe("every answer", () => {
     const [a, b] = [await api("/ok"), await api("/ok")];
     expect(a.headers.get("X-Request-Id")).not.toBe(b.headers.get("X-Request-Id"));
   });
+
+  test("has a request id that the caller did not choose", async () => {
+    const { headers } = await api("/ok", { headers: { "X-Request-Id": "chosen" } });
+    expect(headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
+  });
 });
 
 test("a preflight needs no key and allows the client's headers", async () => {

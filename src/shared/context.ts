@@ -1,4 +1,5 @@
 import { type DrizzleD1Database, drizzle } from "drizzle-orm/d1";
+import type { RequestIdVariables } from "hono/request-id";
 
 export type Role = "admin" | "editor" | "viewer";
 
@@ -43,7 +44,7 @@ export type Context = {
 };
 
 /** What Hono carries: `c.var.ctx` is set by the authentication middleware of each family. */
-export type AppEnv = { Bindings: Env; Variables: { ctx: Context; request_id: string } };
+export type AppEnv = { Bindings: Env; Variables: RequestIdVariables & { ctx: Context } };
 
 export function database(env: Env): Database {
   return drizzle(env.DB);

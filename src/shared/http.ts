@@ -69,7 +69,7 @@ export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
   if (failure.code === "internal" && !failure.answer)
     log.error("request_failed", error, {
       path: withoutToken(c.req.path),
-      request_id: c.var.request_id,
+      request_id: c.var.requestId,
     });
   const headers = new Headers(failure.answer?.headers);
   if (failure.retry_after_seconds !== undefined) {
