@@ -1,3 +1,4 @@
+import { decodeJwt } from "jose";
 import type { Failure, Grant } from "./provider-access.ts";
 
 type Fields = Record<string, unknown>;
@@ -52,12 +53,8 @@ function labelOf(body: Fields): string | null {
 }
 
 function claimsOf(id_token: string | null): Fields {
-  const part = id_token?.split(".")[1];
-  if (part === undefined) return {};
   try {
-    const binary = atob(part.replaceAll("-", "+").replaceAll("_", "/"));
-    const bytes = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
-    return fields(JSON.parse(new TextDecoder().decode(bytes)));
+    return decodeJwt(id_token ?? "");
   } catch {
     return {};
   }
