@@ -1,4 +1,5 @@
 import type { WireRequest } from "../isolate/auth-contract.ts";
+import { decodeText } from "../shared/encoding.ts";
 
 /** What a path of an agent says: `/agents/{ref}/rest`, as routes match it. */
 export type AgentPlace = { ref: string; path: string };
@@ -45,7 +46,7 @@ export function withheldCredential(headers: Headers, issuer: string | null): str
 function issuerOf(authorization: string): string | undefined {
   const [, payload] = /^Bearer +[^.\s]+\.([^.\s]+)\./i.exec(authorization) ?? [];
   try {
-    const claims = JSON.parse(atob((payload ?? "").replaceAll("-", "+").replaceAll("_", "/")));
+    const claims = JSON.parse(decodeText(payload ?? "", "base64url"));
     return claims.iss;
   } catch {
     return undefined;

@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer";
+import { decodeBytes, encodeBytes } from "../shared/encoding.ts";
 
 /** Subresource integrity as lockfiles write it: one or more `algorithm-base64`, the strongest counts. */
 
@@ -21,10 +21,10 @@ export function parseIntegrity(text: string | undefined): Integrity | null {
 }
 
 export async function matches(integrity: Integrity, bytes: Uint8Array): Promise<boolean> {
-  const digest = new Uint8Array(await crypto.subtle.digest(integrity.algorithm, bytes));
-  return Buffer.from(digest).toString("hex") === integrity.hex;
+  const digest = await crypto.subtle.digest(integrity.algorithm, bytes);
+  return encodeBytes(digest, "hex") === integrity.hex;
 }
 
 function toHex(base64: string): string {
-  return Buffer.from(base64, "base64").toString("hex");
+  return encodeBytes(decodeBytes(base64, "base64"), "hex");
 }

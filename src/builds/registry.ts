@@ -1,5 +1,6 @@
 import { maxSatisfying, satisfies, validRange } from "semver";
 import { type EgressPolicy, safeFetch } from "../shared/egress.ts";
+import { decodeBytes, encodeBytes } from "../shared/encoding.ts";
 import { AppError } from "../shared/errors.ts";
 import { BuildFailure } from "./failure.ts";
 import { PACKAGE_LIMITS } from "./limits.ts";
@@ -165,7 +166,7 @@ function toPackage(
 ): Package {
   const { integrity, shasum } = release.dist ?? {};
   const sha1 =
-    shasum === undefined ? undefined : `sha1-${Buffer.from(shasum, "hex").toString("base64")}`;
+    shasum === undefined ? undefined : `sha1-${encodeBytes(decodeBytes(shasum, "hex"), "base64")}`;
   const asks = asksOf(release);
   return {
     path,

@@ -2,6 +2,7 @@ import { and, eq } from "drizzle-orm";
 import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
 import { encrypt, randomToken, sha256Hex } from "../shared/crypto.ts";
+import { encodeBytes } from "../shared/encoding.ts";
 import { notFound } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import type { AuthenticateRequest, Authentication, Waited } from "./authorization-schema.ts";
@@ -148,8 +149,7 @@ export function verifierOwner(auth_id: string): string {
 async function challengeOf(verifier: string, method: "S256" | "plain"): Promise<string> {
   if (method === "plain") return verifier;
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
-  const binary = String.fromCharCode(...new Uint8Array(hash));
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return encodeBytes(hash, "base64url");
 }
 
 function completed(

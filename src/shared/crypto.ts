@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { decodeBytes, encodeBytes } from "./encoding.ts";
 import { AppError } from "./errors.ts";
 
 export type Sealed = { key_id: string; ciphertext: string };
@@ -22,7 +23,7 @@ export async function encrypt(env: Keys, text: string, owner: string): Promise<S
   const joined = new Uint8Array(IV_BYTES + sealed.byteLength);
   joined.set(iv);
   joined.set(new Uint8Array(sealed), IV_BYTES);
-  return { key_id: first.key_id, ciphertext: toBase64(joined) };
+  return { key_id: first.key_id, ciphertext: encodeBytes(joined, "base64") };
 }
 
 export async function decrypt(env: Keys, sealed: Sealed, owner: string): Promise<string> {
@@ -30,8 +31,7 @@ export async function decrypt(env: Keys, sealed: Sealed, owner: string): Promise
   if (found === undefined) {
     throw misconfigured(`lacks the key "${sealed.key_id}", with which a stored value is encrypted`);
   }
-  const joined = fromBase64(sealed.ciphertext);
-  if (joined === null) throw new AppError("internal", "A stored ciphertext is not base64.");
+  const joined = decodeBytes(sealed.ciphertext, "base64");
   const [iv, bytes] = [joined.slice(0, IV_BYTES), joined.slice(IV_BYTES)];
   const key = await importKey(found.bytes);
   try {
@@ -73,8 +73,8 @@ export function parseKeys(env: Keys): [Key, ...Key[]] {
 
 function toKey(entry: string): Key {
   const [key_id = "", base64 = "", ...more] = entry.trim().split(":");
-  const bytes = fromBase64(base64);
-  if (key_id === "" || more.length > 0 || bytes?.byteLength !== KEY_BYTES) {
+  const bytes = decodeBytes(base64, "base64");
+  if (key_id === "" || more.length > 0 || bytes.byteLength !== KEY_BYTES) {
     throw misconfigured(`has an entry that is not <key id>:<${KEY_BYTES} bytes in base64>`);
   }
   return { key_id, bytes };
@@ -92,21 +92,4 @@ function misconfigured(problem: string): AppError {
 
 function toBytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
-}
-
-function toBase64(bytes: Bytes): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary);
-}
-
-function fromBase64(text: string): Bytes | null {
-  try {
-    const binary = atob(text);
-    const bytes = new Uint8Array(binary.length);
-    for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
-    return bytes;
-  } catch {
-    return null;
-  }
 }

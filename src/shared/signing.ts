@@ -1,6 +1,6 @@
-import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { parseKeys } from "./crypto.ts";
+import { decodeBytes, encodeBytes } from "./encoding.ts";
 
 /** HMAC-SHA256 with keys that belong to the installation, and to one purpose each. */
 
@@ -12,7 +12,7 @@ export async function sign(env: Keys, purpose: string, text: string): Promise<Si
   const { key_id, bytes } = parseKeys(env)[0];
   const key = await deriveKey(bytes, purpose);
   const signed = await crypto.subtle.sign("HMAC", key, toBytes(text));
-  return { key_id, signature: Buffer.from(signed).toString("hex") };
+  return { key_id, signature: encodeBytes(signed, "hex") };
 }
 
 /** In constant time; a key that was rotated out of first place still verifies. */
@@ -25,7 +25,7 @@ export async function isSigned(
   const found = parseKeys(env).find((key) => key.key_id === key_id);
   if (found === undefined || !/^([0-9a-f]{2})+$/.test(signature)) return false;
   const key = await deriveKey(found.bytes, purpose);
-  return crypto.subtle.verify("HMAC", key, Buffer.from(signature, "hex"), toBytes(text));
+  return crypto.subtle.verify("HMAC", key, decodeBytes(signature, "hex"), toBytes(text));
 }
 
 /** Texts that only the installation could have made of `text`: the first is today's, the others of keys before. */
@@ -34,7 +34,7 @@ export async function deriveSecrets(env: Keys, purpose: string, text: string): P
     parseKeys(env).map(async ({ bytes }) => {
       const key = await deriveKey(bytes, purpose);
       const signed = await crypto.subtle.sign("HMAC", key, toBytes(text));
-      return Buffer.from(signed).toString("hex");
+      return encodeBytes(signed, "hex");
     }),
   );
 }
@@ -48,7 +48,7 @@ export async function isSignedWith(
   if (!/^[0-9a-f]{64}$/.test(signature)) return false;
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", toBytes(secret), algorithm, false, ["verify"]);
-  return crypto.subtle.verify("HMAC", key, Buffer.from(signature, "hex"), toBytes(text));
+  return crypto.subtle.verify("HMAC", key, decodeBytes(signature, "hex"), toBytes(text));
 }
 
 /** In constant time, whatever their lengths. */

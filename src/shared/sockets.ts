@@ -1,3 +1,5 @@
+import { decodeText } from "./encoding.ts";
+
 const SUBPROTOCOL = "heddle";
 const CREDENTIAL = "heddle.auth.";
 // A close frame has 123 bytes for its reason.
@@ -51,11 +53,7 @@ function subprotocolsOf({ headers }: Request): string[] {
   return names.map((name) => name.trim());
 }
 
-function decode(base64url: string): string | null {
-  try {
-    const text = atob(base64url.replaceAll("-", "+").replaceAll("_", "/"));
-    return /^[\x21-\x7e]+$/.test(text) ? text : null;
-  } catch {
-    return null;
-  }
+function decode(credential: string): string | null {
+  const text = decodeText(credential, "base64url");
+  return /^[\x21-\x7e]+$/.test(text) ? text : null;
 }

@@ -1,3 +1,4 @@
+import { decodeText, encodeText } from "../shared/encoding.ts";
 import { invalid } from "../shared/errors.ts";
 import { isObject } from "./json.ts";
 import type { Position } from "./storage/query.ts";
@@ -6,10 +7,7 @@ import type { Position } from "./storage/query.ts";
 export type Cursor = Position & { max_seq: number };
 
 export function writeCursor({ start_us, id, max_seq }: Cursor): string {
-  return btoa(JSON.stringify({ s: start_us, i: id, w: max_seq }))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "");
+  return encodeText(JSON.stringify({ s: start_us, i: id, w: max_seq }), "base64url");
 }
 
 export function readCursor(text: string): Cursor {
@@ -24,7 +22,7 @@ export function readCursor(text: string): Cursor {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(atob(text.replaceAll("-", "+").replaceAll("_", "/")));
+    return JSON.parse(decodeText(text, "base64url"));
   } catch {
     return null;
   }

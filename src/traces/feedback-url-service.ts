@@ -1,7 +1,7 @@
-import { Buffer } from "node:buffer";
 import { z } from "@hono/zod-openapi";
 import { baseUrl } from "../shared/base-url.ts";
 import { jobContext } from "../shared/context.ts";
+import { decodeText, encodeText } from "../shared/encoding.ts";
 import { AppError } from "../shared/errors.ts";
 import { isSigned, sign } from "../shared/signing.ts";
 import { FeedbackCreateRequest, type FeedbackSaid } from "./feedback-schema.ts";
@@ -23,7 +23,7 @@ type About = Omit<z.infer<typeof Claim>, "expires">;
 /** A URL that takes feedback of one key for one run, from whoever holds it. */
 export async function feedbackUrl(env: Env, origin: string, about: About): Promise<string> {
   const expires = Math.floor(Date.now() / 1000) + FEEDBACK_URL_HOURS * 3600;
-  const claim = Buffer.from(JSON.stringify({ ...about, expires })).toString("base64url");
+  const claim = encodeText(JSON.stringify({ ...about, expires }), "base64url");
   const { key_id, signature } = await sign(env, PURPOSE, claim);
   return `${baseUrl(env, origin)}/api/v1/feedback/tokens/${claim}.${key_id}.${signature}`;
 }
@@ -39,7 +39,7 @@ export async function giveFeedback(
     throw new AppError("forbidden", "The signature does not fit this URL: use it as it was given.");
   }
   const { workspace_id, run_id, key, expires } = Claim.parse(
-    JSON.parse(Buffer.from(claim, "base64url").toString()),
+    JSON.parse(decodeText(claim, "base64url")),
   );
   if (expires * 1000 < Date.now()) {
     const text = `This URL has expired: it was good for ${FEEDBACK_URL_HOURS} hours.`;

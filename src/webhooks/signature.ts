@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer";
+import { decodeBytes, encodeBytes } from "../shared/encoding.ts";
 
 const encoder = new TextEncoder();
 
@@ -25,12 +25,12 @@ export async function signedHeaders(
 
 async function sign(secret: string, text: Uint8Array): Promise<string> {
   const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const bytes = Buffer.from(secret.slice("whsec_".length), "base64");
+  const bytes = decodeBytes(secret.slice("whsec_".length), "base64");
   const key = await crypto.subtle.importKey("raw", bytes, algorithm, false, ["sign"]);
   const signature = await crypto.subtle.sign("HMAC", key, text);
-  return `v1,${Buffer.from(signature).toString("base64")}`;
+  return `v1,${encodeBytes(signature, "base64")}`;
 }
 
 export function newSecret(): string {
-  return `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64")}`;
+  return `whsec_${encodeBytes(crypto.getRandomValues(new Uint8Array(32)), "base64")}`;
 }

@@ -1,0 +1,23 @@
+import { Buffer } from "node:buffer";
+
+/** Typed, unlike `Buffer`, which the runtime's types declare as `any`. */
+
+type Encoding = "base64" | "base64url" | "hex";
+
+export function encodeBytes(bytes: ArrayBuffer | Uint8Array, encoding: Encoding): string {
+  return Buffer.from(bytes as ArrayBuffer).toString(encoding);
+}
+
+export function encodeText(text: string, encoding: Encoding): string {
+  return Buffer.from(text).toString(encoding);
+}
+
+/** Skips characters that are not of the encoding. */
+export function decodeBytes(text: string, encoding: Encoding): Uint8Array<ArrayBuffer> {
+  return Buffer.from(text, encoding);
+}
+
+/** Skips characters that are not of the encoding. */
+export function decodeText(text: string, encoding: Encoding): string {
+  return Buffer.from(text, encoding).toString();
+}
