@@ -1,14 +1,17 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+
+const compress = promisify(gzip);
 
 const FILES = { "swagger-ui-bundle.js": "viewer.js.bin", "swagger-ui.css": "viewer.css.bin" };
 
 /** The page of /docs, gzipped as it is served. */
-export function buildViewer(dir: string): void {
-  mkdirSync(dir, { recursive: true });
+export async function buildViewer(dir: string): Promise<void> {
+  await mkdir(dir, { recursive: true });
   for (const [source, target] of Object.entries(FILES)) {
-    const bytes = readFileSync(join("node_modules/swagger-ui-dist", source));
-    writeFileSync(join(dir, target), gzipSync(bytes, { level: 9 }));
+    const bytes = await readFile(join("node_modules/swagger-ui-dist", source));
+    await writeFile(join(dir, target), await compress(bytes, { level: 9 }));
   }
 }

@@ -1,35 +1,37 @@
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { build } from "esbuild";
-import type { Region } from "../regions.ts";
-import { environmentOf, execWrangler } from "./wrangler.ts";
+import { bundleScript } from "../build/script.ts";
+import { buildBuilderModules, buildMainModules } from "../build/steps.ts";
 
 /** A script of wrangler's configuration. */
 export type Script = {
   config: string;
+  main: string;
   folder: string;
   /** The bundle's module that the script begins with. */
   entry: string;
-  /** Whether the stack's variables are for it. */
-  takesVariables: boolean;
 };
 
+/** The product's main script, and what runs agents in other processes. */
+const MAIN: Script = {
+  config: "wrangler.toml",
+  main: "scripts/local/entries/index.ts",
+  folder: "worker",
+  entry: "index.js",
+};
+const BUILDER: Script = {
+  config: "wrangler.builder.toml",
+  main: "src/builder.ts",
+  folder: "builder",
+  entry: "builder.js",
+};
 /** The Worker comes first: it answers what comes in. */
-export const SCRIPTS: readonly Script[] = [
-  { config: "wrangler.toml", folder: "worker", entry: "index.js", takesVariables: true },
-  {
-    config: "wrangler.builder.toml",
-    folder: "builder",
-    entry: "builder.js",
-    takesVariables: false,
-  },
-];
+export const SCRIPTS: readonly Script[] = [MAIN, BUILDER];
 
 export function bundleOf(path: string, { folder }: Script): string {
   return join(path, "bundle", folder);
 }
 
-/** The product's main script, and what runs agents in other processes. */
-const MAIN = "scripts/local/entries/index.ts";
 /** Scripts of the local stack alone. */
 const LOCAL = ["isolate-host", "builder-proxy", "bucket"] as const;
 
@@ -37,21 +39,14 @@ export function localBundleOf(path: string, name: (typeof LOCAL)[number]): strin
   return join(path, `bundle/local/${name}.js`);
 }
 
-/** Both scripts as a deployment would have them. `main` takes the place of the local entry of the main script. */
-export async function bundle(path: string, main = MAIN, region?: Region): Promise<void> {
-  if (basename(main) !== "index.ts") {
-    throw new Error(`${main} is no entry: its name must be index.ts`);
-  }
+/** Bundles both scripts as a deployment has them. `main` replaces the entry of the main script. */
+export async function bundle(path: string, main = MAIN.main): Promise<void> {
   await Promise.all([
     bundleLocal(path),
-    ...SCRIPTS.map((script, n) => {
-      const entry = n === 0 ? [main] : [];
-      const out = ["--dry-run", "--outdir", bundleOf(path, script)];
-      return execWrangler(path, [
-        ...["deploy", ...entry, ...out, "-c", script.config],
-        ...environmentOf(region),
-      ]);
-    }),
+    buildMainModules().then(() => bundleScript(main, bundleOf(path, MAIN), MAIN.entry)),
+    buildBuilderModules().then(() =>
+      bundleScript(BUILDER.main, bundleOf(path, BUILDER), BUILDER.entry),
+    ),
   ]);
 }
 

@@ -1,11 +1,18 @@
-// Writes down what the scripts of a stack are bound to, as wrangler reads its configuration. In a process of
-// its own, and before the Worker is needed: loading wrangler takes a second, which a restart then does not pay.
-// Its one argument is a Configuring.
+// Writes what the scripts of a stack are bound to, as wrangler reads its configuration, and migrates the database.
+// In a process that ends before the Worker starts, because loading wrangler takes a second and much memory.
+// The argument is a Configuring. The last line it prints is the first workspace as JSON, or null when none was created.
 import { join } from "node:path";
-import { unstable_getMiniflareWorkerOptions, unstable_readConfig } from "wrangler";
+import {
+  type Unstable_MiniflareWorkerOptions,
+  unstable_getMiniflareWorkerOptions,
+  unstable_readConfig,
+} from "wrangler";
 import type { Region } from "../regions.ts";
 import { SCRIPTS, type Script } from "./bundle.ts";
+import { prepareDatabase } from "./database.ts";
 import { writeWhole } from "./folder.ts";
+
+type WorkerOptions = Unstable_MiniflareWorkerOptions["workerOptions"];
 
 export type Configuring = {
   /** The stack's folder. */
@@ -13,16 +20,22 @@ export type Configuring = {
   /** The environment of wrangler.toml; none: its top level. */
   region: Region | undefined;
   secrets_file: string;
+  /** Whether the first workspace is missing, or its key. */
+  needs_workspace: boolean;
 };
 
-const { path, region, secrets_file } = JSON.parse(process.argv[2] ?? "") as Configuring;
-await writeWhole(join(path, "workers.json"), JSON.stringify(SCRIPTS.map(optionsOf)));
+const order = JSON.parse(process.argv[2] ?? "") as Configuring;
+const { path, region, secrets_file } = order;
+const options = SCRIPTS.map(optionsOf);
+await writeWhole(join(path, "workers.json"), JSON.stringify(options));
+const workspace = await prepareDatabase(path, options[0]?.d1Databases, order.needs_workspace);
+console.log(JSON.stringify(workspace));
 
-function optionsOf({ config }: Script) {
+function optionsOf({ config }: Script): WorkerOptions & { name: string | undefined } {
   const { name } = unstable_readConfig({ config, env: region });
   const { workerOptions } = unstable_getMiniflareWorkerOptions(config, region, {
     envFiles: [secrets_file],
   } as Parameters<typeof unstable_getMiniflareWorkerOptions>[2]);
-  const { modulesRules: _, ...options } = workerOptions;
-  return { ...options, name };
+  const { modulesRules: _, ...rest } = workerOptions;
+  return { ...rest, name };
 }

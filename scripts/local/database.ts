@@ -1,34 +1,70 @@
-import { existsSync } from "node:fs";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Folder, writeWhole } from "./folder.ts";
-import { createFirstWorkspace } from "./workspace.ts";
-import { runWrangler } from "./wrangler.ts";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { unstable_splitSqlQuery } from "wrangler";
+import { workspaceQuery, workspaceStatements } from "../workspace-sql.ts";
+import { FIRST_WORKSPACE, type MadeWorkspace, toWorkspace } from "./workspace.ts";
+
+type LegacyOptions = Parameters<typeof convertV4MiniflareOptions>[0];
+type Database = Awaited<ReturnType<Miniflare["getD1Database"]>>;
 
 const MIGRATIONS = join(import.meta.dirname, "../../migrations");
+/** The table in which wrangler records what it applied, so that its commands work on this database. */
+const RECORD =
+  "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)";
 
-/** Each call of wrangler takes seconds: a new database takes one, one that is up to date none. */
-export async function prepareDatabase(folder: Folder): Promise<void> {
-  const state = join(folder.path, "state");
-  const applied = join(state, "migrations.json");
-  const names = (await readdir(MIGRATIONS)).filter((name) => name.endsWith(".sql")).sort();
-  if (!existsSync(applied)) {
-    await rm(state, { recursive: true, force: true });
-    await createFirstWorkspace(folder, await schemaSql(names));
-  } else if (JSON.stringify(names) !== (await readFile(applied, "utf8"))) {
-    await runWrangler(folder.path, ["d1", "migrations", "apply", "DB"], folder.kept.region);
+/**
+ * Applies missing migrations and creates the first workspace if wanted. All or nothing, in one batch.
+ * Calls Miniflare directly because each command of wrangler takes seconds.
+ */
+export async function prepareDatabase(
+  path: string,
+  d1Databases: unknown,
+  needs_workspace: boolean,
+): Promise<MadeWorkspace | null> {
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      resourcePersistencePath: join(path, "state/v3"),
+      cf: false,
+      telemetry: { enabled: false },
+      ...{ name: "database", d1Databases, modules: true, script: "export default {}" },
+    } as LegacyOptions),
+  );
+  try {
+    const database = await miniflare.getD1Database("DB");
+    const statements = await missingMigrations(database);
+    if (!needs_workspace) {
+      if (statements.length > 0) await runBatch(database, statements);
+      return null;
+    }
+    const { sql, api_key } = workspaceStatements(FIRST_WORKSPACE);
+    const query = workspaceQuery(FIRST_WORKSPACE);
+    const results = await runBatch(database, [...statements, ...sql.split("\n"), query]);
+    return { ...toWorkspace(results.at(-1)?.results[0]), api_key };
+  } finally {
+    await miniflare.dispose();
   }
-  await writeWhole(applied, JSON.stringify(names));
 }
 
-/** All migrations, and wrangler's own record of them, so that it applies only the later ones. */
-async function schemaSql(names: string[]): Promise<string> {
-  const migrations = await Promise.all(
-    names.map((name) => readFile(join(MIGRATIONS, name), "utf8")),
-  );
-  return [
-    ...migrations,
-    "CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL);",
-    ...names.map((name) => `INSERT INTO d1_migrations (name) VALUES ('${name}');`),
-  ].join("\n");
+async function missingMigrations(database: Database): Promise<string[]> {
+  await database.prepare(RECORD).run();
+  const { results } = await database.prepare("SELECT name FROM d1_migrations").run();
+  const applied = new Set(results.map(({ name }) => String(name)));
+  const names = (await readdir(MIGRATIONS)).filter((name) => name.endsWith(".sql")).sort();
+  const unknown = [...applied].find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    throw new Error(
+      `The database has the migration ${unknown}, which this version of Heddle has not. Name another folder with HEDDLE_DIR.`,
+    );
+  }
+  const missing = names.filter((name) => !applied.has(name));
+  const texts = missing.map(async (name) => [
+    ...unstable_splitSqlQuery(await readFile(join(MIGRATIONS, name), "utf8")),
+    `INSERT INTO d1_migrations (name) VALUES ('${name}')`,
+  ]);
+  return (await Promise.all(texts)).flat();
+}
+
+function runBatch(database: Database, statements: string[]) {
+  return database.batch<Record<string, unknown>>(statements.map((sql) => database.prepare(sql)));
 }

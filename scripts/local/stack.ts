@@ -5,7 +5,6 @@ import { configurationProblem } from "../../src/shared/configuration.ts";
 import type { Region } from "../regions.ts";
 import { bundle } from "./bundle.ts";
 import type { Configuring } from "./configure.ts";
-import { prepareDatabase } from "./database.ts";
 import { type Folder, keep, openFolder, secretsFile, writeWhole } from "./folder.ts";
 import { type GitHost, startGitHost } from "./git-host.ts";
 import { killWorkerOf, rememberWorker } from "./kill.ts";
@@ -16,6 +15,7 @@ import { formatStep, paint } from "./terminal.ts";
 import { assertAgentHosts, LOCAL_SWITCHES, type Variables } from "./variables.ts";
 import { ping, watch } from "./watchdog.ts";
 import { logOf, startWorker, type WorkerProcess } from "./worker.ts";
+import type { MadeWorkspace } from "./workspace.ts";
 import { execNode } from "./wrangler.ts";
 
 type StackOptions = {
@@ -100,11 +100,10 @@ async function raise(
   closers: Closers,
   stop: () => Promise<void>,
 ): Promise<Stack> {
-  const [, , npm, , git, s3] = await Promise.all([
-    step(onStep, "Worker is built", build(folder, main)),
-    configure(folder),
+  const [, , npm, git, s3] = await Promise.all([
+    step(onStep, "Worker is built", bundle(folder.path, main)),
+    step(onStep, "Database is up to date", configure(folder)),
     readNpm(),
-    step(onStep, "Database is up to date", prepareDatabase(folder)),
     step(onStep, "Examples are repositories of the git host", startGit(folder, closers)),
     step(onStep, "S3 server has a bucket for exports", startBucket(folder, closers)),
   ]);
@@ -133,21 +132,18 @@ async function step<T>(onStep: OnStep, label: string, work: Promise<T>): Promise
   return result;
 }
 
-async function build({ path, kept }: Folder, main: string | undefined): Promise<void> {
-  const env = {
-    ...process.env,
-    PATH: `${join(ROOT, "node_modules/.bin")}:${process.env.PATH}`,
-    WRANGLER_HIDE_BANNER: "true",
-    WRANGLER_SEND_ERROR_REPORTS: "false",
-  };
-  await run(process.execPath, [join(ROOT, "scripts/build.ts")], { cwd: ROOT, env });
-  await bundle(path, main, kept.region);
-}
-
 async function configure(folder: Folder): Promise<void> {
   const { path, kept } = folder;
-  const order: Configuring = { path, region: kept.region, secrets_file: await secretsFile(folder) };
-  await execNode(path, [CONFIGURE, JSON.stringify(order)]);
+  const order: Configuring = {
+    path,
+    region: kept.region,
+    secrets_file: await secretsFile(folder),
+    needs_workspace: kept.api_key === null,
+  };
+  const out = await execNode(path, [CONFIGURE, JSON.stringify(order)]);
+  // wrangler prints to stdout, too.
+  const made = JSON.parse(out.trimEnd().split("\n").at(-1) ?? "") as MadeWorkspace | null;
+  if (made) await keep(folder, { tenant_id: made.tenant_id, api_key: made.api_key });
 }
 
 /** npm's own settings, so that a machine with a mirror, or a CA of its own, needs no other. */
