@@ -38,8 +38,8 @@ const FEATURES: Record<string, Record<string, string[]>> = {
     workspaces: [],
   },
   crons: { access: [], deployments: [], threads: ["assistants.ts"], webhooks: [], workspaces: [] },
-  mcp: { access: [], threads: ["assistants.ts", "run-http.ts"] },
-  a2a: { access: [], threads: ["assistants.ts", "run-http.ts"] },
+  mcp: { access: [], threads: ["assistants.ts", "records.ts", "run-http.ts"] },
+  a2a: { access: [], threads: ["assistants.ts", "records.ts", "run-http.ts"] },
   ui: { access: ["http-settings.ts"], deployments: [], threads: ["run-assistants.ts"] },
 };
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type RpcAnswer, type RpcId, rpcResult } from "../shared/json-rpc.ts";
-import type { RunTarget } from "../threads/run-service.ts";
+import type { RunTarget } from "../threads/records.ts";
 import { toText } from "./messages.ts";
 import { ARTIFACT_ID, type Standing, toArtifacts, toStatus, toTask } from "./task.ts";
 

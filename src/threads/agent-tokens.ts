@@ -1,7 +1,7 @@
 import { exports } from "cloudflare:workers";
 import type { AuthAnswer } from "../isolate/contract.ts";
 import { handOn } from "../shared/rpc.ts";
-import type { StoredRun } from "./storage/runs.ts";
+import type { StoredRun } from "./storage/run-rows.ts";
 
 /** An agent asks for its user's token: the run says who that is, the agent has no word in it. */
 export function authenticateRun(run: StoredRun, body: string): Promise<AuthAnswer> {

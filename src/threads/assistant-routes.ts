@@ -12,7 +12,6 @@ import {
   AssistantSearch,
   AssistantVersion,
   AssistantVersionsQuery,
-  PAGE_HEADERS,
 } from "./assistant-schema.ts";
 import {
   countAssistants,
@@ -24,6 +23,7 @@ import {
   setLatestVersion,
   updateAssistant,
 } from "./assistant-service.ts";
+import { PAGE_HEADERS } from "./responses-schema.ts";
 import { AgentPath } from "./schema.ts";
 
 const ASSISTANTS = "/agents/{deployment_id}/assistants";

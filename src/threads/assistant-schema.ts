@@ -133,12 +133,3 @@ export const SubgraphSchemas = GraphSchemas.extend({
   state: JsonSchema,
   config: JsonSchema,
 }).openapi("SubgraphSchemas");
-
-export const PAGE_HEADERS = z.object({
-  "x-pagination-next": z.string().optional().openapi({
-    description: "The offset of the next page; absent on the last",
-  }),
-  "x-pagination-total": z.string().openapi({
-    description: "How many there are: exact on the last page, at least so many before it",
-  }),
-});

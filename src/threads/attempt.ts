@@ -14,7 +14,7 @@ import { parseBody, parseQuery, parseRef } from "./boundary/calls.ts";
 import { MAX_RUN_BYTES } from "./boundary/limits.ts";
 import { ReadPace } from "./boundary/read-pace.ts";
 import type { ThreadRecord } from "./records.ts";
-import type { StoredRun } from "./storage/runs.ts";
+import type { StoredRun } from "./storage/run-rows.ts";
 import type { ThreadStore } from "./storage/store.ts";
 import { beginTrace, toTrace } from "./trace-roots.ts";
 

@@ -1,7 +1,7 @@
-import type { CopyHead } from "./records.ts";
+import type { ThreadCalls } from "./seen.ts";
+import type { CopyHead } from "./storage/copy.ts";
 import { COPIED_TABLES } from "./storage/copy.ts";
 import type { ThreadStore } from "./storage/store.ts";
-import type { ThreadCalls } from "./stub.ts";
 
 /** What a copy of the thread begins with; what comes later is not of it. */
 export function headOf(store: ThreadStore): CopyHead {

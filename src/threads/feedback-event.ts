@@ -1,6 +1,6 @@
 import type { Op } from "../isolate/contract.ts";
 import { feedbackUrl } from "../traces/feedback-url-service.ts";
-import type { StoredRun } from "./storage/runs.ts";
+import type { StoredRun } from "./storage/run-rows.ts";
 
 /** What a run says last that was asked for `feedback_keys`: where each of them can be given. */
 export async function feedbackOps(env: Env, run: StoredRun): Promise<Op[]> {

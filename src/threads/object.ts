@@ -9,7 +9,6 @@ import { WatchedObject } from "./protocol/watched-object.ts";
 import type {
   Accepted,
   CancelChoice,
-  CopyHead,
   NewRun,
   NewThread,
   RevisionRef,
@@ -30,7 +29,7 @@ import {
   ThreadStates,
   type UpdatePart,
 } from "./states.ts";
-import type { CopiedPage, CopiedTable } from "./storage/copy.ts";
+import type { CopiedPage, CopiedTable, CopyHead } from "./storage/copy.ts";
 import { type RunQuery, toRecord } from "./storage/run-rows.ts";
 import { EMPTY_QUEUE, type QueueState } from "./storage/runs.ts";
 import { ThreadStore } from "./storage/store.ts";

@@ -2,7 +2,6 @@ import type { AgentFailure, StreamMode, WireCommand, WireConfig } from "../isola
 import type { AgentUser, Caller } from "../shared/context.ts";
 import type { RunAssistant } from "./assistants.ts";
 import type { MultitaskStrategy, RunStatus, ThreadStatus } from "./runs.ts";
-import type { CopyBounds } from "./storage/copy.ts";
 import type { ShownTtl, Ttl } from "./ttl.ts";
 
 /** Plain records that pass between the service, the ThreadObject and its storage. */
@@ -107,12 +106,17 @@ export type CancelChoice = {
   status: "pending" | "running" | "all";
 };
 
-/** What a copy of a thread begins with. */
-export type CopyHead = Pick<ThreadRecord, "metadata" | "config" | "status" | "interrupts"> & {
-  values: string | null;
-  revision: RevisionRef | null;
-  ttl: Ttl | null;
-  bounds: CopyBounds;
+/** The thread that a run is for, `null` for a new one, and the request's headers, of which a run keeps some. */
+export type RunTarget = {
+  deployment_id: string;
+  thread_id: string | null;
+  headers: Record<string, string>;
+  origin: string;
+  /** Idempotency key of the run. */
+  run_id?: string;
+  /** Set by commands of the v2 protocol. */
+  protocol?: "v2";
+  answers?: string[] | "input";
 };
 
 export type RunRefusal =

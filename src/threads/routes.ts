@@ -1,9 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { body, json, operationWithTag } from "../shared/schema.ts";
-import { PAGE_HEADERS } from "./assistant-schema.ts";
+import { eventStream, PAGE_HEADERS } from "./responses-schema.ts";
 import { sseResponse, toList, toThreadFollow } from "./run-http.ts";
-import { eventStream } from "./run-routes.ts";
 import { AgentPath, Thread, ThreadPath } from "./schema.ts";
 import { createThread, deleteThread, getThread, updateThread } from "./service.ts";
 import {

@@ -1,7 +1,6 @@
 import type { TypedResponse } from "hono";
 import { invalid } from "../shared/errors.ts";
-import type { StreamChoice } from "./records.ts";
-import type { RunTarget } from "./run-service.ts";
+import type { RunTarget, StreamChoice } from "./records.ts";
 import { THREAD_STREAM_MODES, type ThreadStreamChoice } from "./thread-stream.ts";
 
 type RunIds = { thread_id: string; run_id: string };

@@ -24,7 +24,7 @@ import {
   threadStatusAfter,
 } from "./runs.ts";
 import { Settling } from "./settling.ts";
-import type { StoredRun } from "./storage/runs.ts";
+import type { StoredRun } from "./storage/run-rows.ts";
 import type { ThreadStore } from "./storage/store.ts";
 import { TraceCollector } from "./trace-collector.ts";
 

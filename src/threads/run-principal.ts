@@ -6,7 +6,7 @@ import { allows } from "../shared/filters.ts";
 import { log } from "../shared/log.ts";
 import type { Attempt } from "./attempt.ts";
 import { failed } from "./outcomes.ts";
-import type { StoredRun } from "./storage/runs.ts";
+import type { StoredRun } from "./storage/run-rows.ts";
 
 /** A run that starts this soon after it was created needs no second check. With the cache of callers it makes 10 s. */
 const FRESH_MS = 1000;

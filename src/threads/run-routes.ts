@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { body, json, operationWithTag } from "../shared/schema.ts";
+import { eventStream, finalValues } from "./responses-schema.ts";
 import {
   runHeaders,
   sseResponse,
@@ -40,15 +41,6 @@ const operation = operationWithTag("Runs");
 
 /** What clients look for begins with the word and a colon. */
 const TAKEN = "taken: its input was taken up by another run";
-
-export const eventStream = {
-  content: { "text/event-stream": { schema: z.string() } },
-  description: "Server-sent events; each has an id to resume after",
-};
-export const finalValues = {
-  content: { "application/json": { schema: z.unknown() } },
-  description: "The final values, behind newlines that keep the connection alive",
-};
 
 export const runRoutes = router();
 

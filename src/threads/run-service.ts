@@ -3,7 +3,7 @@ import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 import { assertWebhook } from "../webhooks/service.ts";
 import { configurableHeaders, newRunId, toNewRun } from "./new-run.ts";
-import type { Asker, RunRecord, RunRefusal, StreamChoice } from "./records.ts";
+import type { Asker, RunRecord, RunRefusal, RunTarget, StreamChoice } from "./records.ts";
 import { allowRun, findRunAssistant } from "./run-access-service.ts";
 import type { CancelAction, RunStatus } from "./runs.ts";
 import type { RunCreate } from "./schema.ts";
@@ -11,19 +11,6 @@ import { newThread, openAgent, openThread, tooMuchKept, toRevisionRef } from "./
 import { threadNotFound } from "./state-answers.ts";
 import { MAX_LIST_CHARACTERS } from "./storage/run-rows.ts";
 import { threadAs } from "./stub.ts";
-
-/** Where a run goes: a thread of its own (threadless) or a given one, and the request's headers, of which some are added. */
-export type RunTarget = {
-  deployment_id: string;
-  thread_id: string | null;
-  headers: Record<string, string>;
-  origin: string;
-  /** Of a run that may be asked for twice and shall be there once. */
-  run_id?: string;
-  /** Of a command of the v2 protocol. */
-  protocol?: "v2";
-  answers?: string[] | "input";
-};
 
 export async function createRun(ctx: Context, target: RunTarget, input: RunCreate) {
   const { order, object, thread_id } = await prepare(ctx, target, input);

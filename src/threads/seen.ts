@@ -1,4 +1,9 @@
-import type { ThreadCalls } from "./stub.ts";
+import type { DurableObject } from "cloudflare:workers";
+import type { ObjectOf } from "../shared/objects.ts";
+
+// The types of RPC turn `unknown`, which client data is, into `never`; the calls are what the class says.
+export type AllCalls = Omit<ObjectOf<Env["THREADS"]>, keyof DurableObject | "alarm">;
+export type ThreadCalls = Omit<AllCalls, "seenBy">;
 
 type Answers = { [M in keyof ThreadCalls]: Awaited<ReturnType<ThreadCalls[M]>> };
 

@@ -7,8 +7,9 @@ import { AppError, invalid } from "../shared/errors.ts";
 import { newId } from "../shared/ids.ts";
 import { isKeepable, MAX_KEPT_CHARACTERS } from "./merge.ts";
 import type { NewThread, RevisionRef, ThreadRecord } from "./records.ts";
+import type { ThreadCalls } from "./seen.ts";
 import { textOf, threadNotFound } from "./state-answers.ts";
-import { type ThreadCalls, threadAs } from "./stub.ts";
+import { threadAs } from "./stub.ts";
 import type { StateWrite, ThreadCreate, ThreadPatch } from "./thread-schema.ts";
 import { defaultTtl, type Ttl } from "./ttl.ts";
 

@@ -6,9 +6,10 @@ import { countThreadRows, findThreads } from "./directory.ts";
 import { extract } from "./extract.ts";
 import { pick, toPage } from "./page.ts";
 import { Thread } from "./schema.ts";
+import type { ThreadCalls } from "./seen.ts";
 import { keepable, newThread, openAgent, openThread, type ThreadRef } from "./service.ts";
 import { threadNotFound } from "./state-answers.ts";
-import { type ThreadCalls, threadAs } from "./stub.ts";
+import { threadAs } from "./stub.ts";
 import type { ThreadCount, ThreadPrune, ThreadSearch } from "./thread-schema.ts";
 import type { ThreadStreamChoice } from "./thread-stream.ts";
 

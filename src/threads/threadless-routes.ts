@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { router } from "../shared/http.ts";
 import { body, json, operationWithTag } from "../shared/schema.ts";
 import { cancelRuns } from "./bulk-cancel.ts";
+import { eventStream, finalValues } from "./responses-schema.ts";
 import {
   sseResponse,
   threadlessRunHeaders,
@@ -10,7 +11,6 @@ import {
   toTarget,
   valuesResponse,
 } from "./run-http.ts";
-import { eventStream, finalValues } from "./run-routes.ts";
 import { createRun, createRunBatch, followRun, streamRun, waitRun } from "./run-service.ts";
 import {
   AgentPath,

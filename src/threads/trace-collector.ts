@@ -5,7 +5,7 @@ import { log } from "../shared/log.ts";
 import { agentOf } from "./agent.ts";
 import type { Attempt } from "./attempt.ts";
 import { parseTraceBatch } from "./boundary/answers.ts";
-import type { StoredRun } from "./storage/runs.ts";
+import type { StoredRun } from "./storage/run-rows.ts";
 import type { ThreadStore } from "./storage/store.ts";
 import { beginTrace, endAttempt, endTrace } from "./trace-roots.ts";
 

@@ -1,5 +1,5 @@
 import type { RunCall, TraceOp } from "../isolate/contract.ts";
-import type { StoredRun } from "./storage/runs.ts";
+import type { StoredRun } from "./storage/run-rows.ts";
 
 /** What a thread keeps of a trace until all of it is told. */
 export type OpenTrace = {

@@ -1,5 +1,5 @@
 import { Run } from "./schema.ts";
-import type { StoredRun } from "./storage/runs.ts";
+import type { StoredRun } from "./storage/run-rows.ts";
 
 /** JSON text of what a webhook is told, but for the time of its sending. Values are JSON text already. */
 export function toWebhookPayload(run: StoredRun, values: string | null): string {

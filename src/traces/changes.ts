@@ -5,6 +5,7 @@ export type Payload = { text: string } | { key: string; bytes: number };
 export const PAYLOADS = ["inputs", "outputs", "extra", "events", "serialized"] as const;
 export type PayloadName = (typeof PAYLOADS)[number];
 
+export type AttachedFile = { run_id: string; name: string; content_type: string; data: Uint8Array };
 export type Attachment = { key: string; content_type: string; bytes: number };
 
 /** What a client said of a trace run, only what it named: nothing that is absent here is ever erased. */

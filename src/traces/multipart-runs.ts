@@ -1,13 +1,11 @@
 import { AppError, invalid } from "../shared/errors.ts";
 import { parseJson } from "./body.ts";
-import { type IncomingRun, PAYLOADS } from "./changes.ts";
+import { type AttachedFile, type IncomingRun, PAYLOADS } from "./changes.ts";
 import { type ExactJson, exactTexts } from "./exact-json.ts";
 import { type Kind, toIncoming } from "./incoming.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import { MAX_RUNS_PER_BATCH } from "./limits.ts";
 import type { Part } from "./multipart.ts";
-
-export type AttachedFile = { run_id: string; name: string; content_type: string; data: Uint8Array };
 
 /** What one multipart body holds. */
 export type Bundle = {

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { sha256Hex } from "../shared/crypto.ts";
+import type { AttachedFile } from "./changes.ts";
 import {
   type Attachment,
   PAYLOADS,
@@ -8,7 +9,6 @@ import {
   type RunChange,
 } from "./changes.ts";
 import { MAX_INLINE_BYTES } from "./limits.ts";
-import type { AttachedFile } from "./multipart-runs.ts";
 
 const HASH_CHARS = 16;
 

@@ -3,7 +3,8 @@ import { newId } from "../../src/shared/ids.ts";
 import { systemAssistant } from "../../src/threads/assistants.ts";
 import { toNewRun } from "../../src/threads/new-run.ts";
 import { RunCreate } from "../../src/threads/schema.ts";
-import { type ThreadCalls, threadObject } from "../../src/threads/stub.ts";
+import type { ThreadCalls } from "../../src/threads/seen.ts";
+import { threadObject } from "../../src/threads/stub.ts";
 import { testDeployment } from "./agent-deployment.ts";
 import { systemContext } from "./deployment.ts";
 

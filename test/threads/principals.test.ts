@@ -5,7 +5,7 @@ import { beforeAll, expect, test, vi } from "vitest";
 import { database } from "../../src/shared/context.ts";
 import { Attempt } from "../../src/threads/attempt.ts";
 import { refusalOfPrincipal } from "../../src/threads/run-principal.ts";
-import type { StoredRun } from "../../src/threads/storage/runs.ts";
+import type { StoredRun } from "../../src/threads/storage/run-rows.ts";
 import { api_keys } from "../../src/workspaces/table.ts";
 import { person } from "../oauth/support.ts";
 import { testDeployment } from "../support/agent-deployment.ts";

@@ -1,7 +1,8 @@
 import { askNobody } from "../../access/service.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { commandRun, type RunTarget } from "../run-service.ts";
+import type { RunTarget } from "../records.ts";
+import { commandRun } from "../run-service.ts";
 import { RunCreate } from "../schema.ts";
 import { getThread, openAgent } from "../service.ts";
 import { threadNotFound } from "../state-answers.ts";

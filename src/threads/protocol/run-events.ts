@@ -1,6 +1,6 @@
 import { log } from "../../shared/log.ts";
 import type { EventRow } from "../storage/events.ts";
-import type { StoredRun } from "../storage/runs.ts";
+import type { StoredRun } from "../storage/run-rows.ts";
 import { type Channel, type ProtocolEvent, RowEvents } from "./event.ts";
 import { Messages } from "./messages.ts";
 import { type AgentStatus, type AgentTree, Namespaces, type TaskNews } from "./namespaces.ts";

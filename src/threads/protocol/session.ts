@@ -32,3 +32,15 @@ export type Attachment = {
   /** What all of them were sent. */
   since: number;
 };
+
+const SESSION_HEADER = "Heddle-Session";
+
+export function socketHeaders(session: Session): Record<string, string> {
+  const text = encodeURIComponent(JSON.stringify(session));
+  return { Upgrade: "websocket", [SESSION_HEADER]: text };
+}
+
+export function sessionOf(request: Request): Session {
+  const text = request.headers.get(SESSION_HEADER) ?? "";
+  return JSON.parse(decodeURIComponent(text)) as Session;
+}

@@ -1,8 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
-import { sessionOf } from "../stub.ts";
 import type { EventFilter } from "./filter.ts";
 import type { ProtocolReaders } from "./readers.ts";
-import type { Session } from "./session.ts";
+import { type Session, sessionOf } from "./session.ts";
 
 /** What is asked of a thread's object by those who watch it. */
 export abstract class WatchedObject extends DurableObject<Env> {

@@ -13,7 +13,7 @@ import {
 } from "../boundary/limits.ts";
 import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
-import { ReplacedWrites } from "./replaced-writes.ts";
+import { type NewWrite, ReplacedWrites } from "./replaced-writes.ts";
 import { SEGMENTED_BYTES, Segments } from "./segments.ts";
 
 type ValueRow = {
@@ -33,8 +33,6 @@ type WriteRow = {
 
 export type NewCheckpoint = StoredCheckpoint & { values: StoredValue[] };
 type PageQuery = CheckpointQuery & { limit: number };
-export type NewWrite = StoredWrite & { ns: string; checkpoint_id: string };
-
 const INSERT_CHECKPOINT =
   "INSERT INTO checkpoints (ns, checkpoint_id, parent_id, run_id, checkpoint, metadata)";
 const REPLACE_CHECKPOINT =

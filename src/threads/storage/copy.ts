@@ -1,3 +1,5 @@
+import type { RevisionRef, ThreadRecord } from "../records.ts";
+import type { Ttl } from "../ttl.ts";
 import { insertRows } from "./insert.ts";
 
 /** What a thread's history is: copied row by row, with the ids that checkpoints have. */
@@ -13,6 +15,14 @@ export type CopiedRow = Record<string, SqlStorageValue>;
 export type CopiedPage = { rows: CopiedRow[]; next: number | null };
 /** The last row of each table when the copy began: what comes later is not of it. */
 export type CopyBounds = Record<CopiedTable, number>;
+
+/** The start of a copy: what is not in the copied tables. */
+export type CopyHead = Pick<ThreadRecord, "metadata" | "config" | "status" | "interrupts"> & {
+  values: string | null;
+  revision: RevisionRef | null;
+  ttl: Ttl | null;
+  bounds: CopyBounds;
+};
 
 // RPC takes 32 MiB a message, and a page is also one transaction.
 const PAGE_BYTES = 4 * 1024 * 1024;

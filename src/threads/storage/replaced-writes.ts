@@ -1,4 +1,6 @@
-import type { NewWrite } from "./checkpoints.ts";
+import type { StoredWrite } from "../../isolate/contract.ts";
+
+export type NewWrite = StoredWrite & { ns: string; checkpoint_id: string };
 
 type Place = { ns: string; checkpoint_id: string; task_id: string; idx: number };
 type Replaced = Place & { rowid: number; taken_by: string | null };

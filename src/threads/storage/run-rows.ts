@@ -1,7 +1,19 @@
-import type { RunRecord } from "../records.ts";
+import type { Asker, Interrupts, RevisionRef, RunRecord } from "../records.ts";
 import type { RunStatus } from "../runs.ts";
 import { insertRows } from "./insert.ts";
-import type { StoredRun } from "./runs.ts";
+
+/** The public record of a run and the fields that only its thread reads. */
+export type StoredRun = RunRecord & {
+  revision: RevisionRef;
+  /** `null` for runs created before the column existed. */
+  asker: Asker | null;
+  due_at: number;
+  attempt: number;
+  started_at: number | null;
+  ended_at: number | null;
+  /** Pending interrupts by task. */
+  interrupts: Interrupts | null;
+};
 
 export type RunQuery = { status?: RunStatus | undefined; limit: number; offset: number };
 

@@ -1,11 +1,4 @@
-import type {
-  Asker,
-  Interrupts,
-  NewRun,
-  RevisionRef,
-  RunRecord,
-  ThreadBefore,
-} from "../records.ts";
+import type { NewRun, RunRecord, ThreadBefore } from "../records.ts";
 import { isFinal, type RunStatus } from "../runs.ts";
 import type { Parts } from "./parts.ts";
 import {
@@ -15,23 +8,11 @@ import {
   newestRow,
   type Row,
   type RunQuery,
+  type StoredRun,
   toStoredRun,
   updateRun,
 } from "./run-rows.ts";
 import type { Thread } from "./thread.ts";
-
-/** A run as its thread keeps it: the public record and what only the thread cares about. */
-export type StoredRun = RunRecord & {
-  revision: RevisionRef;
-  /** Null: it is of a time when nobody kept it. */
-  asker: Asker | null;
-  due_at: number;
-  attempt: number;
-  started_at: number | null;
-  ended_at: number | null;
-  /** What it asks, by task, where it stopped for an answer. */
-  interrupts: Interrupts | null;
-};
 
 /** `since`: when the run that has been waiting longest became due, in epoch milliseconds. */
 export type QueueState = { pending: number; running: number; since: number | null };

@@ -1,15 +1,9 @@
 import type { ThreadSummary } from "../../isolate/contract.ts";
 import { digestText } from "../digest.ts";
-import type {
-  CopyHead,
-  Interrupts,
-  NewThread,
-  RevisionRef,
-  ThreadBefore,
-  ThreadRecord,
-} from "../records.ts";
+import type { Interrupts, NewThread, RevisionRef, ThreadBefore, ThreadRecord } from "../records.ts";
 import type { ThreadStatus } from "../runs.ts";
 import { expiryOf, type Ttl } from "../ttl.ts";
+import type { CopyHead } from "./copy.ts";
 import { insertRows } from "./insert.ts";
 import type { Parts } from "./parts.ts";
 import {

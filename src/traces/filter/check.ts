@@ -3,11 +3,10 @@ import { readCondition } from "./condition.ts";
 import { readLeaves } from "./containment.ts";
 import { FIELD_NAMES, type Field, FUNCTIONS, type FunctionName, findField } from "./fields.ts";
 import { describe, readString, toLiteral } from "./literal.ts";
-import { FilterProblem } from "./problem.ts";
 import type { Call, Node } from "./syntax.ts";
+import { FilterProblem } from "./tokens.ts";
 import type { Comparator, Filter, PairKind } from "./tree.ts";
 import { READERS, readCursor } from "./values.ts";
-import { toWords } from "./words.ts";
 
 type Asked = { call: Call; name: FunctionName; field: Field; field_name: string; value: Node };
 
@@ -131,4 +130,22 @@ function checkCursor({ name, field_name, value }: Asked): Filter {
     value.offset,
     `${field_name} takes ${READERS.cursor.expected}, not ${describe(value)}`,
   );
+}
+
+/** English words that say nothing, and those that are in every JSON text. */
+const STOP_WORDS = new Set(
+  `i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she
+  her hers herself it its itself they them their theirs themselves what which who whom this that
+  these those am is are was were be been being have has had having do does did doing a an the and
+  but if or because as until while of at by for with about against between into through during
+  before after above below to from up down in out on off over under again further then once here
+  there when where why how all any both each few more most other some such no nor not only own same
+  so than too very s t can will just don should now true false null`.split(/\s+/),
+);
+
+/** The words that a run's text must have, in any order. Stop words count only when there is nothing else. */
+export function toWords(text: string): string[] {
+  const words = [...new Set(text.toLowerCase().split(/\s+/))].filter((word) => word !== "");
+  const telling = words.filter((word) => !STOP_WORDS.has(word));
+  return telling.length > 0 ? telling : words;
 }

@@ -1,6 +1,13 @@
-import { exists, type Fragment, fragment, join, negate, type Param } from "./fragment.ts";
 import { compileKey, compileLeaf, compilePairs, type PairMember, toPairMember } from "./pairs.ts";
-import { predicate } from "./predicate.ts";
+import {
+  exists,
+  type Fragment,
+  fragment,
+  join,
+  negate,
+  type Param,
+  predicate,
+} from "./predicate.ts";
 import type { Filter, PairKind } from "./tree.ts";
 
 type Place = { session_id: string };

@@ -1,9 +1,8 @@
 import type { Field, FunctionName } from "./fields.ts";
-import { lowerAscii } from "./letters.ts";
-import { readLikePattern } from "./like-pattern.ts";
+import { lowerAscii, readLikePattern } from "./like-pattern.ts";
 import { describe, readString, toLiteral } from "./literal.ts";
-import { FilterProblem } from "./problem.ts";
 import type { Node } from "./syntax.ts";
+import { FilterProblem } from "./tokens.ts";
 import type { Comparator, Condition, Operand } from "./tree.ts";
 import { type Literal, READERS } from "./values.ts";
 

@@ -1,4 +1,3 @@
-import { lowerAscii } from "./letters.ts";
 import type { LikePattern } from "./tree.ts";
 
 /** SQLite refuses LIKE patterns of more bytes, here as on the platform. */
@@ -15,6 +14,11 @@ export function readLikePattern(text: string): LikePattern | null {
   const middles = rest.filter((piece) => piece !== "");
   if (middles.length > 1) return null;
   return { kind: "around", start, middle: middles[0] ?? "", end };
+}
+
+/** SQLite's lower() and LIKE know the letters of ASCII; both sides of a comparison must agree. */
+export function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 const PIECE = /\\([\s\S])|([\s\S])/gu;

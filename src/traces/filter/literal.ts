@@ -1,5 +1,5 @@
-import { FilterProblem } from "./problem.ts";
 import type { Node } from "./syntax.ts";
+import { FilterProblem } from "./tokens.ts";
 import type { Literal } from "./values.ts";
 
 const WORDS: Record<string, Literal> = { true: true, false: false, null: null };

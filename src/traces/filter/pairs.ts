@@ -1,5 +1,4 @@
-import { exists, type Fragment, fragment, join, negate } from "./fragment.ts";
-import { predicate } from "./predicate.ts";
+import { exists, type Fragment, fragment, join, negate, predicate } from "./predicate.ts";
 import type { Condition, Filter, Leaf, PairKind, PairTest } from "./tree.ts";
 
 const VIEWS = { m: "metadata_pairs", i: "input_pairs", o: "output_pairs" } as const;

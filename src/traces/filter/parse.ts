@@ -1,10 +1,14 @@
 import { invalid } from "../../shared/errors.ts";
 import { checkFilter } from "./check.ts";
 import { compileFilter } from "./compile.ts";
-import { MAX_FILTER_CHARS, MAX_FILTER_VALUES } from "./limits.ts";
-import { FilterProblem } from "./problem.ts";
 import { parseSyntax } from "./syntax.ts";
+import { FilterProblem } from "./tokens.ts";
 import type { Filter } from "./tree.ts";
+
+/** A filter is read in full before anything is asked: what is longer or deeper than this is refused. */
+const MAX_FILTER_CHARS = 65_536;
+/** A statement binds 100 values at most; the query around the filter has some of its own. */
+const MAX_FILTER_VALUES = 90;
 
 export type ReadFilter = { ok: true; filter: Filter } | { ok: false; message: string };
 
