@@ -17,7 +17,9 @@ export const a2aRoutes = router();
 
 a2aRoutes.openapi(
   operation("post", A2A, "callA2a", {
-    summary: "The Agent2Agent protocol: messages to an assistant, and the tasks that come of them",
+    summary: "Call A2A",
+    description:
+      "The Agent2Agent protocol: sends messages to an assistant, and reads and cancels tasks.",
     request: { params: A2aPath, body: body(RpcMessage) },
     responses: {
       200: {
@@ -42,7 +44,8 @@ a2aRoutes.openapi(
 
 a2aRoutes.openapi(
   operation("get", `${AGENT}${CARD}`, "getAgentCard", {
-    summary: "How an assistant presents itself to other agents",
+    summary: "Get an agent card",
+    description: "The A2A description of an assistant.",
     request: { params: AgentPath, query: CardQuery },
     responses: { 200: json(AgentCard, "The card") },
   }),
@@ -55,7 +58,7 @@ a2aRoutes.openapi(
 
 a2aRoutes.openapi(
   operation("get", `${A2A}${CARD}`, "getAgentCardOfAssistant", {
-    summary: "The same, below the URL that the assistant is spoken to at",
+    summary: "Get an assistant's agent card",
     request: { params: A2aPath },
     responses: { 200: json(AgentCard, "The card") },
   }),

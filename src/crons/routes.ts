@@ -20,7 +20,8 @@ export const cronRoutes = router();
 
 cronRoutes.openapi(
   operation("post", CRONS, "createCron", {
-    summary: "Start runs by a schedule, each on a thread of its own",
+    summary: "Create a cron",
+    description: "Each run gets a thread of its own.",
     request: { params: AgentPath, body: body(CronCreate) },
     responses: { 200: json(Cron, "The cron") },
   }),
@@ -33,7 +34,8 @@ cronRoutes.openapi(
 
 cronRoutes.openapi(
   operation("post", "/agents/{deployment_id}/threads/{thread_id}/runs/crons", "createThreadCron", {
-    summary: "Start runs by a schedule on a thread; they end with it",
+    summary: "Create a thread cron",
+    description: "Runs use the same thread. Deleting the thread deletes the cron.",
     request: { params: ThreadPath, body: body(CronCreate) },
     responses: { 200: json(Cron, "The cron") },
   }),
@@ -46,7 +48,7 @@ cronRoutes.openapi(
 
 cronRoutes.openapi(
   operation("post", `${CRONS}/search`, "searchCrons", {
-    summary: "Find crons, by default the newest first",
+    summary: "Search crons",
     request: { params: AgentPath, body: body(CronSearch) },
     responses: { 200: json(z.array(FoundCron), "The crons") },
   }),
@@ -70,7 +72,7 @@ cronRoutes.openapi(
 
 cronRoutes.openapi(
   operation("get", `${CRONS}/{cron_id}`, "getCron", {
-    summary: "Get a cron with its next run",
+    summary: "Get a cron",
     request: { params: CronPath },
     responses: { 200: json(Cron, "The cron") },
   }),
@@ -79,7 +81,7 @@ cronRoutes.openapi(
 
 cronRoutes.openapi(
   operation("patch", `${CRONS}/{cron_id}`, "updateCron", {
-    summary: "Change when a cron fires and what with, or switch it on or off",
+    summary: "Update a cron",
     request: { params: CronPath, body: body(CronPatch) },
     responses: { 200: json(Cron, "The cron") },
   }),
@@ -92,7 +94,8 @@ cronRoutes.openapi(
 
 cronRoutes.openapi(
   operation("delete", `${CRONS}/{cron_id}`, "deleteCron", {
-    summary: "Delete a cron; runs that it started stay",
+    summary: "Delete a cron",
+    description: "Runs that it started are kept.",
     request: { params: CronPath },
     responses: { 204: { description: "Deleted" } },
   }),

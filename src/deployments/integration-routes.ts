@@ -15,13 +15,15 @@ export const integrationRoutes = router();
 const operation = operationWithTag("Integrations");
 
 const list = operation("get", "/v1/integrations/github/install", "listIntegrations", {
-  summary: "List repository-host integrations",
+  summary: "List integrations",
+  description: "Credentials for repository hosts.",
   responses: { 200: json(z.array(Integration), "All of the workspace") },
 });
 integrationRoutes.openapi(list, async (c) => c.json(await listIntegrations(c.var.ctx), 200));
 
 const create = operation("post", "/v1/integrations/github/install", "createIntegration", {
-  summary: "Add a repository-host integration from an access token or a GitHub App",
+  summary: "Create an integration",
+  description: "Stores an access token of a repository host, or the credentials of a GitHub App.",
   request: { body: body(IntegrationCreateRequest) },
   responses: {
     201: json(Integration, "Created; the token is stored encrypted"),
@@ -36,7 +38,8 @@ const repositories = operation(
   "/v1/integrations/github/{integration_id}/repos",
   "listRepositories",
   {
-    summary: "List the repositories that an integration may read",
+    summary: "List repositories",
+    description: "Repositories that an integration can read.",
     request: { params: IntegrationPath },
     responses: {
       200: json(z.array(Repository), "As the host says now"),

@@ -32,7 +32,8 @@ listenerRoutes.openapi(list, async (c) =>
 );
 
 const create = operation("post", LISTENERS, "createListener", {
-  summary: "Register a listener; the enterprise plan has them",
+  summary: "Create a listener",
+  description: "Needs the enterprise plan.",
   request: { body: body(ListenerCreateRequest) },
   responses: {
     201: json(Listener, "Created"),
@@ -53,7 +54,7 @@ listenerRoutes.openapi(get, async (c) =>
 );
 
 const update = operation("patch", LISTENER, "updateListener", {
-  summary: "Change a listener",
+  summary: "Update a listener",
   request: { params: ListenerPath, body: body(ListenerPatchRequest) },
   responses: { 200: json(Listener, "As it is now") },
 });

@@ -16,7 +16,8 @@ const responses = {
 };
 
 const builds = operation("post", `${PROJECT}/revisions/{revision_id}/build_logs`, "listBuildLogs", {
-  summary: "Read the log of a build",
+  summary: "List build logs",
+  description: "Log lines of a build. Poll with `next_offset` for new ones.",
   request: { params: RevisionPath, body: body(LogQuery) },
   responses,
 });
@@ -25,7 +26,8 @@ logRoutes.openapi(builds, async (c) =>
 );
 
 const agents = operation("post", `${PROJECT}/deploy_logs`, "listAgentLogs", {
-  summary: "Read what the agents of a deployment print and throw",
+  summary: "List deployment logs",
+  description: "Lines that the agents of a deployment print, and the errors they throw.",
   request: { params: DeploymentPath, body: body(LogQuery) },
   responses,
 });
@@ -38,7 +40,8 @@ const ofRevision = operation(
   `${PROJECT}/revisions/{revision_id}/deploy_logs`,
   "listAgentLogsOfRevision",
   {
-    summary: "Read what the agents of a revision print and throw",
+    summary: "List revision logs",
+    description: "Lines that the agents of a revision print, and the errors they throw.",
     request: { params: RevisionPath, body: body(LogQuery) },
     responses,
   },

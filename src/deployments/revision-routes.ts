@@ -17,7 +17,8 @@ export const revisionRoutes = router();
 const operation = operationWithTag("Revisions");
 
 const list = operation("get", "/v2/deployments/{deployment_id}/revisions", "listRevisions", {
-  summary: "List the revisions of a deployment",
+  summary: "List revisions",
+  description: "Revisions of a deployment, newest first.",
   request: { params: DeploymentPath, query: RevisionsQuery },
   responses: { 200: json(RevisionsList, "A page, newest first") },
 });
@@ -34,7 +35,8 @@ const get = operation(
   "/v2/deployments/{deployment_id}/revisions/{revision_id}",
   "getRevision",
   {
-    summary: "Get a revision; poll it until its status is DEPLOYED",
+    summary: "Get a revision",
+    description: "Poll until `status` is `DEPLOYED` or ends in `_FAILED`.",
     request: { params: RevisionPath },
     responses: { 200: json(Revision, "The revision") },
   },
@@ -44,7 +46,8 @@ revisionRoutes.openapi(get, async (c) =>
 );
 
 const create = operation("post", "/v2/deployments/{deployment_id}/revisions", "createRevision", {
-  summary: "Build the deployment anew, with or without a change to its source",
+  summary: "Create a revision",
+  description: "Builds the deployment again, with or without a change to its source.",
   request: { params: DeploymentPath, body: body(RevisionCreateRequest) },
   responses: {
     201: json(Revision, "Created; it builds"),
@@ -82,7 +85,8 @@ const interrupt = operation(
   "/v2/deployments/{deployment_id}/revisions/{revision_id}/interrupt",
   "interruptRevision",
   {
-    summary: "End the build of a revision for good",
+    summary: "Interrupt a build",
+    description: "The revision becomes `BUILD_FAILED`. The build does not resume.",
     request: { params: RevisionPath },
     responses: {
       200: json(Revision, "It is BUILD_FAILED, with the reason interrupted"),
@@ -99,7 +103,8 @@ const remove = operation(
   "/v2/deployments/{deployment_id}/revisions/{revision_id}",
   "deleteRevision",
   {
-    summary: "Delete a revision that serves nobody, such as the preview of a merged branch",
+    summary: "Delete a revision",
+    description: "For revisions without traffic, such as the preview of a merged branch.",
     request: { params: RevisionPath },
     responses: {
       204: { description: "Deleted" },

@@ -19,7 +19,8 @@ export const deploymentRoutes = router();
 const operation = operationWithTag("Deployments");
 
 const create = operation("post", "/v2/deployments", "createDeployment", {
-  summary: "Create a deployment and its first revision",
+  summary: "Create a deployment",
+  description: "Also creates its first revision and starts the build.",
   request: { body: body(DeploymentCreateRequest) },
   responses: {
     201: json(Deployment, "Created; its revision builds"),
@@ -50,7 +51,8 @@ deploymentRoutes.openapi(get, async (c) => {
 });
 
 const update = operation("patch", "/v2/deployments/{deployment_id}", "updateDeployment", {
-  summary: "Change a deployment; a source_revision_config makes a revision",
+  summary: "Update a deployment",
+  description: "A `source_revision_config` creates a revision and starts a build.",
   request: { params: DeploymentPath, body: body(DeploymentPatchRequest) },
   responses: {
     200: json(Deployment, "The deployment as it is now"),
@@ -64,7 +66,8 @@ deploymentRoutes.openapi(update, async (c) => {
 });
 
 const remove = operation("delete", "/v2/deployments/{deployment_id}", "deleteDeployment", {
-  summary: "Delete a deployment with its revisions and threads",
+  summary: "Delete a deployment",
+  description: "Deletes its revisions and threads too, in the background.",
   request: { params: DeploymentPath, query: DeploymentDeleteQuery },
   responses: {
     204: { description: "Accepted; it is 404 once it is gone" },

@@ -9,7 +9,9 @@ export const uploadRoutes = router();
 const operation = operationWithTag("Deployments");
 
 const create = operation("post", "/v2/deployments/{deployment_id}/upload-url", "createUploadUrl", {
-  summary: "Get a URL to upload the source of an internal_source deployment to",
+  summary: "Create an upload URL",
+  description:
+    "For deployments with the source `internal_source`. The URL is valid for one upload.",
   request: { params: DeploymentPath },
   responses: {
     200: json(UploadUrl, "Where to PUT the tarball"),
@@ -27,7 +29,8 @@ const receive = operation(
   "/uploads/{workspace_id}/{deployment_id}/{upload_id}",
   "receiveUpload",
   {
-    summary: "Upload a tarball to a URL that was signed for it",
+    summary: "Upload a source tarball",
+    description: "Needs no API key: the signature of the URL is the credential.",
     security: [],
     request: {
       params: UploadPath,
@@ -51,7 +54,8 @@ uploadRoutes.openapi(receive, async (c) => {
 });
 
 const push = operation("post", "/v2/deployments/{deployment_id}/push-token", "createPushToken", {
-  summary: "Refused: there is no registry of images to push to",
+  summary: "Create a push token",
+  description: "Always refused: Heddle has no image registry.",
   request: { params: DeploymentPath },
   responses: {
     400: json(ErrorDetail, "Heddle runs code and not images"),

@@ -9,7 +9,8 @@ export const webhookRoutes = router();
 const operation = operationWithTag("Integrations");
 
 const get = operation("get", "/v1/integrations/github/{integration_id}/webhook", "getWebhook", {
-  summary: "Get the URL and the secret of the webhook that builds on push",
+  summary: "Get a push webhook",
+  description: "URL and secret to enter at the repository host, for `build_on_push`.",
   request: { params: IntegrationPath },
   responses: {
     200: json(Webhook, "What to enter at the repository host"),
@@ -22,7 +23,9 @@ webhookRoutes.openapi(get, async (c) => {
 });
 
 const receive = operation("post", "/webhooks/{integration_id}", "receiveWebhook", {
-  summary: "Take an event of a repository host: GitHub, Gitea, Forgejo or GitLab",
+  summary: "Receive a push event",
+  description:
+    "GitHub, Gitea, Forgejo and GitLab send their events here. The signature is the credential.",
   security: [],
   request: {
     params: IntegrationPath,

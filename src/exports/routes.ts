@@ -28,7 +28,8 @@ const ExportId = z.object({ bulk_export_id: Uuid });
 const conflict = { 409: json(ErrorDetail, "The export's status does not allow this") };
 
 const create = operation("post", "/api/v1/bulk-exports", "createBulkExport", {
-  summary: "Export a project's runs, once or on a schedule",
+  summary: "Create a bulk export",
+  description: "Exports the runs of a project once, or on a schedule with `interval_hours`.",
   request: {
     headers: z.object({
       "idempotency-key": z.string().min(1).max(MAX_IDEMPOTENCY_KEY_CHARS).optional().openapi({
@@ -50,7 +51,8 @@ exportRoutes.openapi(create, async (c) => {
 });
 
 const list = operation("get", "/api/v1/bulk-exports", "listBulkExports", {
-  summary: "List exports and schedules, newest first",
+  summary: "List bulk exports",
+  description: "Exports and schedules, newest first.",
   request: { query: BulkExportsQuery },
   responses: { 200: json(z.array(BulkExport), "One page") },
 });
@@ -60,13 +62,14 @@ exportRoutes.openapi(list, async (c) => {
 });
 
 const readLimits = operation("get", "/api/v1/bulk-exports/limits", "getBulkExportLimits", {
-  summary: "What an export may take",
+  summary: "Get export limits",
   responses: { 200: json(BulkExportLimits, "The limits") },
 });
 exportRoutes.openapi(readLimits, (c) => c.json(getLimits(c.var.ctx), 200));
 
 const listBySource = operation("get", "/api/v1/bulk-exports/runs", "listBulkExportRunsBySource", {
-  summary: "List the runs of all exports that a schedule spawned",
+  summary: "List runs of a schedule",
+  description: "Runs of all exports that the schedule created.",
   request: { query: ExportRunsQuery.extend({ source_bulk_export_id: Uuid }) },
   responses: {
     200: json(z.array(BulkExportRun), "Runs, ordered by start time"),
@@ -79,7 +82,7 @@ exportRoutes.openapi(listBySource, async (c) => {
 });
 
 const get = operation("get", "/api/v1/bulk-exports/{bulk_export_id}", "getBulkExport", {
-  summary: "Get an export with its progress",
+  summary: "Get a bulk export",
   request: { params: ExportId },
   responses: { 200: json(BulkExport, "The export") },
 });
@@ -88,7 +91,8 @@ exportRoutes.openapi(get, async (c) =>
 );
 
 const cancel = operation("patch", "/api/v1/bulk-exports/{bulk_export_id}", "cancelBulkExport", {
-  summary: "Cancel an export or a schedule",
+  summary: "Cancel a bulk export",
+  description: "Cancels an export or a schedule.",
   request: { params: ExportId, body: body(BulkExportPatchRequest) },
   responses: { 200: json(BulkExport, "Cancelled"), ...conflict },
 });
@@ -97,7 +101,8 @@ exportRoutes.openapi(cancel, async (c) =>
 );
 
 const retry = operation("post", "/api/v1/bulk-exports/{bulk_export_id}/retry", "retryBulkExport", {
-  summary: "Write again what failed of an export",
+  summary: "Retry a bulk export",
+  description: "Writes the failed files again.",
   request: { params: ExportId },
   responses: { 200: json(BulkExport, "It goes on"), ...conflict },
 });
@@ -110,7 +115,8 @@ const listRuns = operation(
   "/api/v1/bulk-exports/{bulk_export_id}/runs",
   "listBulkExportRuns",
   {
-    summary: "List the runs of an export, one for each UTC day",
+    summary: "List runs of an export",
+    description: "One run for each UTC day.",
     request: { params: ExportId, query: ExportRunsQuery },
     responses: { 200: json(z.array(BulkExportRun), "By day") },
   },
@@ -125,7 +131,7 @@ const getRun = operation(
   "/api/v1/bulk-exports/{bulk_export_id}/runs/{run_id}",
   "getBulkExportRun",
   {
-    summary: "Get one run of an export",
+    summary: "Get a run of an export",
     request: { params: ExportId.extend({ run_id: Uuid }) },
     responses: { 200: json(BulkExportRun, "The run") },
   },

@@ -15,7 +15,8 @@ const operation = operationWithTag("MCP");
 
 mcpRoutes.openapi(
   operation("post", PATH, "callMcp", {
-    summary: "The Model Context Protocol, stateless over HTTP: each assistant is a tool",
+    summary: "Call MCP",
+    description: "The Model Context Protocol over stateless HTTP. Each assistant is a tool.",
     request: { params: AgentPath, headers: McpHeaders, body: body(RpcMessage) },
     responses: {
       200: json(RpcAnswer, "The answer, behind newlines that keep the connection alive"),

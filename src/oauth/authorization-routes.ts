@@ -22,7 +22,8 @@ const unready = {
 };
 
 const authenticate = operation("post", "/v2/auth/authenticate", "authenticateOAuth", {
-  summary: "Get the caller's token of a provider, or where to consent",
+  summary: "Get an OAuth token",
+  description: "Returns the caller's token, or a URL where the caller can consent.",
   request: { body: body(AuthenticateRequest) },
   responses: {
     200: json(Authentication, "The token, refreshed where needed, or the URL to consent at"),
@@ -36,7 +37,8 @@ authorizationRoutes.openapi(authenticate, async (c) => {
 });
 
 const wait = operation("get", "/v2/auth/wait/{auth_id}", "waitForOAuth", {
-  summary: "Wait for the end of a consent",
+  summary: "Wait for a consent",
+  description: "Returns when the consent ends or the time-out passes.",
   request: { params: AuthorizationPath, query: WaitQuery },
   responses: { 200: json(Waited, "How it stands"), ...unready },
 });
@@ -46,7 +48,9 @@ authorizationRoutes.openapi(wait, async (c) => {
 });
 
 const submit = operation("post", "/v2/auth/callback/{provider_id}", "submitOAuthCallback", {
-  summary: "End an authorization of the caller with what the provider answered",
+  summary: "Complete an authorization",
+  description:
+    "For clients that receive the provider's redirect themselves and pass on its `code` and `state`.",
   request: { params: ProviderPath, body: body(CallbackRequest) },
   responses: {
     200: json(CallbackAnswer, "Connected"),

@@ -25,7 +25,9 @@ const responses = {
 };
 
 const callback = operation("get", "/v2/auth/callback/{provider_id}", "oauthCallback", {
-  summary: "Where a provider sends the browser after the consent",
+  summary: "Receive the browser after consent",
+  description:
+    "The provider redirects the browser here. The page asks the person to confirm the connection.",
   security: [],
   request: { params: ProviderPath, query: CallbackQuery },
   responses,
@@ -35,7 +37,8 @@ callbackRoutes.openapi(callback, (c) =>
 );
 
 const setup = operation("get", "/v2/auth/setup/{provider_id}", "oauthSetup", {
-  summary: "Where GitHub sends the browser after an app was installed",
+  summary: "Receive the browser after installation",
+  description: "GitHub redirects the browser here after a GitHub App was installed.",
   security: [],
   request: { params: ProviderPath, query: SetupQuery },
   responses,
@@ -45,7 +48,9 @@ callbackRoutes.openapi(setup, (c) =>
 );
 
 const confirm = operation("post", "/v2/auth/callback/{provider_id}/confirm", "confirmOAuth", {
-  summary: "What the person in front of the browser answers to the page of the callback",
+  summary: "Confirm a connection",
+  description:
+    "The form of the callback page. Stores the token when the person chooses to connect.",
   security: [],
   request: {
     params: ProviderPath,

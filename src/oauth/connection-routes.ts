@@ -14,7 +14,8 @@ export const connectionRoutes = router();
 const operation = operationWithTag("OAuth");
 
 const list = operation("get", "/v2/auth/agents/{agent_id}/connections", "listAgentConnections", {
-  summary: "List the tokens that the caller has given to an agent",
+  summary: "List agent connections",
+  description: "Tokens that the caller has connected to an agent.",
   request: { params: AgentPath },
   responses: { 200: json(ConnectionsList, "Oldest first") },
 });
@@ -27,7 +28,8 @@ const create = operation(
   "/v2/auth/agents/{agent_id}/connections",
   "createAgentConnection",
   {
-    summary: "Give one of the caller's tokens to an agent",
+    summary: "Create an agent connection",
+    description: "Lets an agent use one of the caller's tokens.",
     request: { params: AgentPath, body: body(ConnectionCreateRequest) },
     responses: {
       201: json(Connection, "Connected"),
@@ -47,7 +49,8 @@ const remove = operation(
   "/v2/auth/agents/{agent_id}/connections/{connection_id}",
   "deleteAgentConnection",
   {
-    summary: "Take a token from an agent; the token stays",
+    summary: "Delete an agent connection",
+    description: "The token itself is kept.",
     request: { params: ConnectionPath },
     responses: {
       204: { description: "Gone" },

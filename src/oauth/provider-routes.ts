@@ -31,7 +31,7 @@ const list = operation("get", "/v2/auth/providers", "listOAuthProviders", {
 providerRoutes.openapi(list, async (c) => c.json(await listProviders(c.var.ctx), 200));
 
 const create = operation("post", "/v2/auth/providers", "createOAuthProvider", {
-  summary: "Add an OAuth provider",
+  summary: "Create an OAuth provider",
   request: { body: body(ProviderCreateRequest) },
   responses: {
     200: json(Provider, "Created; the secret is stored encrypted"),
@@ -43,7 +43,9 @@ providerRoutes.openapi(create, async (c) =>
 );
 
 const discover = operation("post", "/v2/auth/providers/mcp-discover", "discoverOAuthProvider", {
-  summary: "Add the OAuth provider of an MCP server, found and registered with by its address",
+  summary: "Discover an OAuth provider",
+  description:
+    "Reads the metadata of an MCP server and registers a client with its authorization server.",
   request: { body: body(McpDiscoverRequest) },
   responses: { 200: json(Provider, "Created"), ...taken, ...down },
 });
@@ -61,7 +63,7 @@ providerRoutes.openapi(get, async (c) =>
 );
 
 const update = operation("patch", "/v2/auth/providers/{provider_id}", "updateOAuthProvider", {
-  summary: "Change an OAuth provider",
+  summary: "Update an OAuth provider",
   request: { params: ProviderPath, body: body(ProviderPatchRequest) },
   responses: {
     200: json(Provider, "The provider as it is now"),
@@ -74,7 +76,8 @@ providerRoutes.openapi(update, async (c) => {
 });
 
 const remove = operation("delete", "/v2/auth/providers/{provider_id}", "deleteOAuthProvider", {
-  summary: "Delete an OAuth provider and its tokens, each revoked first",
+  summary: "Delete an OAuth provider",
+  description: "Revokes and deletes its tokens too.",
   request: { params: ProviderPath },
   responses: {
     200: json(ProviderDeleted, "Deleted"),

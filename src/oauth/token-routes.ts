@@ -30,7 +30,8 @@ const kept = {
 };
 
 const list = operation("get", "/v2/auth/tokens", "listOAuthTokens", {
-  summary: "List the caller's OAuth tokens",
+  summary: "List OAuth tokens",
+  description: "Tokens of the caller.",
   request: { query: TokensQuery },
   responses: { 200: json(z.array(TokenSummary), "Oldest first") },
 });
@@ -39,7 +40,8 @@ tokenRoutes.openapi(list, async (c) =>
 );
 
 const removeAll = operation("delete", "/v2/auth/tokens", "deleteOAuthTokens", {
-  summary: "Delete all of the caller's tokens of a provider, each revoked first",
+  summary: "Delete OAuth tokens",
+  description: "Revokes and deletes all tokens that the caller has of a provider.",
   request: { query: ProviderQuery },
   responses: {
     200: json(TokensDeleted, "Deleted"),
@@ -52,7 +54,8 @@ tokenRoutes.openapi(removeAll, async (c) =>
 );
 
 const exists = operation("get", "/v2/auth/tokens/exists", "hasOAuthToken", {
-  summary: "Whether the caller has a token of a provider",
+  summary: "Check for an OAuth token",
+  description: "Reports whether the caller has a token of a provider.",
   request: { query: ProviderQuery },
   responses: { 200: json(TokenExists, "Whether there is one") },
 });
@@ -61,7 +64,8 @@ tokenRoutes.openapi(exists, async (c) =>
 );
 
 const slackExists = operation("get", "/v2/auth/tokens/workspace/slack/exists", "hasSlackToken", {
-  summary: "Whether anybody of the workspace has a Slack token",
+  summary: "Check for Slack tokens",
+  description: "Reports whether any user of the workspace has a Slack token.",
   responses: { 200: json(TokenExists, "Whether there is one") },
 });
 tokenRoutes.openapi(slackExists, async (c) => c.json(await hasSlackToken(c.var.ctx), 200));
@@ -69,7 +73,8 @@ tokenRoutes.openapi(slackExists, async (c) => c.json(await hasSlackToken(c.var.c
 const SlackDeleted = TokensDeleted.omit({ provider_id: true }).openapi("SlackTokensDeleted");
 
 const removeSlack = operation("delete", "/v2/auth/tokens/workspace/slack", "deleteSlackTokens", {
-  summary: "Delete everybody's Slack tokens, each revoked first; admins only",
+  summary: "Delete all Slack tokens",
+  description: "Revokes and deletes the Slack tokens of all users of the workspace. For admins.",
   responses: { 200: json(SlackDeleted, "Deleted"), ...kept },
 });
 tokenRoutes.openapi(removeSlack, async (c) => c.json(await deleteSlackTokens(c.var.ctx), 200));
@@ -79,7 +84,8 @@ const update = operation(
   "/v2/auth/tokens/{token_id}/metadata",
   "updateOAuthTokenMetadata",
   {
-    summary: "Name a token, or make it the default one",
+    summary: "Update OAuth token metadata",
+    description: "Sets the label of a token, or makes it the default.",
     request: { params: TokenPath, body: body(TokenMetadata) },
     responses: { 200: json(TokenSummary, "The token as it is now") },
   },
@@ -90,7 +96,8 @@ tokenRoutes.openapi(update, async (c) => {
 });
 
 const remove = operation("delete", "/v2/auth/tokens/{token_id}", "deleteOAuthToken", {
-  summary: "Revoke a token at its provider, then delete it; its owner only",
+  summary: "Delete an OAuth token",
+  description: "Revokes the token at its provider first. For its owner.",
   request: { params: TokenPath },
   responses: {
     204: {

@@ -31,7 +31,7 @@ export const storeRoutes = router();
 
 storeRoutes.openapi(
   operation("put", `${STORE}/items`, "putStoreItem", {
-    summary: "Store an item, or replace it",
+    summary: "Create or replace an item",
     request: { params: StorePath, body: body(PutItem) },
     responses: { 204: { description: "Stored" }, ...errors },
   }),
@@ -44,7 +44,8 @@ storeRoutes.openapi(
 
 storeRoutes.openapi(
   operation("get", `${STORE}/items`, "getStoreItem", {
-    summary: "Get an item, or null",
+    summary: "Get an item",
+    description: "Returns `null` when the item does not exist.",
     request: { params: StorePath, query: GetItemQuery },
     responses: { 200: json(Item.nullable(), "The item; null where there is none"), ...errors },
   }),
@@ -56,7 +57,8 @@ storeRoutes.openapi(
 
 storeRoutes.openapi(
   operation("delete", `${STORE}/items`, "deleteStoreItem", {
-    summary: "Delete an item, whether it is there or not",
+    summary: "Delete an item",
+    description: "Succeeds also when the item does not exist.",
     request: { params: StorePath, body: body(DeleteItem) },
     responses: { 204: { description: "Deleted" }, ...errors },
   }),
@@ -69,7 +71,8 @@ storeRoutes.openapi(
 
 storeRoutes.openapi(
   operation("post", `${STORE}/items/search`, "queryStoreItems", {
-    summary: "Find the items below a namespace, newest first or by meaning",
+    summary: "Search items",
+    description: "Items below a namespace, newest first, or by similarity to `query`.",
     request: { params: StorePath, body: body(SearchItems) },
     responses: { 200: json(FoundItems, "The items"), ...errors },
   }),
@@ -81,7 +84,7 @@ storeRoutes.openapi(
 
 storeRoutes.openapi(
   operation("post", `${STORE}/namespaces`, "listStoreNamespaces", {
-    summary: "List the namespaces that there are",
+    summary: "List namespaces",
     request: { params: StorePath, body: body(ListNamespaces) },
     responses: { 200: json(Namespaces, "The namespaces, in order"), ...errors },
   }),

@@ -34,7 +34,7 @@ export const assistantRoutes = router();
 
 assistantRoutes.openapi(
   operation("post", ASSISTANTS, "createAssistant", {
-    summary: "Create an assistant: a graph with a configuration of its own",
+    summary: "Create an assistant",
     request: { params: AgentPath, body: body(AssistantCreate) },
     responses: { 200: json(Assistant, "The assistant") },
   }),
@@ -46,7 +46,7 @@ assistantRoutes.openapi(
 
 assistantRoutes.openapi(
   operation("post", `${ASSISTANTS}/search`, "searchAssistants", {
-    summary: "Search assistants by graph, name and metadata",
+    summary: "Search assistants",
     request: { params: AgentPath, body: body(AssistantSearch) },
     responses: {
       200: { ...json(z.array(Assistant.partial()), "A page"), headers: PAGE_HEADERS },
@@ -62,7 +62,7 @@ assistantRoutes.openapi(
 
 assistantRoutes.openapi(
   operation("post", `${ASSISTANTS}/count`, "countAssistants", {
-    summary: "Count assistants by graph, name and metadata",
+    summary: "Count assistants",
     request: { params: AgentPath, body: body(AssistantCount) },
     responses: { 200: json(z.number().int(), "How many") },
   }),
@@ -74,7 +74,8 @@ assistantRoutes.openapi(
 
 assistantRoutes.openapi(
   operation("get", ASSISTANT, "getAssistant", {
-    summary: "Get an assistant by its id or by its graph",
+    summary: "Get an assistant",
+    description: "The path takes the assistant's id or the name of its graph.",
     request: { params: AssistantPath },
     responses: { 200: json(Assistant, "The assistant") },
   }),
@@ -83,7 +84,8 @@ assistantRoutes.openapi(
 
 assistantRoutes.openapi(
   operation("patch", ASSISTANT, "updateAssistant", {
-    summary: "Update an assistant, as a new version of it",
+    summary: "Update an assistant",
+    description: "Creates a new version.",
     request: { params: AssistantPath, body: body(AssistantPatch) },
     responses: { 200: json(Assistant, "The assistant") },
   }),
@@ -93,7 +95,8 @@ assistantRoutes.openapi(
 
 assistantRoutes.openapi(
   operation("delete", ASSISTANT, "deleteAssistant", {
-    summary: "Delete an assistant with its versions, and its threads where that is asked for",
+    summary: "Delete an assistant",
+    description: "Deletes all versions. `delete_threads` deletes its threads too.",
     request: { params: AssistantPath, query: AssistantDeleteQuery },
     responses: { 204: { description: "Deleted" } },
   }),
@@ -105,7 +108,8 @@ assistantRoutes.openapi(
 
 assistantRoutes.openapi(
   operation("post", `${ASSISTANT}/versions`, "listAssistantVersions", {
-    summary: "List the versions of an assistant, newest first",
+    summary: "List assistant versions",
+    description: "Newest first.",
     request: { params: AssistantPath, body: body(AssistantVersionsQuery) },
     responses: { 200: json(z.array(AssistantVersion), "The versions") },
   }),
@@ -117,7 +121,8 @@ assistantRoutes.openapi(
 
 assistantRoutes.openapi(
   operation("post", `${ASSISTANT}/latest`, "setLatestAssistantVersion", {
-    summary: "Make an earlier version of an assistant the one that runs",
+    summary: "Set the latest version",
+    description: "Runs use this version from now on.",
     request: { params: AssistantPath, body: body(AssistantLatest) },
     responses: { 200: json(Assistant, "The assistant") },
   }),

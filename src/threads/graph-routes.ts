@@ -21,7 +21,7 @@ export const graphRoutes = router();
 
 graphRoutes.openapi(
   operation("get", `${ASSISTANT}/graph`, "getAssistantGraph", {
-    summary: "Get the nodes and edges of an assistant's graph",
+    summary: "Get an assistant's graph",
     request: { params: AssistantPath, query: GraphQuery },
     responses: { 200: json(AssistantGraph, "The graph") },
   }),
@@ -33,7 +33,7 @@ graphRoutes.openapi(
 
 graphRoutes.openapi(
   operation("get", `${ASSISTANT}/schemas`, "getAssistantSchemas", {
-    summary: "Get the JSON Schemas of an assistant's graph",
+    summary: "Get an assistant's schemas",
     request: { params: AssistantPath },
     responses: { 200: json(GraphSchemas, "The schemas") },
   }),
@@ -42,7 +42,7 @@ graphRoutes.openapi(
 
 graphRoutes.openapi(
   operation("get", `${ASSISTANT}/subgraphs`, "getAssistantSubgraphs", {
-    summary: "Get the JSON Schemas of the graphs within an assistant's graph",
+    summary: "Get the schemas of subgraphs",
     request: { params: AssistantPath, query: SubgraphsQuery },
     responses: { 200: subgraphs },
   }),
@@ -54,7 +54,7 @@ graphRoutes.openapi(
 
 graphRoutes.openapi(
   operation("get", `${ASSISTANT}/subgraphs/{namespace}`, "getAssistantSubgraph", {
-    summary: "Get the JSON Schemas of one graph within an assistant's graph",
+    summary: "Get the schemas of one subgraph",
     request: { params: SubgraphsPath, query: SubgraphsQuery },
     responses: { 200: subgraphs },
   }),

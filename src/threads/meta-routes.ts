@@ -15,7 +15,7 @@ const operation = operationWithTag("System");
 
 metaRoutes.openapi(
   operation("get", "/agents/{deployment_id}/ok", "agentOk", {
-    summary: "Whether an agent serves",
+    summary: "Check an agent's health",
     request: { params: AgentPath, query: OkQuery },
     responses: { 200: json(Ok, "It does") },
   }),
@@ -27,7 +27,7 @@ metaRoutes.openapi(
 
 metaRoutes.openapi(
   operation("get", "/agents/{deployment_id}/info", "agentInfo", {
-    summary: "The version of an agent's server, and what it can do",
+    summary: "Get an agent's version and features",
     request: { params: AgentPath },
     responses: { 200: json(Info, "Version and flags") },
   }),
@@ -41,7 +41,8 @@ const EXPOSITION = "text/plain; version=0.0.4; charset=utf-8";
 
 metaRoutes.openapi(
   operation("get", "/agents/{deployment_id}/metrics", "agentMetrics", {
-    summary: "How many threads and runs an agent has, for Prometheus or as JSON",
+    summary: "Get an agent's metrics",
+    description: "Counts of threads and runs, in the Prometheus text format or as JSON.",
     request: { params: AgentPath, query: MetricsQuery },
     responses: {
       200: {

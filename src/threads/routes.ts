@@ -46,7 +46,7 @@ threadRoutes.openapi(
 
 threadRoutes.openapi(
   operation("post", "/agents/{deployment_id}/threads/search", "searchThreads", {
-    summary: "Search threads by metadata, values, status and ids",
+    summary: "Search threads",
     request: { params: AgentPath, body: body(ThreadSearch) },
     responses: {
       200: { ...json(z.array(FoundThread), "A page"), headers: PAGE_HEADERS },
@@ -62,7 +62,7 @@ threadRoutes.openapi(
 
 threadRoutes.openapi(
   operation("post", "/agents/{deployment_id}/threads/count", "countThreads", {
-    summary: "Count threads by metadata, values, status and ids",
+    summary: "Count threads",
     request: { params: AgentPath, body: body(ThreadCount) },
     responses: { 200: json(z.number().int(), "How many") },
   }),
@@ -74,7 +74,8 @@ threadRoutes.openapi(
 
 threadRoutes.openapi(
   operation("post", "/agents/{deployment_id}/threads/prune", "pruneThreads", {
-    summary: "Delete threads, or all of their past but the latest state",
+    summary: "Prune threads",
+    description: "Deletes threads, or their history except for the latest state.",
     request: { params: AgentPath, body: body(ThreadPrune) },
     responses: { 200: json(ThreadsPruned, "How many were pruned") },
   }),
@@ -87,7 +88,7 @@ threadRoutes.openapi(
 
 threadRoutes.openapi(
   operation("get", "/agents/{deployment_id}/threads/{thread_id}", "getThread", {
-    summary: "Get a thread with its status and its latest values",
+    summary: "Get a thread",
     request: { params: ThreadPath, query: ThreadQuery },
     responses: { 200: json(ThreadWithTtl, "The thread") },
   }),
@@ -102,7 +103,8 @@ threadRoutes.openapi(
 
 threadRoutes.openapi(
   operation("patch", "/agents/{deployment_id}/threads/{thread_id}", "updateThread", {
-    summary: "Merge metadata into a thread's own, or set how long it is kept",
+    summary: "Update a thread",
+    description: "Merges `metadata` into the stored metadata. `ttl` sets the retention.",
     request: { params: ThreadPath, headers: ThreadPatchHeaders, body: body(ThreadPatch) },
     responses: {
       200: json(Thread, "The thread"),
@@ -118,7 +120,8 @@ threadRoutes.openapi(
 
 threadRoutes.openapi(
   operation("post", "/agents/{deployment_id}/threads/{thread_id}/copy", "copyThread", {
-    summary: "Copy a thread with all of its history",
+    summary: "Copy a thread",
+    description: "Copies the whole history.",
     request: { params: ThreadPath },
     responses: { 200: json(Thread, "The copy") },
   }),
@@ -127,7 +130,9 @@ threadRoutes.openapi(
 
 threadRoutes.openapi(
   operation("get", "/agents/{deployment_id}/threads/{thread_id}/stream", "joinThreadStream", {
-    summary: "Follow all runs of a thread, from now on or after Last-Event-ID",
+    summary: "Stream a thread",
+    description:
+      "Server-sent events of all runs of the thread: new ones, or those after `Last-Event-ID`.",
     request: { params: ThreadPath, query: ThreadStreamQuery, headers: ThreadStreamHeaders },
     responses: { 200: eventStream },
   }),
@@ -141,7 +146,8 @@ threadRoutes.openapi(
 
 threadRoutes.openapi(
   operation("delete", "/agents/{deployment_id}/threads/{thread_id}", "deleteThread", {
-    summary: "Delete a thread with its runs, its state and its stream",
+    summary: "Delete a thread",
+    description: "Deletes its runs, state and events too.",
     request: { params: ThreadPath },
     responses: { 204: { description: "Deleted" } },
   }),

@@ -46,7 +46,8 @@ export const runRoutes = router();
 
 runRoutes.openapi(
   operation("post", RUNS, "createRun", {
-    summary: "Queue a run on a thread",
+    summary: "Create a run",
+    description: "Queues the run and returns. Poll it, join it or stream it.",
     request: { params: ThreadPath, body: body(RunCreate) },
     responses: { 200: json(Run, "The run") },
   }),
@@ -59,7 +60,7 @@ runRoutes.openapi(
 
 runRoutes.openapi(
   operation("post", `${RUNS}/stream`, "streamRun", {
-    summary: "Queue a run on a thread and stream its events",
+    summary: "Create a run, stream its events",
     request: { params: ThreadPath, query: StreamQuery, body: body(RunCreate) },
     responses: { 200: eventStream },
   }),
@@ -73,7 +74,8 @@ runRoutes.openapi(
 
 runRoutes.openapi(
   operation("post", `${RUNS}/wait`, "waitRun", {
-    summary: "Queue a run on a thread and wait for its final values",
+    summary: "Create a run, wait for output",
+    description: "Returns the final values of the thread.",
     request: { params: ThreadPath, body: body(RunCreate) },
     responses: { 200: finalValues },
   }),
@@ -86,7 +88,8 @@ runRoutes.openapi(
 
 runRoutes.openapi(
   operation("get", RUNS, "listRuns", {
-    summary: "List the runs of a thread, newest first",
+    summary: "List runs",
+    description: "Runs of a thread, newest first.",
     request: { params: ThreadPath, query: RunQuery },
     responses: { 200: json(z.array(Run.partial()), "The runs") },
   }),
@@ -112,7 +115,8 @@ runRoutes.openapi(
 
 runRoutes.openapi(
   operation("delete", RUN, "deleteRun", {
-    summary: "Delete a run and its checkpoints",
+    summary: "Delete a run",
+    description: "Deletes its checkpoints too.",
     request: { params: RunPath },
     responses: { 204: { description: "Deleted" } },
   }),
@@ -124,7 +128,9 @@ runRoutes.openapi(
 
 runRoutes.openapi(
   operation("post", `${RUN}/cancel`, "cancelRun", {
-    summary: "Cancel a run, keeping its checkpoints (interrupt) or undoing it (rollback)",
+    summary: "Cancel a run",
+    description:
+      "`interrupt` keeps the checkpoints of the run, `rollback` deletes them and the run.",
     request: { params: RunPath, query: CancelQuery },
     responses: {
       202: { description: "Cancelled; the thread settles" },
@@ -141,7 +147,8 @@ runRoutes.openapi(
 
 runRoutes.openapi(
   operation("get", `${RUN}/join`, "joinRun", {
-    summary: "Wait for a run and get its final values",
+    summary: "Wait for a run",
+    description: "Returns the final values of the thread.",
     request: { params: RunPath, query: JoinQuery },
     responses: { 200: finalValues },
   }),
@@ -154,7 +161,8 @@ runRoutes.openapi(
 
 runRoutes.openapi(
   operation("get", `${RUN}/stream`, "joinRunStream", {
-    summary: "Follow a run's events, from the start or after Last-Event-ID",
+    summary: "Stream a run",
+    description: "From the first event, or after `Last-Event-ID`.",
     request: { params: RunPath, query: FollowQuery, headers: FollowHeaders },
     responses: { 200: eventStream },
   }),

@@ -10,7 +10,8 @@ const operation = operationWithTag("Webhooks");
 const path = "/agents/{deployment_id}/threads/{thread_id}/runs/{run_id}/webhook";
 
 const delivery = operation("get", path, "getRunWebhook", {
-  summary: "What became of a run's webhook, attempt by attempt",
+  summary: "Get a webhook delivery",
+  description: "Status and attempts of the webhook of a run.",
   request: { params: DeliveryPath },
   responses: {
     200: json(Delivery, "The delivery and its attempts"),
@@ -21,8 +22,8 @@ runDeliveryRoutes.openapi(delivery, async (c) =>
 );
 
 const redelivery = operation("post", path, "redeliverRunWebhook", {
-  summary:
-    "Tell a run's webhook once more, after it was given up, or at once, before its next attempt",
+  summary: "Retry a webhook delivery",
+  description: "Starts the attempts again after a failure, or makes the next attempt now.",
   request: { params: DeliveryPath },
   responses: {
     202: json(Delivery, "The delivery, which begins anew"),

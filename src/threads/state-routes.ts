@@ -26,7 +26,7 @@ export const stateRoutes = router();
 
 stateRoutes.openapi(
   operation("get", `${THREAD}/state`, "getThreadState", {
-    summary: "Get the latest state of a thread",
+    summary: "Get the thread state",
     request: { params: ThreadPath, query: StateQuery },
     responses: { 200: json(SomeState, "The state") },
   }),
@@ -39,7 +39,7 @@ stateRoutes.openapi(
 
 stateRoutes.openapi(
   operation("get", `${THREAD}/state/{checkpoint_id}`, "getThreadStateAt", {
-    summary: "Get the state of a thread at a checkpoint",
+    summary: "Get the state at a checkpoint",
     request: { params: ThreadPath.extend({ checkpoint_id: z.string() }), query: StateQuery },
     responses: { 200: json(SomeState, "The state") },
   }),
@@ -53,7 +53,8 @@ stateRoutes.openapi(
 
 stateRoutes.openapi(
   operation("post", `${THREAD}/state/checkpoint`, "getThreadStateAtCheckpoint", {
-    summary: "Get the state of a thread at a checkpoint of any namespace",
+    summary: "Get the state at any checkpoint",
+    description: "The body can name a checkpoint of a subgraph.",
     request: { params: ThreadPath, body: body(CheckpointBody) },
     responses: { 200: json(SomeState, "The state") },
   }),
@@ -70,7 +71,8 @@ stateRoutes.openapi(
 
 stateRoutes.openapi(
   operation("post", `${THREAD}/state`, "updateThreadState", {
-    summary: "Update the state of a thread as if a node had written it",
+    summary: "Update the thread state",
+    description: "Writes a checkpoint as if a node had written the values.",
     request: { params: ThreadPath, body: body(StateUpdate) },
     responses: { 200: json(StateUpdated, "The new checkpoint") },
   }),
@@ -83,7 +85,8 @@ stateRoutes.openapi(
 
 stateRoutes.openapi(
   operation("post", `${THREAD}/history`, "getThreadHistory", {
-    summary: "List the states of a thread, newest first",
+    summary: "List thread states",
+    description: "Newest first.",
     request: { params: ThreadPath, body: body(HistoryQuery) },
     responses: { 200: json(z.array(SomeState), "The states") },
   }),
@@ -106,7 +109,8 @@ stateRoutes.openapi(
 
 stateRoutes.openapi(
   operation("patch", `${THREAD}/state`, "patchThreadState", {
-    summary: "Merge metadata into a thread's own, as older clients ask for it",
+    summary: "Update thread metadata",
+    description: "For older clients. Merges `metadata` into the thread's metadata.",
     request: { params: ThreadPath, body: body(StatePatch) },
     responses: { 204: { description: "Merged" } },
   }),

@@ -33,7 +33,8 @@ export const threadlessRoutes = router();
 
 threadlessRoutes.openapi(
   operation("post", RUNS, "createThreadlessRun", {
-    summary: "Start a run on a thread of its own",
+    summary: "Create a threadless run",
+    description: "Creates a thread for the run and deletes it when the run ends.",
     request,
     responses: { 200: json(Run, "The run") },
   }),
@@ -46,7 +47,7 @@ threadlessRoutes.openapi(
 
 threadlessRoutes.openapi(
   operation("post", `${RUNS}/stream`, "streamThreadlessRun", {
-    summary: "Start a run on a thread of its own and stream its events",
+    summary: "Create a threadless run, stream events",
     request: { ...request, query: StreamQuery },
     responses: { 200: eventStream },
   }),
@@ -60,7 +61,7 @@ threadlessRoutes.openapi(
 
 threadlessRoutes.openapi(
   operation("post", `${RUNS}/wait`, "waitThreadlessRun", {
-    summary: "Start a run on a thread of its own and wait for its final values",
+    summary: "Create a threadless run, wait for output",
     request,
     responses: { 200: finalValues },
   }),
@@ -73,7 +74,7 @@ threadlessRoutes.openapi(
 
 threadlessRoutes.openapi(
   operation("post", `${RUNS}/batch`, "createRunBatch", {
-    summary: "Start several runs, each on a thread of its own",
+    summary: "Create several threadless runs",
     request: { params: AgentPath, body: body(RunBatch) },
     responses: { 200: json(z.array(Run), "The runs, in the order asked for") },
   }),
@@ -89,7 +90,8 @@ threadlessRoutes.openapi(
 
 threadlessRoutes.openapi(
   operationWithTag("Runs")("post", `${RUNS}/cancel`, "cancelRuns", {
-    summary: "Cancel several runs: by their ids, or all of one status",
+    summary: "Cancel several runs",
+    description: "Selects runs by their ids, or all runs of a status.",
     request: { params: AgentPath, query: CancelRunsQuery, body: body(CancelRuns) },
     responses: { 204: { description: "Cancelled" } },
   }),
@@ -103,7 +105,8 @@ threadlessRoutes.openapi(
 
 threadlessRoutes.openapi(
   operation("get", `${RUNS}/{run_id}/stream`, "joinThreadlessRunStream", {
-    summary: "Follow a threadless run's events, from the start or after Last-Event-ID",
+    summary: "Stream a threadless run",
+    description: "From the first event, or after `Last-Event-ID`.",
     request: { params: ThreadlessRunPath, query: FollowQuery, headers: FollowHeaders },
     responses: { 200: eventStream },
   }),

@@ -20,7 +20,7 @@ export const feedbackRoutes = router();
 const operation = operationWithTag("Feedback");
 
 const create = operation("post", "/api/v1/feedback", "createFeedback", {
-  summary: "Say what you think of a run",
+  summary: "Create feedback",
   request: { body: body(FeedbackCreateRequest) },
   responses: {
     200: json(Feedback, "Kept; sent twice under one id it is there once"),
@@ -32,7 +32,8 @@ feedbackRoutes.openapi(create, async (c) =>
 );
 
 const list = operation("get", "/api/v1/feedback", "listFeedback", {
-  summary: "List feedback of runs or projects, newest first",
+  summary: "List feedback",
+  description: "Feedback of runs or of projects, newest first.",
   request: { query: FeedbackQuery },
   responses: {
     200: json(z.array(Feedback), "One page"),
@@ -55,7 +56,7 @@ feedbackRoutes.openapi(get, async (c) =>
 );
 
 const update = operation("patch", "/api/v1/feedback/{feedback_id}", "updateFeedback", {
-  summary: "Change feedback",
+  summary: "Update feedback",
   request: { params: FeedbackId, body: body(FeedbackUpdateRequest) },
   responses: { 200: json(Feedback, "Changed") },
 });
@@ -67,7 +68,7 @@ feedbackRoutes.openapi(update, async (c) =>
 );
 
 const remove = operation("delete", "/api/v1/feedback/{feedback_id}", "deleteFeedback", {
-  summary: "Take feedback back",
+  summary: "Delete feedback",
   request: { params: FeedbackId },
   responses: {
     200: json(z.object({ message: z.string() }), "It is gone"),

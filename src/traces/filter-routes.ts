@@ -8,7 +8,8 @@ export const filterRoutes = router();
 const operation = operationWithTag("Traces");
 
 const validate = operation("post", "/api/v1/runs/query/validate", "validateTraceQuery", {
-  summary: "Check the filters of a query without asking it",
+  summary: "Validate filters",
+  description: "Checks the filters of a query without running it.",
   request: { body: body(FilterValidationRequest) },
   responses: {
     200: json(FilterValidation, "Whether they are right, and if not, what is wrong where"),

@@ -15,21 +15,22 @@ const responses = {
 };
 
 const create = operation("post", "/api/v1/runs", "createTraceRun", {
-  summary: "Record one run",
+  summary: "Create a trace run",
   request: { body: RUN_BODY },
   responses,
 });
 ingestRoutes.openapi(create, async (c) => c.json(await createTraceRun(c.var.ctx, c.req.raw), 202));
 
 const batch = operation("post", "/api/v1/runs/batch", "ingestRunsBatch", {
-  summary: "Record many runs, new ones and changes",
+  summary: "Create and update trace runs",
   request: { body: BATCH_BODY },
   responses,
 });
 ingestRoutes.openapi(batch, async (c) => c.json(await ingestBatch(c.var.ctx, c.req.raw), 202));
 
 const multipart = operation("post", "/api/v1/runs/multipart", "ingestRunsMultipart", {
-  summary: "Record many runs with attachments and feedback",
+  summary: "Create trace runs with attachments",
+  description: "One multipart body carries runs, updates, attachments and feedback.",
   request: { body: MULTIPART_BODY },
   responses,
 });
@@ -38,7 +39,7 @@ ingestRoutes.openapi(multipart, async (c) =>
 );
 
 const patch = operation("patch", "/api/v1/runs/{run_id}", "patchTraceRun", {
-  summary: "Add to what is recorded of a run",
+  summary: "Update a trace run",
   request: { params: RunId, body: RUN_BODY },
   responses,
 });

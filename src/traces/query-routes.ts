@@ -16,7 +16,8 @@ const problems = {
 };
 
 const query = operation("post", "/api/v1/runs/query", "queryTraceRuns", {
-  summary: "Find runs; pages stay the same while runs arrive",
+  summary: "Query trace runs",
+  description: "Pages are stable while new runs arrive.",
   request: { body: body(RunsQueryRequest) },
   responses: { 200: json(RunsPage, "One page"), ...failures },
 });
@@ -25,7 +26,7 @@ queryRoutes.openapi(query, async (c) =>
 );
 
 const queryV2 = operation("post", "/api/v2/runs/query", "queryTraceRunsV2", {
-  summary: "Find runs, in the words of version 2",
+  summary: "Query trace runs (v2)",
   request: { body: body(RunsQueryV2Request) },
   responses: { 200: json(RunsPageV2, "One page"), ...problems },
 });
@@ -36,7 +37,7 @@ queryRoutes.openapi(queryV2, async (c) =>
 const Selects = z.union([z.string().transform((name) => [name]), z.array(z.string()).max(100)]);
 
 const getV2 = operation("get", "/api/v2/runs/{run_id}", "getTraceRunV2", {
-  summary: "Get a run, in the words of version 2",
+  summary: "Get a trace run (v2)",
   request: {
     params: z.object({ run_id: z.guid("must be a UUID").toLowerCase() }),
     query: z.object({ selects: Selects.optional() }),

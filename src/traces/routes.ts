@@ -24,7 +24,8 @@ const Message = z.object({ message: z.string() });
 const taken = { 409: json(ErrorDetail, "The name is taken") };
 
 const create = operation("post", "/api/v1/sessions", "createProject", {
-  summary: "Create a project, or with upsert change the one of that name",
+  summary: "Create a project",
+  description: "With `upsert`, updates the project of that name if it exists.",
   request: {
     query: z.object({ upsert: QueryBoolean.default(false) }),
     body: body(ProjectCreateRequest),
@@ -36,7 +37,8 @@ projectRoutes.openapi(create, async (c) =>
 );
 
 const list = operation("get", "/api/v1/sessions", "listProjects", {
-  summary: "List projects, newest first",
+  summary: "List projects",
+  description: "Newest first.",
   request: { query: ProjectsQuery },
   responses: { 200: json(z.array(Project), "One page") },
 });
@@ -54,7 +56,7 @@ projectRoutes.openapi(get, async (c) =>
 );
 
 const update = operation("patch", "/api/v1/sessions/{session_id}", "updateProject", {
-  summary: "Change a project",
+  summary: "Update a project",
   request: { params: ProjectId, body: body(ProjectUpdateRequest) },
   responses: { 200: json(Project, "Changed"), ...taken },
 });
@@ -63,7 +65,8 @@ projectRoutes.openapi(update, async (c) =>
 );
 
 const remove = operation("delete", "/api/v1/sessions/{session_id}", "deleteProject", {
-  summary: "Delete a project with all its runs",
+  summary: "Delete a project",
+  description: "Deletes its runs too, in the background.",
   request: { params: ProjectId },
   responses: { 202: json(Message, "It is gone; its runs follow") },
 });

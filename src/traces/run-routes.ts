@@ -10,7 +10,7 @@ const operation = operationWithTag("Trace runs");
 const Id = z.guid("must be a UUID").toLowerCase();
 
 const get = operation("get", "/api/v1/runs/{run_id}", "getTraceRun", {
-  summary: "Get a run",
+  summary: "Get a trace run",
   request: { params: z.object({ run_id: Id }) },
   responses: { 200: json(TraceRun, "The run") },
 });
@@ -19,7 +19,7 @@ traceRunRoutes.openapi(get, async (c) =>
 );
 
 const attachment = operation("get", "/api/v1/runs/{run_id}/attachments/{name}", "getAttachment", {
-  summary: "Get what is attached to a run",
+  summary: "Get an attachment",
   request: { params: z.object({ run_id: Id, name: z.string() }) },
   responses: {
     200: {

@@ -13,7 +13,8 @@ const failures = {
 };
 
 const stats = operation("post", "/api/v1/runs/stats", "getTraceRunStats", {
-  summary: "Count the runs that a query finds, and their times, tokens, costs and feedback",
+  summary: "Get trace run statistics",
+  description: "Counts, latencies, tokens, costs and feedback of the runs that a query matches.",
   request: { body: body(RunStatsRequest) },
   responses: {
     200: json(RunStatsAnswer, "The numbers, by group if groups were asked for"),
@@ -25,7 +26,7 @@ statsRoutes.openapi(stats, async (c) =>
 );
 
 const group = operation("post", "/api/v1/runs/group", "groupTraceRuns", {
-  summary: "Group a project's traces by thread, with the numbers of each",
+  summary: "Group traces by thread",
   request: { body: body(GroupRunsRequest) },
   responses: { 200: json(RunGroups, "The thread that went on last first"), ...failures },
 });

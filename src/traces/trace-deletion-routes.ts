@@ -8,7 +8,8 @@ export const traceDeletionRoutes = router();
 const operation = operationWithTag("Trace runs");
 
 const remove = operation("post", "/api/v1/runs/delete", "deleteTraces", {
-  summary: "Delete traces with all their runs, feedback and files",
+  summary: "Delete traces",
+  description: "Deletes their runs, feedback and attachments too, in the background.",
   request: { body: body(DeleteTracesRequest) },
   responses: {
     200: json(DeletedTraces, "They are gone, those that were there"),

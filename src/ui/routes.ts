@@ -13,7 +13,8 @@ export const uiRoutes = router();
 
 uiRoutes.openapi(
   operation("post", UI, "getUi", {
-    summary: "HTML that loads a component of an agent and draws it",
+    summary: "Get a UI component",
+    description: "Returns HTML that loads and renders a component of an agent.",
     request: { params: UiPath, body: body(UiRequest) },
     responses: {
       200: { content: { "text/html": { schema: z.string() } }, description: "Links and scripts" },
@@ -32,7 +33,9 @@ export const uiFileRoutes = router();
 
 uiFileRoutes.openapi(
   operation("get", `${UI}/{file}`, "getUiFile", {
-    summary: "A script or a style sheet of an agent's components",
+    summary: "Get a UI file",
+    description:
+      "Returns a script or a style sheet of an agent's UI components. Needs no API key, because pages load it with a script tag.",
     security: [],
     request: { params: UiFilePath },
     responses: {

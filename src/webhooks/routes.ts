@@ -9,13 +9,15 @@ const operation = operationWithTag("Webhooks");
 const SECRET = "/v1/run-webhooks/secret";
 
 const get = operation("get", SECRET, "getWebhookSecret", {
-  summary: "Whether there is a secret that signs the webhooks of runs; never the secret",
+  summary: "Get the webhook secret's status",
+  description: "Reports whether run webhooks are signed. The secret itself is never returned.",
   responses: { 200: json(SecretState, "Whether, and since when") },
 });
 runWebhookRoutes.openapi(get, async (c) => c.json(await getWebhookSecret(c.var.ctx), 200));
 
 const set = operation("put", SECRET, "setWebhookSecret", {
-  summary: "Set or rotate the secret that signs the webhooks of runs",
+  summary: "Set the webhook secret",
+  description: "Signs the webhooks of runs. A new secret replaces the earlier one.",
   request: { body: body(SecretChange) },
   responses: {
     200: json(SecretSet, "Set; the one before signs beside it for a day"),
@@ -26,7 +28,8 @@ runWebhookRoutes.openapi(set, async (c) =>
 );
 
 const remove = operation("delete", SECRET, "deleteWebhookSecret", {
-  summary: "Delete the secret: webhooks of runs are not signed any more",
+  summary: "Delete the webhook secret",
+  description: "Webhooks of runs are no longer signed.",
   responses: { 204: { description: "Deleted, or there was none" } },
 });
 runWebhookRoutes.openapi(remove, async (c) => {

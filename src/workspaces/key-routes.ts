@@ -39,15 +39,15 @@ const full = { 409: json(ErrorDetail, "There are 1000 keys already") };
 const last = { 409: json(ErrorDetail, "The key is the last admin") };
 
 const list = operation("get", KEYS, "listApiKeys", {
-  summary: "List API keys of the workspace",
-  description: "For admins. Secrets are never part of an answer.",
+  summary: "List API keys",
+  description: "Keys of the workspace, without their secrets. For admins.",
   responses: listed,
 });
 keyRoutes.openapi(list, async (c) => c.json(await listApiKeys(c.var.ctx, "workspace"), 200));
 
 const create = operation("post", KEYS, "createApiKey", {
-  summary: "Create an API key of the workspace",
-  description: "For admins. The key is a service key: it belongs to no user.",
+  summary: "Create an API key",
+  description: "Creates a service key of the workspace. It belongs to no user. For admins.",
   request: { body: body(ApiKeyCreateRequest) },
   responses: { ...created, ...full },
 });
@@ -56,8 +56,8 @@ keyRoutes.openapi(create, async (c) =>
 );
 
 const listPersonal = operation("get", PERSONAL, "listPersonalKeys", {
-  summary: "List your personal keys",
-  description: "Of the calling user; empty for a service key.",
+  summary: "List personal keys",
+  description: "Keys of the calling user. Empty for a service key.",
   responses: listed,
 });
 keyRoutes.openapi(listPersonal, async (c) => c.json(await listApiKeys(c.var.ctx, "personal"), 200));
@@ -65,7 +65,7 @@ keyRoutes.openapi(listPersonal, async (c) => c.json(await listApiKeys(c.var.ctx,
 const createPersonal = operation("post", PERSONAL, "createPersonalKey", {
   summary: "Create a personal key",
   description:
-    "It acts as the calling user, with the user's role in each workspace, and ends with the user's membership.",
+    "The key acts as the calling user, with the user's role in each workspace. It ends with the user's membership.",
   request: { body: body(PersonalKeyCreateRequest) },
   responses: { ...created, ...full },
 });
@@ -74,7 +74,7 @@ keyRoutes.openapi(createPersonal, async (c) =>
 );
 
 const rotatePersonal = operation("post", `${PERSONAL}/{pat_id}/rotate`, "rotatePersonalKey", {
-  summary: "Rotate a personal key of yours",
+  summary: "Rotate a personal key",
   description: ROTATED,
   request: { params: PersonalKeyPath, query: RotateQuery },
   responses: created,
@@ -85,7 +85,7 @@ keyRoutes.openapi(rotatePersonal, async (c) => {
 });
 
 const revokePersonal = operation("delete", `${PERSONAL}/{pat_id}`, "revokePersonalKey", {
-  summary: "Revoke a personal key of yours",
+  summary: "Revoke a personal key",
   description: REVOKED,
   request: { params: PersonalKeyPath },
   responses: revoked,
@@ -95,7 +95,7 @@ keyRoutes.openapi(revokePersonal, async (c) =>
 );
 
 const rotate = operation("post", `${KEYS}/{api_key_id}/rotate`, "rotateApiKey", {
-  summary: "Rotate an API key of the workspace",
+  summary: "Rotate an API key",
   description: ROTATED,
   request: { params: ApiKeyPath, query: RotateQuery },
   responses: created,
@@ -106,7 +106,7 @@ keyRoutes.openapi(rotate, async (c) => {
 });
 
 const revoke = operation("delete", `${KEYS}/{api_key_id}`, "revokeApiKey", {
-  summary: "Revoke an API key of the workspace",
+  summary: "Revoke an API key",
   description: REVOKED,
   request: { params: ApiKeyPath },
   responses: { ...revoked, ...last },
@@ -116,8 +116,8 @@ keyRoutes.openapi(revoke, async (c) =>
 );
 
 const listService = operation("get", SERVICE, "listServiceKeys", {
-  summary: "List service keys of the organization",
-  description: "For admins of the organization: its own keys and those of its workspaces.",
+  summary: "List service keys",
+  description: "Keys of the organization and of its workspaces. For admins of the organization.",
   responses: listed,
 });
 keyRoutes.openapi(listService, async (c) =>
@@ -127,7 +127,7 @@ keyRoutes.openapi(listService, async (c) =>
 const createService = operation("post", SERVICE, "createServiceKey", {
   summary: "Create a service key",
   description:
-    "For admins of the organization. An organization-wide key names its workspace in X-Tenant-Id with each request.",
+    "A key for all workspaces selects one with `X-Tenant-Id` on each request. For admins of the organization.",
   request: { body: body(ServiceKeyCreateRequest) },
   responses: { ...created, ...full },
 });

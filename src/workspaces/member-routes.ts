@@ -38,16 +38,16 @@ const last = { 409: json(ErrorDetail, "The member is the last admin") };
 const changed = { 200: json(WorkspaceMember, "The member as it is now") };
 
 const list = operation("get", MEMBERS, "listMembers", {
-  summary: "List members of the workspace",
-  description: "For admins. Admins of the organization are not listed unless they are members.",
+  summary: "List workspace members",
+  description: "Admins of the organization are listed only if they are members. For admins.",
   responses: { 200: json(WorkspaceMembers, "Members, by email") },
 });
 memberRoutes.openapi(list, async (c) => c.json(await listMembers(c.var.ctx), 200));
 
 const add = operation("post", MEMBERS, "addMember", {
-  summary: "Add a member to the workspace",
+  summary: "Add a workspace member",
   description:
-    "For admins. The person signs in with a bearer token of the configured issuer that has this email, verified. No message is sent.",
+    "The person signs in with a bearer token of the configured issuer that carries this verified email address. No email is sent. For admins.",
   request: { body: body(MemberCreateRequest) },
   responses: {
     200: json(WorkspaceMember, "The member"),
@@ -60,8 +60,9 @@ memberRoutes.openapi(add, async (c) =>
 );
 
 const addBatch = operation("post", `${MEMBERS}/batch`, "addMembers", {
-  summary: "Add up to 500 members",
-  description: "For admins. A member with the same role already is answered as it is.",
+  summary: "Add workspace members",
+  description:
+    "Adds up to 500 members. A member that already has the role is returned unchanged. For admins.",
   request: { body: body(MemberBatchRequest) },
   responses: { 200: json(WorkspaceMemberList, "The members"), ...taken },
 });
@@ -70,8 +71,8 @@ memberRoutes.openapi(addBatch, async (c) =>
 );
 
 const update = operation("patch", `${MEMBERS}/{identity_id}`, "updateMember", {
-  summary: "Change the role of a member",
-  description: "For admins. Takes effect within 10 seconds.",
+  summary: "Update a workspace member",
+  description: "Changes the role. Takes effect within 10 seconds. For admins.",
   request: { params: MemberPath, body: body(MemberPatchRequest) },
   responses: { ...changed, ...last },
 });
@@ -81,9 +82,9 @@ memberRoutes.openapi(update, async (c) => {
 });
 
 const remove = operation("delete", `${MEMBERS}/{identity_id}`, "removeMember", {
-  summary: "Remove a member from the workspace",
+  summary: "Remove a workspace member",
   description:
-    "For admins. Takes effect within 10 seconds, for the member's personal keys too. With the last workspace, those keys are revoked for good.",
+    "Takes effect within 10 seconds, also for the member's personal keys. Removal from the last workspace revokes those keys permanently. For admins.",
   request: { params: MemberPath },
   responses: { 200: json(WorkspaceMember, "The removed member"), ...last },
 });
@@ -99,15 +100,16 @@ const roles = operation("get", "/api/v1/orgs/current/roles", "listRoles", {
 memberRoutes.openapi(roles, (c) => c.json(listRoles(), 200));
 
 const listUsers = operation("get", USERS, "listOrganizationMembers", {
-  summary: "List members of the organization",
+  summary: "List organization members",
   description: "For admins of the organization.",
   responses: { 200: json(OrganizationMembers, "Users, by email") },
 });
 memberRoutes.openapi(listUsers, async (c) => c.json(await listOrganizationMembers(c.var.ctx), 200));
 
 const updateUser = operation("patch", `${USERS}/{identity_id}`, "updateOrganizationMember", {
-  summary: "Change the organization role of a member",
-  description: "For admins of the organization. An admin of it is an admin of every workspace.",
+  summary: "Update an organization member",
+  description:
+    "Changes the organization role. An admin of the organization is an admin of every workspace. For admins of the organization.",
   request: { params: MemberPath, body: body(OrganizationMemberPatchRequest) },
   responses: {
     200: json(OrganizationMember, "The member as it is now"),
@@ -120,9 +122,9 @@ memberRoutes.openapi(updateUser, async (c) => {
 });
 
 const removeUser = operation("delete", `${USERS}/{identity_id}`, "removeOrganizationMember", {
-  summary: "Remove a member from the organization",
+  summary: "Remove an organization member",
   description:
-    "For admins of the organization. Deletes the user with all memberships and personal keys.",
+    "Deletes the user with all memberships and personal keys. For admins of the organization.",
   request: { params: MemberPath },
   responses: {
     200: json(OrganizationMember, "The removed member"),

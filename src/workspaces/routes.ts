@@ -8,7 +8,8 @@ export const workspaceRoutes = router();
 const operation = operationWithTag("Audit");
 
 const list = operation("get", "/v1/audit-logs", "listAuditLogs", {
-  summary: "List what was changed, by whom, and what was refused; newest first",
+  summary: "List audit logs",
+  description: "Changes and refused requests, newest first. For admins.",
   request: { query: AuditLogsQuery },
   responses: { 200: json(AuditLogsList, "A page") },
 });

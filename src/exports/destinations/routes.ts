@@ -38,7 +38,8 @@ const create = operation(
   "/api/v1/bulk-exports/destinations",
   "createBulkExportDestination",
   {
-    summary: "Create a destination, once a probe has written to its bucket",
+    summary: "Create an export destination",
+    description: "Writes a probe object to the bucket first.",
     request: { body: body(DestinationCreateRequest) },
     responses: {
       ...unusable,
@@ -53,7 +54,8 @@ destinationRoutes.openapi(create, async (c) => {
 });
 
 const list = operation("get", "/api/v1/bulk-exports/destinations", "listBulkExportDestinations", {
-  summary: "List destinations, oldest first",
+  summary: "List export destinations",
+  description: "Oldest first.",
   responses: { 200: json(z.array(Destination), "All of the workspace") },
 });
 destinationRoutes.openapi(list, async (c) => c.json(await listDestinations(c.var.ctx), 200));
@@ -63,7 +65,7 @@ const get = operation(
   "/api/v1/bulk-exports/destinations/{destination_id}",
   "getBulkExportDestination",
   {
-    summary: "Get a destination",
+    summary: "Get an export destination",
     request: { params: DestinationPath },
     responses: { 200: json(Destination, "The destination") },
   },
@@ -77,7 +79,8 @@ const update = operation(
   "/api/v1/bulk-exports/destinations/{destination_id}",
   "updateBulkExportDestination",
   {
-    summary: "Replace the credentials of a destination, once a probe has written with the new ones",
+    summary: "Update an export destination",
+    description: "Replaces the credentials, after a probe object was written with the new ones.",
     request: { params: DestinationPath, body: body(DestinationPatchRequest) },
     responses: {
       ...unusable,
@@ -97,7 +100,8 @@ const remove = operation(
   "/api/v1/bulk-exports/destinations/{destination_id}",
   "deleteBulkExportDestination",
   {
-    summary: "Delete a destination and its credentials; what was exported stays in the bucket",
+    summary: "Delete an export destination",
+    description: "Deletes its credentials too. Exported files stay in the bucket.",
     request: { params: DestinationPath },
     responses: {
       204: { description: "Deleted" },

@@ -17,7 +17,9 @@ export const protocolRoutes = router();
 
 protocolRoutes.openapi(
   operation("post", `${THREAD}/commands`, "sendThreadCommand", {
-    summary: "Send a command of the v2 streaming protocol: start a run, answer an interrupt, read",
+    summary: "Send a command",
+    description:
+      "Commands of the v2 streaming protocol: start a run, answer an interrupt, read the state.",
     request: { params: ThreadPath, body: body(Command) },
     responses: {
       200: json(CommandAnswer, "The answer: a success, or an error with its code"),
@@ -32,7 +34,9 @@ protocolRoutes.openapi(
 
 protocolRoutes.openapi(
   operation("post", `${THREAD}/stream/events`, "streamThreadEvents", {
-    summary: "Follow the events of a thread: those that are kept, then what comes",
+    summary: "Stream thread events",
+    description:
+      "Server-sent events of the v2 streaming protocol: stored ones first, then new ones.",
     request: { params: ThreadPath, headers: EventStreamHeaders, body: body(EventStreamRequest) },
     responses: {
       200: {
@@ -52,7 +56,9 @@ protocolRoutes.openapi(
 
 protocolRoutes.openapi(
   operation("get", `${THREAD}/stream/events`, "openThreadSocket", {
-    summary: "Commands, their answers and events on one WebSocket",
+    summary: "Open a thread socket",
+    description:
+      "A WebSocket that carries the commands, responses and events of the v2 streaming protocol.",
     request: { params: ThreadPath },
     responses: { 101: { description: "The socket" } },
   }),
