@@ -48,23 +48,50 @@ export const TaskParams = z.looseObject({
   historyLength: z.number().int().min(0).optional(),
 });
 
-export const A2aPath = AgentPath.extend({ assistant_id: z.string().min(1) });
+export const A2aPath = AgentPath.extend({
+  assistant_id: z.string().min(1).describe("Id of the assistant, or the name of its graph"),
+});
 
-export const CardQuery = z.object({ assistant_id: z.string().min(1).optional() });
+export const CardQuery = z.object({
+  assistant_id: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Id of the assistant, or the name of its graph"),
+});
 
 /** As the protocol has it. */
 export const AgentCard = z
   .looseObject({
-    protocolVersion: z.string(),
-    name: z.string(),
-    description: z.string(),
-    url: z.string(),
-    preferredTransport: z.literal("JSONRPC"),
-    version: z.string(),
-    capabilities: z.looseObject({ streaming: z.boolean() }),
-    defaultInputModes: z.array(z.string()),
-    defaultOutputModes: z.array(z.string()),
-    skills: z.array(z.looseObject({ id: z.string(), name: z.string() })),
+    protocolVersion: z.string().openapi({ description: "Version of A2A", example: "0.3.0" }),
+    name: z.string().openapi({ description: "Name of the assistant", example: "support-agent" }),
+    description: z.string().openapi({
+      description: "Description of the assistant",
+      example: "Answers questions about orders.",
+    }),
+    url: z.string().openapi({
+      description: "URL that messages are sent to",
+      example: "https://heddle.example.com/agents/support-agent/a2a/agent",
+    }),
+    preferredTransport: z.literal("JSONRPC").describe("Transport of the protocol"),
+    version: z.string().openapi({ description: "Version of the assistant", example: "1" }),
+    capabilities: z
+      .looseObject({ streaming: z.boolean().describe("Whether `message/stream` is supported") })
+      .describe("Optional features"),
+    defaultInputModes: z
+      .array(z.string())
+      .openapi({ description: "Media types of the input", example: ["text/plain"] }),
+    defaultOutputModes: z
+      .array(z.string())
+      .openapi({ description: "Media types of the output", example: ["text/plain"] }),
+    skills: z
+      .array(
+        z.looseObject({
+          id: z.string().openapi({ description: "Id of the skill", example: "agent" }),
+          name: z.string().openapi({ description: "Name of the skill", example: "support-agent" }),
+        }),
+      )
+      .describe("Skills of the assistant"),
   })
   .openapi("AgentCard");
 export type AgentCard = z.infer<typeof AgentCard>;

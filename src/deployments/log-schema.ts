@@ -8,22 +8,37 @@ const Instant = z.iso.datetime({ offset: true, error: "must be an ISO 8601 time"
 
 export const LogQuery = z
   .object({
-    order: z.enum(["asc", "desc"]).default("asc"),
-    limit: z.number().int().min(1).max(1000).default(50),
-    offset: z.string().nullish(),
-    level: LogLevel.nullish(),
-    query: z.string().max(1000).nullish(),
-    start_time: Instant.nullish(),
-    end_time: Instant.nullish(),
+    order: z.enum(["asc", "desc"]).default("asc").describe("Order by time"),
+    limit: z
+      .number()
+      .int()
+      .min(1)
+      .max(1000)
+      .default(50)
+      .describe("Maximum number of lines on a page"),
+    offset: z.string().nullish().describe("`next_offset` of the previous page"),
+    level: LogLevel.nullish().describe("Minimum level"),
+    query: z.string().max(1000).nullish().describe("Text that lines contain"),
+    start_time: Instant.nullish().describe("Time of the first line"),
+    end_time: Instant.nullish().describe("Time of the last line"),
   })
   .openapi("LogQuery");
 export type LogQuery = z.infer<typeof LogQuery>;
 
 export const LogPage = z
   .object({
-    logs: z.array(
-      z.object({ id: z.string(), timestamp: Timestamp, level: LogLevel, message: z.string() }),
-    ),
+    logs: z
+      .array(
+        z.object({
+          id: z.string().openapi({ description: "Id of the line", example: "1763640000000-0" }),
+          timestamp: Timestamp.describe("Time of the line"),
+          level: LogLevel.describe("Level of the line"),
+          message: z
+            .string()
+            .openapi({ description: "Text of the line", example: "Installing 214 packages" }),
+        }),
+      )
+      .describe("Lines of the page"),
     next_offset: z
       .string()
       .nullable()

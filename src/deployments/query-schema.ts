@@ -7,29 +7,29 @@ import { DEPLOYMENT_TYPES, DeploymentStatus, RevisionStatus } from "./schema.ts"
 const MAX_IDS = 100;
 
 const Reconciled = QueryBoolean.optional().openapi({
-  description: "Whether what was asked for has been done: false while a revision builds.",
+  description: "Whether the latest revision is built: `false` while it builds",
 });
 
 export const DeploymentsQuery = PageQuery.extend({
-  name_contains: z.string().max(63).optional(),
-  status: DeploymentStatus.optional(),
-  deployment_type: z.enum(DEPLOYMENT_TYPES).optional(),
-  deployment_ids: csv(Uuid, "Comma-separated ids.").optional(),
+  name_contains: z.string().max(63).optional().describe("Part of the name"),
+  status: DeploymentStatus.optional().describe("Status of the deployments"),
+  deployment_type: z.enum(DEPLOYMENT_TYPES).optional().describe("Type of the deployments"),
+  deployment_ids: csv(Uuid, "Ids, separated by commas").optional(),
   remote_reconciled: Reconciled,
   tag_value_ids: csv(
     Uuid,
-    "Comma-separated ids. Deployments have no tags: none matches.",
+    "Ids, separated by commas. Deployments have no tags: no deployment matches",
   ).optional(),
   image_version: z
     .string()
     .optional()
-    .openapi({ description: "Deployments have no image: none matches." }),
+    .openapi({ description: "Deployments have no image: no deployment matches" }),
 });
 export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;
 
 export const RevisionsQuery = PageQuery.extend({
-  status: csv(RevisionStatus, "Comma-separated statuses.").optional(),
-  include_previews: QueryBoolean.default(false),
+  status: csv(RevisionStatus, "Statuses, separated by commas").optional(),
+  include_previews: QueryBoolean.default(false).describe("Whether to list preview revisions too"),
   remote_reconciled: Reconciled,
 });
 export type RevisionsQuery = z.infer<typeof RevisionsQuery>;
@@ -41,7 +41,12 @@ export const DeploymentIdsQuery = z.object({
     .transform((value) => [value].flat().flatMap(split))
     .pipe(z.array(Uuid).min(1).max(MAX_IDS))
     .transform((ids) => [...new Set(ids)])
-    .openapi({ type: "array", items: { type: "string", format: "uuid" }, maxItems: MAX_IDS }),
+    .openapi({
+      type: "array",
+      items: { type: "string", format: "uuid" },
+      maxItems: MAX_IDS,
+      description: "Ids of the deployments, repeated or separated by commas",
+    }),
 });
 
 function csv<T extends z.ZodType<unknown, string>>(item: T, description: string) {

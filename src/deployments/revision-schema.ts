@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { list, Timestamp, Uuid } from "../shared/schema.ts";
+import { CreatedAt, list, UpdatedAt, Uuid } from "../shared/schema.ts";
 import {
   NoSecretReferences,
   RevisionConfigInput,
@@ -11,10 +11,10 @@ import {
 
 export const RevisionCreateRequest = z
   .object({
-    source_config: SourceConfigInput.nullish(),
-    source_revision_config: RevisionConfigInput.nullish(),
-    secrets: list(SecretInput).nullish(),
-    secret_references: NoSecretReferences,
+    source_config: SourceConfigInput.nullish().describe("Changes to the source and the build"),
+    source_revision_config: RevisionConfigInput.nullish().describe("Changes to what is built"),
+    secrets: list(SecretInput).nullish().describe("Replaces all secrets of the deployment"),
+    secret_references: NoSecretReferences.describe("Must be empty: use `secrets`"),
     activate: z.boolean().default(true).openapi({
       description: "False makes a preview: it serves at its own URL alone, until it is promoted.",
     }),
@@ -24,10 +24,10 @@ export type RevisionCreateRequest = z.infer<typeof RevisionCreateRequest>;
 
 export const Revision = z
   .object({
-    id: Uuid,
-    deployment_id: Uuid,
-    status: RevisionStatus,
-    is_preview: z.boolean(),
+    id: Uuid.describe("Id of the revision"),
+    deployment_id: Uuid.describe("Id of the deployment"),
+    status: RevisionStatus.describe("Status of the build and of the rollout"),
+    is_preview: z.boolean().describe("Whether only the URL of the revision leads to it"),
     url: z.string().openapi({ description: "Where the agent server of this revision answers." }),
     status_reason: z
       .string()
@@ -37,16 +37,22 @@ export const Revision = z
       .string()
       .nullable()
       .openapi({ description: "Why it ended as it did, for people." }),
-    source: z.string(),
-    source_revision_config: SourceRevisionConfig,
-    repo_commit_sha: z.string().nullable(),
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    source: z.string().openapi({ description: "Kind of the source", example: "github" }),
+    source_revision_config: SourceRevisionConfig.describe("What is built"),
+    repo_commit_sha: z
+      .string()
+      .nullable()
+      .describe("Commit that was built, `null` before the source is fetched"),
+    created_at: CreatedAt,
+    updated_at: UpdatedAt,
   })
   .openapi("Revision");
 export type Revision = z.infer<typeof Revision>;
 
 export const RevisionsList = z
-  .object({ resources: z.array(Revision), offset: z.number().int() })
+  .object({
+    resources: z.array(Revision).describe("Revisions of the page"),
+    offset: z.number().int().describe("Offset of the page"),
+  })
   .openapi("RevisionsList");
 export type RevisionsList = z.infer<typeof RevisionsList>;

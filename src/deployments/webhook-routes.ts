@@ -31,9 +31,9 @@ const receive = operation("post", "/webhooks/{integration_id}", "receiveWebhook"
     params: IntegrationPath,
     // Read as text, whose very bytes are signed.
     headers: z.object({
-      "x-hub-signature-256": z.string().optional(),
-      "x-gitea-signature": z.string().optional(),
-      "x-gitlab-token": z.string().optional(),
+      "x-hub-signature-256": z.string().optional().describe("Signature by GitHub or Forgejo"),
+      "x-gitea-signature": z.string().optional().describe("Signature by Gitea"),
+      "x-gitlab-token": z.string().optional().describe("Secret token of GitLab"),
     }),
   },
   responses: {

@@ -24,7 +24,7 @@ import {
 export const exportRoutes = router();
 
 const operation = operationWithTag("Bulk exports");
-const ExportId = z.object({ bulk_export_id: Uuid });
+const ExportId = z.object({ bulk_export_id: Uuid.describe("Id of the export") });
 const conflict = { 409: json(ErrorDetail, "The export's status does not allow this") };
 
 const create = operation("post", "/api/v1/bulk-exports", "createBulkExport", {
@@ -70,7 +70,9 @@ exportRoutes.openapi(readLimits, (c) => c.json(getLimits(c.var.ctx), 200));
 const listBySource = operation("get", "/api/v1/bulk-exports/runs", "listBulkExportRunsBySource", {
   summary: "List runs of a schedule",
   description: "Runs of all exports that the schedule created.",
-  request: { query: ExportRunsQuery.extend({ source_bulk_export_id: Uuid }) },
+  request: {
+    query: ExportRunsQuery.extend({ source_bulk_export_id: Uuid.describe("Id of the schedule") }),
+  },
   responses: {
     200: json(z.array(BulkExportRun), "Runs, ordered by start time"),
     404: json(ErrorDetail, "The schedule does not exist in this workspace"),
@@ -132,7 +134,7 @@ const getRun = operation(
   "getBulkExportRun",
   {
     summary: "Get a run of an export",
-    request: { params: ExportId.extend({ run_id: Uuid }) },
+    request: { params: ExportId.extend({ run_id: Uuid.describe("Id of the run") }) },
     responses: { 200: json(BulkExportRun, "The run") },
   },
 );

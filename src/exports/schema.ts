@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { list, Timestamp, Uuid } from "../shared/schema.ts";
+import { CreatedAt, list, Timestamp, UpdatedAt, Uuid } from "../shared/schema.ts";
 import { toMicros } from "../shared/times.ts";
 import * as limits from "./limits.ts";
 
@@ -36,23 +36,31 @@ const INTERVAL = `must be a whole number of hours from ${limits.MIN_INTERVAL_HOU
 
 export const BulkExportCreateRequest = z
   .object({
-    bulk_export_destination_id: Uuid,
-    session_id: Uuid,
-    start_time: Moment,
-    end_time: Moment.nullish(),
+    bulk_export_destination_id: Uuid.describe("Id of the destination"),
+    session_id: Uuid.describe("Id of the project"),
+    start_time: Moment.describe("Start time of the first run to export (inclusive)"),
+    end_time: Moment.nullish().describe(
+      "Start time of the last run to export (exclusive). A schedule needs none",
+    ),
     interval_hours: z
       .int(INTERVAL)
       .min(limits.MIN_INTERVAL_HOURS, INTERVAL)
       .max(limits.MAX_INTERVAL_HOURS, INTERVAL)
-      .nullish(),
-    filter: z.string().max(MAX_FILTER_CHARS).nullish(),
-    export_fields: list(z.string()).nullish(),
-    format: caseless(FORMATS).nullish(),
-    format_version: caseless(FORMAT_VERSIONS).nullish(),
-    compression: caseless(COMPRESSIONS).nullish(),
+      .nullish()
+      .describe("Makes a schedule: hours between two exports"),
+    filter: z
+      .string()
+      .max(MAX_FILTER_CHARS)
+      .nullish()
+      .describe("Filter in the query language. Default: all runs"),
+    export_fields: list(z.string()).nullish().describe("Columns to write. Default: all"),
+    format: caseless(FORMATS).nullish().describe("File format"),
+    format_version: caseless(FORMAT_VERSIONS).nullish().describe("Version of the columns"),
+    compression: caseless(COMPRESSIONS).nullish().describe("Compression of the files"),
     all_experiments: z
       .literal(false, "is not offered: name the project by session_id, one export each")
-      .nullish(),
+      .nullish()
+      .describe("Must be `false` or absent"),
     late_rows: z.boolean().nullish().openapi({
       description:
         "Of a schedule: whether each window's export carries rows that arrived too late for the windows before it. Default true.",
@@ -62,21 +70,35 @@ export const BulkExportCreateRequest = z
 export type BulkExportCreateRequest = z.infer<typeof BulkExportCreateRequest>;
 
 export const BulkExportPatchRequest = z
-  .object({ status: caseless(["CANCELLED"], "can only become CANCELLED") })
+  .object({
+    status: caseless(["CANCELLED"], "can only become CANCELLED").describe("Must be `CANCELLED`"),
+  })
   .openapi("BulkExportUpdate");
 
 export const BulkExportsQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(100),
-  offset: z.coerce.number().int().min(0).default(0),
-  session_id: Uuid.optional(),
-  source_bulk_export_id: Uuid.optional(),
-  status: caseless(STATUSES).optional(),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .default(100)
+    .describe("Maximum number of exports on a page"),
+  offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
+  session_id: Uuid.optional().describe("Id of the project"),
+  source_bulk_export_id: Uuid.optional().describe("Id of the schedule that created the export"),
+  status: caseless(STATUSES).optional().describe("Status of the exports"),
 });
 export type BulkExportsQuery = z.infer<typeof BulkExportsQuery>;
 
 export const ExportRunsQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(10_000).default(10_000),
-  offset: z.coerce.number().int().min(0).default(0),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(10_000)
+    .describe("Maximum number of runs on a page"),
+  offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
 });
 export type ExportRunsQuery = z.infer<typeof ExportRunsQuery>;
 
@@ -85,39 +107,48 @@ const Count = z.number().int();
 
 const Progress = z
   .object({
-    phase: Phase,
-    rows_written: Count,
-    rows_total: Count.nullable(),
-    bytes_written: Count,
-    files_written: Count,
-    files_total: Count.nullable(),
-    fraction: z.number().min(0).max(1).nullable(),
+    phase: Phase.describe("Phase of the export"),
+    rows_written: Count.describe("Number of rows written"),
+    rows_total: Count.nullable().describe("Number of rows to write, `null` while planning"),
+    bytes_written: Count.describe("Size of the files written"),
+    files_written: Count.describe("Number of files written"),
+    files_total: Count.nullable().describe("Number of files to write, `null` while planning"),
+    fraction: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullable()
+      .describe("Share of the work that is done, 0 to 1"),
     seconds_left: Count.nullable().openapi({ description: "An estimate" }),
   })
   .openapi("BulkExportProgress");
 
 export const BulkExport = z
   .object({
-    id: Uuid,
-    tenant_id: Uuid,
-    bulk_export_destination_id: Uuid,
-    session_id: Uuid,
-    start_time: Timestamp,
-    end_time: Timestamp.nullable(),
-    interval_hours: Count.nullable(),
-    filter: z.string().nullable(),
-    export_fields: z.array(z.string()).nullable(),
-    format: z.enum(FORMATS),
-    format_version: z.enum(FORMAT_VERSIONS),
-    compression: z.enum(COMPRESSIONS),
-    all_experiments: z.boolean().nullable(),
-    late_rows: z.boolean(),
-    status: BulkExportStatus,
+    id: Uuid.describe("Id of the export"),
+    tenant_id: Uuid.describe("Id of the workspace"),
+    bulk_export_destination_id: Uuid.describe("Id of the destination"),
+    session_id: Uuid.describe("Id of the project"),
+    start_time: Timestamp.describe("Start of the exported time range (inclusive)"),
+    end_time: Timestamp.nullable().describe(
+      "End of the exported time range (exclusive), `null` for a schedule without end",
+    ),
+    interval_hours: Count.nullable().describe(
+      "Hours between two exports of a schedule, `null` otherwise",
+    ),
+    filter: z.string().nullable().describe("Filter in the query language, `null` for all runs"),
+    export_fields: z.array(z.string()).nullable().describe("Columns, `null` for all"),
+    format: z.enum(FORMATS).describe("File format"),
+    format_version: z.enum(FORMAT_VERSIONS).describe("Version of the columns"),
+    compression: z.enum(COMPRESSIONS).describe("Compression of the files"),
+    all_experiments: z.boolean().nullable().describe("Always `false` or `null`"),
+    late_rows: z.boolean().describe("Whether exports of a schedule include rows that arrived late"),
+    status: BulkExportStatus.describe("Status of the export"),
     error: z.string().nullable().openapi({ description: "Why it failed, and what to do" }),
-    source_bulk_export_id: Uuid.nullable(),
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    finished_at: Timestamp.nullable(),
+    source_bulk_export_id: Uuid.nullable().describe("Id of the schedule that created the export"),
+    created_at: CreatedAt,
+    updated_at: UpdatedAt,
+    finished_at: Timestamp.nullable().describe("Time at which it ended, `null` before"),
     progress: Progress.nullable().openapi({ description: "Null of a schedule" }),
   })
   .openapi("BulkExport");
@@ -127,49 +158,62 @@ const RunStatus = BulkExportStatus.exclude(["INTERVAL_SCHEDULED"]);
 
 export const BulkExportRun = z
   .object({
-    id: Uuid,
-    bulk_export_id: Uuid,
-    session_id: Uuid,
-    status: RunStatus,
-    retry_number: Count,
-    errors: z.record(z.string(), z.string()).nullable(),
-    start_time: Timestamp.nullable(),
-    end_time: Timestamp.nullable(),
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    finished_at: Timestamp.nullable(),
-    metadata: z.object({
-      prefix: z.string(),
-      start_time: Timestamp,
-      end_time: Timestamp,
-      execution_backend: z.null(),
-      result: z.object({
-        rows_written: Count,
-        bytes_written: Count,
-        exported_files: z.array(z.string()),
-        export_path: z.string(),
-        latest_cursor: z.null(),
-        pending_upload: z.null(),
-      }),
-    }),
+    id: Uuid.describe("Id of the run"),
+    bulk_export_id: Uuid.describe("Id of the export"),
+    session_id: Uuid.describe("Id of the project"),
+    status: RunStatus.describe("Status of the run"),
+    retry_number: Count.describe("Number of retries"),
+    errors: z.record(z.string(), z.string()).nullable().describe("Errors by attempt"),
+    start_time: Timestamp.nullable().describe("Time at which it started, `null` before"),
+    end_time: Timestamp.nullable().describe("Time at which it ended, `null` before"),
+    created_at: CreatedAt,
+    updated_at: UpdatedAt,
+    finished_at: Timestamp.nullable().describe("Time at which it ended, `null` before"),
+    metadata: z
+      .object({
+        prefix: z.string().openapi({
+          description: "Prefix of the objects in the bucket",
+          example: "exports/export_id=019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
+        }),
+        start_time: Timestamp.describe("Start of the exported time range (inclusive)"),
+        end_time: Timestamp.describe("End of the exported time range (exclusive)"),
+        execution_backend: z.null().describe("Always `null`"),
+        result: z
+          .object({
+            rows_written: Count.describe("Number of rows written"),
+            bytes_written: Count.describe("Size of the files written"),
+            exported_files: z.array(z.string()).openapi({
+              description: "Keys of the objects",
+              example: ["exports/year=2026/month=11/day=20/runs.parquet"],
+            }),
+            export_path: z.string().openapi({
+              description: "Path of the export in the bucket",
+              example: "exports/year=2026/month=11/day=20",
+            }),
+            latest_cursor: z.null().describe("Always `null`"),
+            pending_upload: z.null().describe("Always `null`"),
+          })
+          .describe("What was written"),
+      })
+      .describe("Time range and result"),
   })
   .openapi("BulkExportRun");
 export type BulkExportRun = z.infer<typeof BulkExportRun>;
 
 export const BulkExportLimits = z
   .object({
-    export_timeout_hours: Count,
-    max_files_at_once: Count,
-    max_active_exports: Count,
-    max_schedules: Count,
-    max_creates_per_hour: Count,
-    min_interval_hours: Count,
-    max_interval_hours: Count,
-    max_days: Count,
-    max_retries_per_file: Count,
-    spawn_delay_minutes: Count,
-    max_rows_per_file: Count,
-    max_bytes_per_file: Count,
+    export_timeout_hours: Count.describe("Maximum duration of an export"),
+    max_files_at_once: Count.describe("Maximum number of files that a workspace writes at once"),
+    max_active_exports: Count.describe("Maximum number of exports in progress"),
+    max_schedules: Count.describe("Maximum number of schedules"),
+    max_creates_per_hour: Count.describe("Maximum number of exports created per hour"),
+    min_interval_hours: Count.describe("Minimum interval of a schedule"),
+    max_interval_hours: Count.describe("Maximum interval of a schedule"),
+    max_days: Count.describe("Maximum time range of an export"),
+    max_retries_per_file: Count.describe("Maximum number of retries of a file"),
+    spawn_delay_minutes: Count.describe("Delay after the end of a window before its export starts"),
+    max_rows_per_file: Count.describe("Maximum number of rows in a file"),
+    max_bytes_per_file: Count.describe("Maximum size of a file"),
   })
   .openapi("BulkExportLimits");
 export type BulkExportLimits = z.infer<typeof BulkExportLimits>;

@@ -5,8 +5,8 @@ const VERSIONS = ["2025-03-26", "2025-06-18", "2025-11-25"] as const;
 const NEWEST = "2025-11-25";
 
 export const McpHeaders = z.object({
-  accept: z.string().default(""),
-  "mcp-protocol-version": z.string().optional(),
+  accept: z.string().default("").describe("Must accept `application/json` and `text/event-stream`"),
+  "mcp-protocol-version": z.string().optional().describe("Version of the protocol"),
 });
 type McpHeaders = z.infer<typeof McpHeaders>;
 

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { HttpUrl, Timestamp, Uuid } from "../shared/schema.ts";
+import { CreatedAt, HttpUrl, UpdatedAt, Uuid } from "../shared/schema.ts";
 
 export const ProviderId = z
   .string()
@@ -48,17 +48,31 @@ const RevocationUrl = HttpUrl.openapi({
 
 export const ProviderCreateRequest = z
   .object({
-    provider_id: ProviderId,
-    name: Name,
-    client_id: ClientId,
+    provider_id: ProviderId.openapi({
+      description: "Id of the provider, chosen by the customer",
+      example: "github-prod",
+    }),
+    name: Name.openapi({ description: "Name for display", example: "GitHub" }),
+    client_id: ClientId.openapi({
+      description: "OAuth client id",
+      example: "Iv1.8a61f9b3a7aba766",
+    }),
     client_secret: ClientSecret.nullish(),
-    auth_url: HttpUrl,
-    token_url: HttpUrl,
+    auth_url: HttpUrl.openapi({
+      description: "Authorization endpoint",
+      example: "https://github.com/login/oauth/authorize",
+    }),
+    token_url: HttpUrl.openapi({
+      description: "Token endpoint",
+      example: "https://github.com/login/oauth/access_token",
+    }),
     revocation_url: RevocationUrl.nullish(),
-    uses_pkce: z.boolean().default(false),
-    code_challenge_method: ChallengeMethod.default("S256"),
+    uses_pkce: z.boolean().default(false).describe("Whether to use PKCE (RFC 7636)"),
+    code_challenge_method: ChallengeMethod.default("S256").describe("Challenge method of PKCE"),
     provider_type: ProviderTypes.nullish(),
-    token_endpoint_auth_method: ClientAuths.default("client_secret_post"),
+    token_endpoint_auth_method: ClientAuths.default("client_secret_post").describe(
+      "How the client authenticates at the token endpoint",
+    ),
     token_request_headers: RequestHeaders.nullish(),
   })
   .openapi("OAuthProviderCreateRequest");
@@ -66,54 +80,97 @@ export type ProviderCreateRequest = z.infer<typeof ProviderCreateRequest>;
 
 export const ProviderPatchRequest = z
   .object({
-    name: Name.nullish(),
-    client_id: ClientId.nullish(),
+    name: Name.nullish().openapi({ description: "Name for display", example: "GitHub" }),
+    client_id: ClientId.nullish().openapi({
+      description: "OAuth client id",
+      example: "Iv1.8a61f9b3a7aba766",
+    }),
     client_secret: ClientSecret.nullish(),
-    auth_url: HttpUrl.nullish(),
-    token_url: HttpUrl.nullish(),
+    auth_url: HttpUrl.nullish().openapi({
+      description: "Authorization endpoint",
+      example: "https://github.com/login/oauth/authorize",
+    }),
+    token_url: HttpUrl.nullish().openapi({
+      description: "Token endpoint",
+      example: "https://github.com/login/oauth/access_token",
+    }),
     revocation_url: RevocationUrl.nullish(),
-    uses_pkce: z.boolean().nullish(),
-    code_challenge_method: ChallengeMethod.nullish(),
-    token_endpoint_auth_method: ClientAuths.nullish(),
+    uses_pkce: z.boolean().nullish().describe("Whether to use PKCE (RFC 7636)"),
+    code_challenge_method: ChallengeMethod.nullish().describe("Challenge method of PKCE"),
+    token_endpoint_auth_method: ClientAuths.nullish().describe(
+      "How the client authenticates at the token endpoint",
+    ),
     token_request_headers: RequestHeaders.nullish(),
   })
   .openapi("OAuthProviderPatchRequest");
 export type ProviderPatchRequest = z.infer<typeof ProviderPatchRequest>;
 
 export const McpDiscoverRequest = z
-  .object({ provider_id: ProviderId, name: Name, mcp_server_url: HttpUrl })
+  .object({
+    provider_id: ProviderId.openapi({
+      description: "Id of the provider, chosen by the customer",
+      example: "github-prod",
+    }),
+    name: Name.openapi({ description: "Name for display", example: "GitHub" }),
+    mcp_server_url: HttpUrl.describe("URL of the MCP server"),
+  })
   .openapi("McpDiscoverRequest");
 export type McpDiscoverRequest = z.infer<typeof McpDiscoverRequest>;
 
 export const Provider = z
   .object({
-    id: Uuid,
-    organization_id: Uuid,
-    provider_id: z.string(),
-    name: z.string(),
-    client_id: z.string(),
-    auth_url: z.string(),
-    token_url: z.string(),
-    revocation_url: z.string().nullable(),
-    uses_pkce: z.boolean(),
-    code_challenge_method: ChallengeMethod,
+    id: Uuid.describe("Id of the provider's row"),
+    organization_id: Uuid.describe("Id of the organization"),
+    provider_id: z.string().openapi({
+      description: "Id of the provider, chosen by the customer",
+      example: "github-prod",
+    }),
+    name: z.string().openapi({ description: "Name for display", example: "GitHub" }),
+    client_id: z
+      .string()
+      .openapi({ description: "OAuth client id", example: "Iv1.8a61f9b3a7aba766" }),
+    auth_url: z.string().openapi({
+      description: "Authorization endpoint",
+      example: "https://github.com/login/oauth/authorize",
+    }),
+    token_url: z.string().openapi({
+      description: "Token endpoint",
+      example: "https://github.com/login/oauth/access_token",
+    }),
+    revocation_url: z.string().nullable().describe("Revocation endpoint (RFC 7009)"),
+    uses_pkce: z.boolean().describe("Whether to use PKCE (RFC 7636)"),
+    code_challenge_method: ChallengeMethod.describe("Challenge method of PKCE"),
     provider_type: ProviderTypes.nullable(),
-    mcp_server_url: z.string().nullable(),
-    token_endpoint_auth_method: ClientAuths,
-    is_dynamic_client: z.boolean(),
-    created_at: Timestamp,
-    updated_at: Timestamp,
+    mcp_server_url: z.string().nullable().describe("URL of the MCP server"),
+    token_endpoint_auth_method: ClientAuths.describe(
+      "How the client authenticates at the token endpoint",
+    ),
+    is_dynamic_client: z
+      .boolean()
+      .describe("Whether the client was registered dynamically (RFC 7591)"),
+    created_at: CreatedAt,
+    updated_at: UpdatedAt,
   })
   .openapi("OAuthProviderResponse");
 export type Provider = z.infer<typeof Provider>;
 
-export const ProviderPath = z.object({ provider_id: ProviderId });
+export const ProviderPath = z.object({
+  provider_id: ProviderId.openapi({
+    description: "Id of the provider, chosen by the customer",
+    example: "github-prod",
+  }),
+});
 
 export const ProviderDeleted = z
   .object({
-    message: z.string(),
-    provider_id: z.string(),
-    revoked: z.number().int(),
+    message: z
+      .string()
+      .openapi({ description: "Confirmation", example: "OAuth provider github-prod deleted." }),
+    provider_id: z.string().openapi({
+      description: "Id of the provider, chosen by the customer",
+      example: "github-prod",
+    }),
+    revoked: z.number().int().describe("Number of tokens that the provider revoked"),
     not_revoked: z
       .number()
       .int()

@@ -7,10 +7,10 @@ export type RpcId = z.infer<typeof RpcId>;
 /** A request, a notification (no id), or an answer to something that was never asked (no method). */
 export const RpcMessage = z
   .looseObject({
-    jsonrpc: z.literal("2.0"),
-    id: RpcId.nullish(),
-    method: z.string().optional(),
-    params: z.record(z.string(), z.unknown()).optional(),
+    jsonrpc: z.literal("2.0").describe("Version of JSON-RPC"),
+    id: RpcId.nullish().describe("Id that the response repeats. Notifications have none"),
+    method: z.string().optional().describe("Name of the method"),
+    params: z.record(z.string(), z.unknown()).optional().describe("Parameters of the method"),
   })
   .openapi("RpcMessage");
 export type RpcMessage = z.infer<typeof RpcMessage>;
@@ -19,12 +19,20 @@ export type RpcRequest = { id: RpcId; method: string; params: Record<string, unk
 
 export const RpcAnswer = z
   .object({
-    jsonrpc: z.literal("2.0"),
-    id: RpcId.nullable(),
-    result: z.unknown().optional(),
+    jsonrpc: z.literal("2.0").describe("Version of JSON-RPC"),
+    id: RpcId.nullable().describe("Id of the request"),
+    result: z.unknown().optional().describe("Result of the method. Absent when it failed"),
     error: z
-      .object({ code: z.number().int(), message: z.string(), data: z.unknown().optional() })
-      .optional(),
+      .object({
+        code: z.number().int().describe("JSON-RPC error code"),
+        message: z.string().openapi({
+          description: "What is wrong and how to correct it",
+          example: "params.name: must be a string",
+        }),
+        data: z.unknown().optional().describe("Details of the error"),
+      })
+      .optional()
+      .describe("Error of the method. Absent when it succeeded"),
   })
   .openapi("RpcAnswer");
 export type RpcAnswer = z.infer<typeof RpcAnswer>;

@@ -2,27 +2,47 @@ import { createRoute, type RouteConfig, z } from "@hono/zod-openapi";
 
 const ValidationError = z
   .object({
-    loc: z.array(z.union([z.string(), z.number().int()])),
-    msg: z.string(),
-    type: z.string(),
+    loc: z.array(z.union([z.string(), z.number().int()])).openapi({
+      description: "Path of the field: where it is sent, then its keys",
+      example: ["body", "name"],
+    }),
+    msg: z.string().openapi({
+      description: "The rule that the field breaks",
+      example: "must be at least 1 character",
+    }),
+    type: z.string().openapi({ description: "Code of the rule", example: "too_small" }),
   })
   .openapi("ValidationError");
 
 export const HTTPValidationError = z
-  .object({ detail: z.array(ValidationError) })
+  .object({ detail: z.array(ValidationError).describe("Invalid fields") })
   .openapi("HTTPValidationError");
 
-export const ErrorDetail = z.object({ detail: z.string() }).openapi("ErrorDetail");
+export const ErrorDetail = z
+  .object({
+    detail: z.string().openapi({
+      description: "What is wrong and how to correct it",
+      example: "Deployment ID 019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071 not found.",
+    }),
+  })
+  .openapi("ErrorDetail");
 
 /** RFC 7807, what version 2 of the API of traces says errors in. */
 export const Problem = z
   .object({
-    type: z.string(),
-    title: z.string(),
-    status: z.number().int(),
-    detail: z.string(),
-    instance: z.string(),
-    remedy: z.string().nullable(),
+    type: z
+      .string()
+      .openapi({ description: "URI of the problem type (RFC 7807)", example: "about:blank" }),
+    title: z.string().openapi({ description: "Code of the error", example: "not found" }),
+    status: z.number().int().openapi({ description: "HTTP status", example: 404 }),
+    detail: z.string().openapi({
+      description: "What is wrong and how to correct it",
+      example: "Run ID 019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071 not found.",
+    }),
+    instance: z
+      .string()
+      .openapi({ description: "Path of the request", example: "/api/v2/runs/query" }),
+    remedy: z.string().nullable().describe("Always `null`"),
   })
   .openapi("Problem");
 
@@ -40,6 +60,9 @@ export const Uuid = z.uuid("must be a UUID").toLowerCase();
 /** No `type`: with it the document would forget which of them may be null. */
 export const Timestamp = z.string().openapi({ format: "date-time" });
 
+export const CreatedAt = Timestamp.describe("Time of creation");
+export const UpdatedAt = Timestamp.describe("Time of the latest change");
+
 export const HttpUrl = z
   .string()
   .max(2048)
@@ -47,8 +70,14 @@ export const HttpUrl = z
   .openapi({ format: "uri" });
 
 export const PageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(100).default(20),
-  offset: z.coerce.number().int().min(0).default(0),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .default(20)
+    .describe("Maximum number of items on a page"),
+  offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
 });
 
 /** Null means absent, as published clients send it. */

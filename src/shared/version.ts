@@ -8,13 +8,16 @@ export const OkQuery = z.object({
     description: "Whether the database answers, too.",
   }),
 });
-export const Ok = z.object({ ok: z.literal(true) }).openapi("Ok");
+export const Ok = z.object({ ok: z.literal(true).describe("Always `true`") }).openapi("Ok");
 
 export const Info = z
   .object({
-    version: z.string(),
-    context: z.literal("js"),
-    flags: z.record(z.string(), z.boolean()),
+    version: z.string().openapi({ description: "Version of the API", example: "0.13.0" }),
+    context: z.literal("js").describe("Language of the agents"),
+    flags: z.record(z.string(), z.boolean()).openapi({
+      description: "Features that are available",
+      example: { assistants: true, crons: true },
+    }),
   })
   .openapi("Info");
 

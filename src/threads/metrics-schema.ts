@@ -4,21 +4,37 @@ const Count = z.number().int();
 
 export const Metrics = z
   .object({
-    deployment_id: z.string(),
-    revision_id: z.string(),
-    threads: z.object({ idle: Count, busy: Count, interrupted: Count, error: Count }),
+    deployment_id: z.string().openapi({
+      description: "Id of the deployment",
+      example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
+    }),
+    revision_id: z.string().openapi({
+      description: "Id of the revision",
+      example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6072",
+    }),
+    threads: z
+      .object({
+        idle: Count.describe("Number of idle threads"),
+        busy: Count.describe("Number of busy threads"),
+        interrupted: Count.describe("Number of interrupted threads"),
+        error: Count.describe("Number of threads whose last run failed"),
+      })
+      .describe("Number of threads by status"),
     /** Null: more threads are busy than one request may ask. */
     queue: z
       .object({
-        n_pending: Count,
-        n_running: Count,
-        pending_runs_wait_time_max_secs: z.number(),
+        n_pending: Count.describe("Number of pending runs"),
+        n_running: Count.describe("Number of running runs"),
+        pending_runs_wait_time_max_secs: z
+          .number()
+          .describe("Age of the oldest pending run in seconds"),
       })
-      .nullable(),
+      .nullable()
+      .describe("Pending and running runs, `null` when too many threads are busy to count"),
   })
   .openapi("Metrics");
 export type Metrics = z.infer<typeof Metrics>;
 
 export const MetricsQuery = z.object({
-  format: z.enum(["prometheus", "json"]).default("prometheus"),
+  format: z.enum(["prometheus", "json"]).default("prometheus").describe("Format of the response"),
 });

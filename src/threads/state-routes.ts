@@ -40,7 +40,10 @@ stateRoutes.openapi(
 stateRoutes.openapi(
   operation("get", `${THREAD}/state/{checkpoint_id}`, "getThreadStateAt", {
     summary: "Get the state at a checkpoint",
-    request: { params: ThreadPath.extend({ checkpoint_id: z.string() }), query: StateQuery },
+    request: {
+      params: ThreadPath.extend({ checkpoint_id: z.string().describe("Id of the checkpoint") }),
+      query: StateQuery,
+    },
     responses: { 200: json(SomeState, "The state") },
   }),
   async (c) => {

@@ -34,7 +34,8 @@ export const threadlessRoutes = router();
 threadlessRoutes.openapi(
   operation("post", RUNS, "createThreadlessRun", {
     summary: "Create a threadless run",
-    description: "Creates a thread for the run and deletes it when the run ends.",
+    description:
+      "Creates a thread for the run. Deletes it when the run ends, unless `on_completion` is `keep`.",
     request,
     responses: { 200: json(Run, "The run") },
   }),

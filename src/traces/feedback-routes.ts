@@ -44,7 +44,9 @@ feedbackRoutes.openapi(list, async (c) =>
   c.json(await listFeedback(c.var.ctx, c.req.valid("query")), 200),
 );
 
-const FeedbackId = z.object({ feedback_id: z.guid("must be a UUID").toLowerCase() });
+const FeedbackId = z.object({
+  feedback_id: z.guid("must be a UUID").toLowerCase().describe("Id of the feedback"),
+});
 
 const get = operation("get", "/api/v1/feedback/{feedback_id}", "getFeedback", {
   summary: "Get feedback",
@@ -71,7 +73,12 @@ const remove = operation("delete", "/api/v1/feedback/{feedback_id}", "deleteFeed
   summary: "Delete feedback",
   request: { params: FeedbackId },
   responses: {
-    200: json(z.object({ message: z.string() }), "It is gone"),
+    200: json(
+      z.object({
+        message: z.string().openapi({ description: "Confirmation", example: "Feedback deleted" }),
+      }),
+      "It is gone",
+    ),
   },
 });
 feedbackRoutes.openapi(remove, async (c) =>

@@ -8,11 +8,16 @@ import { giveFeedback } from "./feedback-url-service.ts";
 export const feedbackUrlRoutes = router();
 
 const path = "/api/v1/feedback/tokens/{token}";
-const params = z.object({ token: z.string().max(2048) });
+const params = z.object({ token: z.string().max(2048).describe("Token of the presigned URL") });
 const operation = operationWithTag("Feedback");
 const security: [] = [];
 const responses = {
-  200: json(z.object({ message: z.string() }), "Saved. Repeated feedback replaces the earlier one"),
+  200: json(
+    z.object({
+      message: z.string().openapi({ description: "Confirmation", example: "Feedback saved" }),
+    }),
+    "Saved. Repeated feedback replaces the earlier one",
+  ),
   403: json(ErrorDetail, "Invalid or expired URL"),
   404: json(ErrorDetail, "The run does not exist, or its trace has not arrived yet"),
 };

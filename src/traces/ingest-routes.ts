@@ -7,7 +7,9 @@ import { createTraceRun, ingestBatch, ingestMultipart, patchTraceRun } from "./i
 export const ingestRoutes = router();
 
 const operation = operationWithTag("Trace runs");
-const RunId = z.object({ run_id: z.guid("must be a UUID").toLowerCase() });
+const RunId = z.object({
+  run_id: z.guid("must be a UUID").toLowerCase().describe("Id of the run"),
+});
 const responses = {
   202: json(Accepted, "Kept: it survives whatever happens next"),
   400: json(IngestError, "The body is not what its headers say"),

@@ -56,31 +56,48 @@ export const IngestRun = z
   .transform((run) => ({ ...run, name: run.name?.slice(0, MAX_NAME_CHARS) }));
 export type IngestRun = z.infer<typeof IngestRun>;
 
-export const Accepted = z.object({ message: z.string() }).openapi("RunsAccepted");
+export const Accepted = z
+  .object({
+    message: z.string().openapi({ description: "Confirmation", example: "Runs batch ingested" }),
+  })
+  .openapi("RunsAccepted");
 
 export const IngestError = z
-  .object({ error: z.string(), details: z.unknown() })
+  .object({
+    error: z.string().openapi({
+      description: "What is wrong and how to correct it",
+      example: "body.run_type: must be one of tool, chain, llm",
+    }),
+    details: z.unknown().describe("Invalid fields, `null` when none is to blame"),
+  })
   .openapi("IngestError");
 
+const uuid = { type: "string", format: "uuid" } as const;
+const time = { type: "string", format: "date-time" } as const;
 const run = {
   type: "object",
   properties: {
-    id: { type: "string", format: "uuid" },
-    trace_id: { type: "string", format: "uuid" },
-    dotted_order: { type: "string" },
-    parent_run_id: { type: "string", format: "uuid" },
-    name: { type: "string" },
-    run_type: { type: "string", enum: RUN_TYPES.slice() },
-    start_time: { type: "string", format: "date-time" },
-    end_time: { type: "string", format: "date-time" },
-    inputs: { type: "object" },
-    outputs: { type: "object" },
-    error: { type: "string" },
-    extra: { type: "object" },
-    events: { type: "array", items: { type: "object" } },
-    tags: { type: "array", items: { type: "string" } },
-    session_id: { type: "string", format: "uuid" },
-    session_name: { type: "string" },
+    id: { ...uuid, description: "Id of the run" },
+    trace_id: { ...uuid, description: "Id of the trace: the id of its root run" },
+    dotted_order: { type: "string", description: "Start times and ids from the root to the run" },
+    parent_run_id: { ...uuid, description: "Id of the parent run. Root runs have none" },
+    name: { type: "string", description: "Name of the run", example: "agent" },
+    run_type: {
+      type: "string",
+      enum: RUN_TYPES.slice(),
+      description: "Type of the run",
+      example: "chain",
+    },
+    start_time: { ...time, description: "Time at which it started" },
+    end_time: { ...time, description: "Time at which it ended" },
+    inputs: { type: "object", description: "Inputs", example: { question: "Hello" } },
+    outputs: { type: "object", description: "Outputs" },
+    error: { type: "string", description: "Error" },
+    extra: { type: "object", description: "Metadata, runtime and other details" },
+    events: { type: "array", items: { type: "object" }, description: "Events of the run" },
+    tags: { type: "array", items: { type: "string" }, description: "Tags" },
+    session_id: { ...uuid, description: "Id of the project" },
+    session_name: { type: "string", description: "Name of the project, created when missing" },
   },
 } as const;
 
@@ -90,7 +107,15 @@ const runs = { type: "array", items: run } as const;
 export const RUN_BODY = { content: { "application/json": { schema: run } }, required: true };
 export const BATCH_BODY = {
   content: {
-    "application/json": { schema: { type: "object", properties: { post: runs, patch: runs } } },
+    "application/json": {
+      schema: {
+        type: "object",
+        properties: {
+          post: { ...runs, description: "New runs" },
+          patch: { ...runs, description: "Changes to runs" },
+        },
+      },
+    },
   },
   required: true,
 } as const;
@@ -100,7 +125,7 @@ export const MULTIPART_BODY = {
       schema: {
         type: "object",
         description:
-          "Parts post.<run id>, patch.<run id>, each with .inputs, .outputs, .events, .extra, .error or .serialized, feedback.<id> and attachment.<run id>.<name>",
+          "Parts: `post.<run id>`, `patch.<run id>`, and both with `.inputs`, `.outputs`, `.events`, `.extra`, `.error` or `.serialized`; `feedback.<id>`; `attachment.<run id>.<name>`",
       },
     },
   },

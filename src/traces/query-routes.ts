@@ -39,8 +39,8 @@ const Selects = z.union([z.string().transform((name) => [name]), z.array(z.strin
 const getV2 = operation("get", "/api/v2/runs/{run_id}", "getTraceRunV2", {
   summary: "Get a trace run (v2)",
   request: {
-    params: z.object({ run_id: z.guid("must be a UUID").toLowerCase() }),
-    query: z.object({ selects: Selects.optional() }),
+    params: z.object({ run_id: z.guid("must be a UUID").toLowerCase().describe("Id of the run") }),
+    query: z.object({ selects: Selects.optional().describe("Fields to return. Default: all") }),
   },
   responses: { 200: json(z.record(z.string(), z.unknown()), "The run"), ...problems },
 });

@@ -19,15 +19,23 @@ import {
 export const projectRoutes = router();
 
 const operation = operationWithTag("Projects");
-const ProjectId = z.object({ session_id: Uuid });
-const Message = z.object({ message: z.string() });
+const ProjectId = z.object({ session_id: Uuid.describe("Id of the project") });
+const Message = z.object({
+  message: z
+    .string()
+    .openapi({ description: "Confirmation", example: "Project deletion has started" }),
+});
 const taken = { 409: json(ErrorDetail, "The name is taken") };
 
 const create = operation("post", "/api/v1/sessions", "createProject", {
   summary: "Create a project",
   description: "With `upsert`, updates the project of that name if it exists.",
   request: {
-    query: z.object({ upsert: QueryBoolean.default(false) }),
+    query: z.object({
+      upsert: QueryBoolean.default(false).describe(
+        "Whether to update the project of that name when it exists",
+      ),
+    }),
     body: body(ProjectCreateRequest),
   },
   responses: { 200: json(Project, "The project"), ...taken },

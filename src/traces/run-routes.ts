@@ -11,7 +11,7 @@ const Id = z.guid("must be a UUID").toLowerCase();
 
 const get = operation("get", "/api/v1/runs/{run_id}", "getTraceRun", {
   summary: "Get a trace run",
-  request: { params: z.object({ run_id: Id }) },
+  request: { params: z.object({ run_id: Id.describe("Id of the run") }) },
   responses: { 200: json(TraceRun, "The run") },
 });
 traceRunRoutes.openapi(get, async (c) =>
@@ -20,7 +20,12 @@ traceRunRoutes.openapi(get, async (c) =>
 
 const attachment = operation("get", "/api/v1/runs/{run_id}/attachments/{name}", "getAttachment", {
   summary: "Get an attachment",
-  request: { params: z.object({ run_id: Id, name: z.string() }) },
+  request: {
+    params: z.object({
+      run_id: Id.describe("Id of the run"),
+      name: z.string().describe("Name of the attachment"),
+    }),
+  },
   responses: {
     200: {
       content: { "application/octet-stream": { schema: z.string() } },

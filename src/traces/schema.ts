@@ -10,42 +10,83 @@ const Name = z.string().trim().min(1).max(255);
 
 export const ProjectCreateRequest = z
   .object({
-    id: Uuid.nullish(),
-    name: Name.nullish().transform((name) => name ?? "default"),
-    description: z.string().max(10_000).nullish(),
-    extra: Extra.nullish(),
-    start_time: z.iso.datetime({ offset: true, local: true }).nullish(),
-    end_time: z.iso.datetime({ offset: true, local: true }).nullish(),
-    default_dataset_id: Uuid.nullish(),
-    reference_dataset_id: Uuid.nullish(),
-    trace_tier: TraceTier.nullish(),
+    id: Uuid.nullish().describe("Id of the project. Default: a new id"),
+    name: Name.nullish()
+      .transform((name) => name ?? "default")
+      .openapi({
+        description: "Name of the project, unique in the workspace",
+        example: "support-agent",
+      }),
+    description: z.string().max(10_000).nullish().describe("Description of the project"),
+    extra: Extra.nullish().describe("Metadata of the project"),
+    start_time: z.iso
+      .datetime({ offset: true, local: true })
+      .nullish()
+      .describe("Time from which the project is used"),
+    end_time: z.iso
+      .datetime({ offset: true, local: true })
+      .nullish()
+      .describe("Time until which the project is used"),
+    default_dataset_id: Uuid.nullish().describe(
+      "Id of a dataset. Stored and returned, without effect",
+    ),
+    reference_dataset_id: Uuid.nullish().describe(
+      "Id of a dataset. Stored and returned, without effect",
+    ),
+    trace_tier: TraceTier.nullish().describe("Retention tier of the traces"),
   })
   .openapi("TracerSessionCreate");
 export type ProjectCreateRequest = z.infer<typeof ProjectCreateRequest>;
 
 export const ProjectUpdateRequest = z
   .object({
-    name: Name.optional(),
-    description: z.string().max(10_000).nullable().optional(),
-    extra: Extra.nullable().optional(),
-    end_time: z.iso.datetime({ offset: true, local: true }).nullable().optional(),
-    default_dataset_id: Uuid.nullable().optional(),
-    trace_tier: TraceTier.nullable().optional(),
+    name: Name.optional().openapi({
+      description: "Name of the project, unique in the workspace",
+      example: "support-agent",
+    }),
+    description: z
+      .string()
+      .max(10_000)
+      .nullable()
+      .optional()
+      .describe("Description of the project"),
+    extra: Extra.nullable().optional().describe("Metadata of the project"),
+    end_time: z.iso
+      .datetime({ offset: true, local: true })
+      .nullable()
+      .optional()
+      .describe("Time until which the project is used"),
+    default_dataset_id: Uuid.nullable()
+      .optional()
+      .describe("Id of a dataset. Stored and returned, without effect"),
+    trace_tier: TraceTier.nullable().optional().describe("Retention tier of the traces"),
   })
   .openapi("TracerSessionUpdate");
 export type ProjectUpdateRequest = z.infer<typeof ProjectUpdateRequest>;
 
 export const ProjectsQuery = z.object({
-  id: z.union([Uuid.transform((id) => [id]), z.array(Uuid).max(100)]).optional(),
-  name: z.string().optional(),
-  name_contains: z.string().max(255).optional(),
+  id: z
+    .union([Uuid.transform((id) => [id]), z.array(Uuid).max(100)])
+    .optional()
+    .describe("Ids of projects"),
+  name: z.string().optional().describe("Name of the project"),
+  name_contains: z.string().max(255).optional().describe("Part of the name"),
   include_stats: QueryBoolean.default(false).openapi({
     description:
       "Of one project all its traces; of several those of seven days, or since stats_start_time",
   }),
-  stats_start_time: z.iso.datetime({ offset: true, local: true }).optional(),
-  limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(MAX_LIMIT),
-  offset: z.coerce.number().int().min(0).default(0),
+  stats_start_time: z.iso
+    .datetime({ offset: true, local: true })
+    .optional()
+    .describe("Start time of the oldest trace that statistics count"),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_LIMIT)
+    .default(MAX_LIMIT)
+    .describe("Maximum number of projects on a page"),
+  offset: z.coerce.number().int().min(0).default(0).describe("Number of projects to skip"),
 });
 export type ProjectsQuery = z.infer<typeof ProjectsQuery>;
 
@@ -63,17 +104,26 @@ function nullable<S extends z.ZodRawShape>(shape: S) {
 
 export const Project = z
   .object({
-    id: Uuid,
-    tenant_id: Uuid,
-    name: z.string(),
-    description: z.string().nullable(),
-    extra: Extra.nullable(),
-    start_time: Timestamp,
-    end_time: Timestamp.nullable(),
-    default_dataset_id: Uuid.nullable(),
-    reference_dataset_id: Uuid.nullable(),
-    trace_tier: TraceTier.nullable(),
-    last_run_start_time: Timestamp.nullable(),
+    id: Uuid.describe("Id of the project"),
+    tenant_id: Uuid.describe("Id of the workspace"),
+    name: z.string().openapi({
+      description: "Name of the project, unique in the workspace",
+      example: "support-agent",
+    }),
+    description: z.string().nullable().describe("Description of the project"),
+    extra: Extra.nullable().describe("Metadata of the project"),
+    start_time: Timestamp.describe("Time from which the project is used"),
+    end_time: Timestamp.nullable().describe("Time until which the project is used"),
+    default_dataset_id: Uuid.nullable().describe(
+      "Id of a dataset. Stored and returned, without effect",
+    ),
+    reference_dataset_id: Uuid.nullable().describe(
+      "Id of a dataset. Stored and returned, without effect",
+    ),
+    trace_tier: TraceTier.nullable().describe("Retention tier of the traces"),
+    last_run_start_time: Timestamp.nullable().describe(
+      "Start time of the newest trace, `null` when there is none",
+    ),
     run_count: z
       .number()
       .int()

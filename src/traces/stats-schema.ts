@@ -7,9 +7,15 @@ const MAX_GROUPS = 100;
 
 const GroupBy = z
   .object({
-    attribute: z.enum(["name", "run_type", "tag", "metadata"]),
-    path: z.string().nullish(),
-    max_groups: z.number().int().min(1).max(MAX_GROUPS).default(DEFAULT_GROUPS),
+    attribute: z.enum(["name", "run_type", "tag", "metadata"]).describe("Attribute to group by"),
+    path: z.string().nullish().describe("Key of the metadata, for the attribute `metadata`"),
+    max_groups: z
+      .number()
+      .int()
+      .min(1)
+      .max(MAX_GROUPS)
+      .default(DEFAULT_GROUPS)
+      .describe("Maximum number of groups"),
   })
   .refine(({ attribute, path }) => attribute !== "metadata" || Boolean(path), {
     path: ["path"],
@@ -21,7 +27,9 @@ export const RunStatsRequest = RunsQueryRequest.omit({
   limit: true,
   order: true,
 })
-  .extend({ group_by: GroupBy.nullish() })
+  .extend({
+    group_by: GroupBy.nullish().describe("Returns statistics for each group. Default: one set"),
+  })
   .openapi("RunStatsQuery");
 export type RunStatsRequest = z.infer<typeof RunStatsRequest>;
 
@@ -33,44 +41,55 @@ const Cost = z.string().nullable();
 const FeedbackStats = z.record(
   z.string(),
   z.object({
-    n: z.number().int(),
-    avg: z.number().nullable(),
-    values: z.record(z.string(), z.number().int()),
+    n: z.number().int().describe("Number of scores and values"),
+    avg: z.number().nullable().describe("Average score, `null` when there is no score"),
+    values: z.record(z.string(), z.number().int()).describe("Number of times each value was given"),
   }),
 );
 
 /** What a project says of its traces, too. */
 export const TraceStats = z.object({
-  run_count: z.number().int(),
-  latency_p50: Seconds,
-  latency_p99: Seconds,
-  first_token_p50: Seconds,
-  first_token_p99: Seconds,
-  total_tokens: z.number().int(),
-  prompt_tokens: z.number().int(),
-  completion_tokens: z.number().int(),
-  total_cost: Cost,
-  prompt_cost: Cost,
-  completion_cost: Cost,
-  error_rate: z.number().nullable(),
-  streaming_rate: z.number().nullable(),
-  last_run_start_time: Timestamp.nullable(),
-  feedback_stats: FeedbackStats,
+  run_count: z.number().int().describe("Number of runs"),
+  latency_p50: Seconds.describe("Median duration in seconds"),
+  latency_p99: Seconds.describe("99th percentile of the duration in seconds"),
+  first_token_p50: Seconds.describe("Median time to the first token in seconds"),
+  first_token_p99: Seconds.describe("99th percentile of the time to the first token in seconds"),
+  total_tokens: z.number().int().describe("Number of tokens"),
+  prompt_tokens: z.number().int().describe("Number of prompt tokens"),
+  completion_tokens: z.number().int().describe("Number of completion tokens"),
+  total_cost: Cost.describe("Cost in US dollars, an exact decimal as text"),
+  prompt_cost: Cost.describe("Cost of the prompt tokens in US dollars"),
+  completion_cost: Cost.describe("Cost of the completion tokens in US dollars"),
+  error_rate: z.number().nullable().describe("Share of runs that failed, 0 to 1"),
+  streaming_rate: z.number().nullable().describe("Share of runs that streamed tokens, 0 to 1"),
+  last_run_start_time: Timestamp.nullable().describe(
+    "Start time of the newest run, `null` when there is none",
+  ),
+  feedback_stats: FeedbackStats.describe("Feedback by key"),
 });
 export type TraceStats = z.infer<typeof TraceStats>;
 
 export const RunStats = TraceStats.extend({
-  median_tokens: Tokens,
-  prompt_tokens_p50: Tokens,
-  completion_tokens_p50: Tokens,
-  tokens_p99: Tokens,
-  prompt_tokens_p99: Tokens,
-  completion_tokens_p99: Tokens,
-  cost_p50: Cost,
-  cost_p99: Cost,
-  run_facets: z.array(
-    z.object({ key: z.string(), value: z.string(), query: z.string(), n: z.number().int() }),
-  ),
+  median_tokens: Tokens.describe("Median number of tokens"),
+  prompt_tokens_p50: Tokens.describe("Median number of prompt tokens"),
+  completion_tokens_p50: Tokens.describe("Median number of completion tokens"),
+  tokens_p99: Tokens.describe("99th percentile of the number of tokens"),
+  prompt_tokens_p99: Tokens.describe("99th percentile of the number of prompt tokens"),
+  completion_tokens_p99: Tokens.describe("99th percentile of the number of completion tokens"),
+  cost_p50: Cost.describe("Median cost in US dollars"),
+  cost_p99: Cost.describe("99th percentile of the cost in US dollars"),
+  run_facets: z
+    .array(
+      z.object({
+        key: z.string().openapi({ description: "Attribute", example: "name" }),
+        value: z.string().openapi({ description: "Value", example: "agent" }),
+        query: z
+          .string()
+          .openapi({ description: "Filter that matches the value", example: 'eq(name, "agent")' }),
+        n: z.number().int().describe("Number of runs"),
+      }),
+    )
+    .describe("Most frequent values, with filters that match them"),
 }).openapi("RunStats", {
   description:
     "Counts and sums are exact. Percentiles are exact for up to 200 runs, and at most half a per cent off for more",

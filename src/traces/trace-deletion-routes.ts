@@ -9,7 +9,7 @@ const operation = operationWithTag("Trace runs");
 
 const remove = operation("post", "/api/v1/runs/delete", "deleteTraces", {
   summary: "Delete traces",
-  description: "Deletes their runs, feedback and attachments too, in the background.",
+  description: "Deletes their runs, feedback and attachments too.",
   request: { body: body(DeleteTracesRequest) },
   responses: {
     200: json(DeletedTraces, "They are gone, those that were there"),

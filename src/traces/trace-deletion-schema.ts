@@ -15,10 +15,13 @@ const Values = z.union([Value.transform((value) => [value]), z.array(Value).max(
 
 export const DeleteTracesRequest = z
   .object({
-    session_id: Id.nullish(),
-    trace_ids: Ids.nullish(),
-    run_ids: Ids.nullish(),
-    metadata: z.record(z.string(), Values).nullish(),
+    session_id: Id.nullish().describe("Id of the project"),
+    trace_ids: Ids.nullish().describe("Ids of the traces"),
+    run_ids: Ids.nullish().describe("The same as `trace_ids`"),
+    metadata: z
+      .record(z.string(), Values)
+      .nullish()
+      .describe("Metadata: deletes traces in which any run has one of the values"),
   })
   .refine(({ trace_ids, run_ids, metadata }) => trace_ids || run_ids || metadata, {
     path: ["trace_ids"],
@@ -34,5 +37,9 @@ export const DeleteTracesRequest = z
   });
 export type DeleteTracesRequest = z.infer<typeof DeleteTracesRequest>;
 
-export const DeletedTraces = z.object({ message: z.string() }).openapi("DeletedTraces");
+export const DeletedTraces = z
+  .object({
+    message: z.string().openapi({ description: "Confirmation", example: "Traces deleted" }),
+  })
+  .openapi("DeletedTraces");
 export type DeletedTraces = z.infer<typeof DeletedTraces>;

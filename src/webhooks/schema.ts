@@ -1,14 +1,14 @@
 import { z } from "@hono/zod-openapi";
-import { Timestamp, Uuid } from "../shared/schema.ts";
+import { CreatedAt, Timestamp, Uuid } from "../shared/schema.ts";
 
 const DeliveryStatuses = z.enum(["pending", "delivered", "failed"]);
 export type DeliveryStatus = z.infer<typeof DeliveryStatuses>;
 
 const Attempt = z
   .object({
-    at: Timestamp,
+    at: Timestamp.describe("Time of the attempt"),
     status: z.number().int().nullable().openapi({ description: "What the receiver answered." }),
-    error: z.string().nullable(),
+    error: z.string().nullable().describe("Why it failed, `null` when a response arrived"),
     duration_ms: z.number().int().nullable().openapi({
       description: "Null while it goes on, and where its process ended before it did.",
     }),
@@ -18,21 +18,31 @@ export type Attempt = z.infer<typeof Attempt>;
 
 export const Delivery = z
   .object({
-    run_id: Uuid,
-    thread_id: Uuid,
-    url: z.string(),
-    status: DeliveryStatuses,
-    attempts: z.array(Attempt),
-    next_attempt_at: Timestamp.nullable(),
-    created_at: Timestamp,
-    finished_at: Timestamp.nullable(),
+    run_id: Uuid.describe("Id of the run"),
+    thread_id: Uuid.describe("Id of the thread"),
+    url: z
+      .string()
+      .openapi({ description: "URL of the receiver", example: "https://example.com/hooks/runs" }),
+    status: DeliveryStatuses.describe("Status of the delivery"),
+    attempts: z.array(Attempt).describe("Attempts, oldest first"),
+    next_attempt_at: Timestamp.nullable().describe(
+      "Time of the next attempt, `null` when there is none",
+    ),
+    created_at: CreatedAt,
+    finished_at: Timestamp.nullable().describe(
+      "Time at which it was delivered or given up, `null` before",
+    ),
   })
   .openapi("WebhookDelivery");
 
 export const DeliveryPath = z.object({
-  deployment_id: z.string().min(1).toLowerCase(),
-  thread_id: Uuid,
-  run_id: Uuid,
+  deployment_id: z
+    .string()
+    .min(1)
+    .toLowerCase()
+    .describe("Id or name of the deployment, with `@<revision id>` for one revision"),
+  thread_id: Uuid.describe("Id of the thread"),
+  run_id: Uuid.describe("Id of the run"),
 });
 
 // 24 to 64 bytes, as the scheme has it.
@@ -54,8 +64,10 @@ export type SecretChange = z.infer<typeof SecretChange>;
 
 export const SecretState = z
   .object({
-    is_set: z.boolean(),
-    updated_at: Timestamp.nullable(),
+    is_set: z.boolean().describe("Whether run webhooks are signed"),
+    updated_at: Timestamp.nullable().describe(
+      "Time at which the secret was set, `null` when there is none",
+    ),
     previous_valid_until: Timestamp.nullable().openapi({
       description: "Until then deliveries are signed with the secret before, too.",
     }),

@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { list, Timestamp, Uuid } from "../shared/schema.ts";
+import { CreatedAt, list, Timestamp, Uuid } from "../shared/schema.ts";
 import { toMicros } from "../shared/times.ts";
 import { RoleId, WorkspaceRole } from "./roles.ts";
 
@@ -29,7 +29,13 @@ const ExpiresAt = z
   });
 
 const PersonalKey = {
-  description: z.string().trim().min(1).max(200).default("Default API key"),
+  description: z
+    .string()
+    .trim()
+    .min(1)
+    .max(200)
+    .default("Default API key")
+    .describe("Purpose of the key"),
   expires_at: ExpiresAt,
 };
 
@@ -44,7 +50,11 @@ const ServiceKey = {
     description: "Default: viewer where read_only is true, else admin",
   }),
   role_id: RoleId,
-  read_only: z.boolean().default(false).openapi({ deprecated: true }),
+  read_only: z
+    .boolean()
+    .default(false)
+    .openapi({ deprecated: true })
+    .describe("Use `role` instead: `true` means `viewer`, `false` means `admin`"),
 };
 
 export const ApiKeyCreateRequest = z.object(ServiceKey).openapi("ApiKeyCreateRequest", {
@@ -66,17 +76,23 @@ export const ServiceKeyCreateRequest = z
 export type ServiceKeyCreateRequest = z.infer<typeof ServiceKeyCreateRequest>;
 
 const Fields = {
-  id: Uuid,
-  short_key: z.string(),
-  description: z.string(),
-  access_scope: z.enum(["workspace", "organization"]),
-  workspace_id: Uuid.nullable(),
+  id: Uuid.describe("Id of the key"),
+  short_key: z
+    .string()
+    .openapi({ description: "Beginning of the key", example: "lsv2_sk_aB3d..." }),
+  description: z
+    .string()
+    .openapi({ description: "Purpose of the key", example: "CI of the billing agent" }),
+  access_scope: z
+    .enum(["workspace", "organization"])
+    .describe("Whether the key belongs to one workspace or to the organization"),
+  workspace_id: Uuid.nullable().describe("Id of its workspace, `null` for all workspaces"),
   role: WorkspaceRole.nullable().openapi({ description: "Null: that of its user" }),
-  role_id: Uuid.nullable(),
-  read_only: z.boolean().openapi({ deprecated: true }),
+  role_id: Uuid.nullable().describe("Id of its role, `null` for the role of its user"),
+  read_only: z.boolean().openapi({ deprecated: true }).describe("Whether the role is `viewer`"),
   created_by: z.string().nullable().openapi({ description: "Id of a key or of a user" }),
-  created_at: Timestamp,
-  expires_at: Timestamp.nullable(),
+  created_at: CreatedAt,
+  expires_at: Timestamp.nullable().describe("Time from which the key is refused, `null` for never"),
   last_used_at: Timestamp.nullable().openapi({ description: "Exact to a day" }),
 };
 
@@ -92,8 +108,8 @@ export type ApiKeyWithSecret = z.infer<typeof ApiKeyWithSecret>;
 
 export const ApiKeyList = z.array(ApiKey);
 
-export const ApiKeyPath = z.object({ api_key_id: Uuid });
-export const PersonalKeyPath = z.object({ pat_id: Uuid });
+export const ApiKeyPath = z.object({ api_key_id: Uuid.describe("Id of the key") });
+export const PersonalKeyPath = z.object({ pat_id: Uuid.describe("Id of the personal key") });
 
 export const RotateQuery = z.object({
   overlap_seconds: z.coerce

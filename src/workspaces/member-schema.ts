@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { Timestamp, Uuid } from "../shared/schema.ts";
+import { CreatedAt, Uuid } from "../shared/schema.ts";
 import { OrganizationRoleName, RoleId, WorkspaceRole } from "./roles.ts";
 
 const EXAMPLE = {
@@ -30,7 +30,7 @@ const ORGANIZATION_EXAMPLE = {
 
 const Email = z.email("must be an email address").trim().max(254).toLowerCase();
 
-const Choice = { role: WorkspaceRole.nullish(), role_id: RoleId };
+const Choice = { role: WorkspaceRole.nullish().describe("Role in the workspace"), role_id: RoleId };
 
 export const MemberCreateRequest = z
   .object({
@@ -46,7 +46,10 @@ export type MemberCreateRequest = z.infer<typeof MemberCreateRequest>;
 export const MemberBatchRequest = z
   .array(
     z.object({
-      email: Email,
+      email: Email.openapi({
+        description: "Email address of the person",
+        example: "ada@example.com",
+      }),
       ...Choice,
       workspace_role_id: RoleId.openapi({ description: "The same as role_id" }),
     }),
@@ -62,28 +65,33 @@ export const MemberPatchRequest = z
 export type MemberPatchRequest = z.infer<typeof MemberPatchRequest>;
 
 export const OrganizationMemberPatchRequest = z
-  .object({ role: OrganizationRoleName.nullish(), role_id: RoleId })
+  .object({
+    role: OrganizationRoleName.nullish().describe("Role in the organization"),
+    role_id: RoleId,
+  })
   .openapi("OrganizationMemberPatchRequest", { example: { role: "admin" } });
 export type OrganizationMemberPatchRequest = z.infer<typeof OrganizationMemberPatchRequest>;
 
 const Identity = {
   id: Uuid.openapi({ description: "The identity_id of paths" }),
-  user_id: Uuid,
-  email: z.string(),
-  organization_id: Uuid,
-  created_at: Timestamp,
-  role_id: Uuid,
-  role_name: z.string(),
-  org_role_id: Uuid,
-  org_role_name: z.string(),
+  user_id: Uuid.describe("Id of the user"),
+  email: z.string().openapi({ description: "Email address", example: "ada@example.com" }),
+  organization_id: Uuid.describe("Id of the organization"),
+  created_at: CreatedAt,
+  role_id: Uuid.describe("Id of the role"),
+  role_name: z.string().openapi({ description: "Name of the role", example: "WORKSPACE_USER" }),
+  org_role_id: Uuid.describe("Id of the role in the organization"),
+  org_role_name: z
+    .string()
+    .openapi({ description: "Name of the role in the organization", example: "ORGANIZATION_USER" }),
 };
 
 export const WorkspaceMember = z
   .object({
     ...Identity,
-    tenant_id: Uuid,
-    access_scope: z.literal("workspace"),
-    role: WorkspaceRole,
+    tenant_id: Uuid.describe("Id of the workspace"),
+    access_scope: z.literal("workspace").describe("Scope of the role"),
+    role: WorkspaceRole.describe("Role in the workspace"),
   })
   .openapi("WorkspaceMember", { example: WORKSPACE_EXAMPLE });
 export type WorkspaceMember = z.infer<typeof WorkspaceMember>;
@@ -92,8 +100,8 @@ const PENDING = "Members who have not signed in yet";
 
 export const WorkspaceMembers = z
   .object({
-    tenant_id: Uuid,
-    members: z.array(WorkspaceMember),
+    tenant_id: Uuid.describe("Id of the workspace"),
+    members: z.array(WorkspaceMember).describe("Members who have signed in, by email address"),
     pending: z.array(WorkspaceMember).openapi({ description: PENDING }),
   })
   .openapi("WorkspaceMembers");
@@ -104,8 +112,8 @@ export const WorkspaceMemberList = z.array(WorkspaceMember);
 export const OrganizationMember = z
   .object({
     ...Identity,
-    access_scope: z.literal("organization"),
-    role: OrganizationRoleName,
+    access_scope: z.literal("organization").describe("Scope of the role"),
+    role: OrganizationRoleName.describe("Role in the organization"),
     tenant_ids: z.array(Uuid).openapi({ description: "Workspaces it is a member of" }),
   })
   .openapi("OrganizationMember", { example: ORGANIZATION_EXAMPLE });
@@ -113,8 +121,8 @@ export type OrganizationMember = z.infer<typeof OrganizationMember>;
 
 export const OrganizationMembers = z
   .object({
-    organization_id: Uuid,
-    members: z.array(OrganizationMember),
+    organization_id: Uuid.describe("Id of the organization"),
+    members: z.array(OrganizationMember).describe("Members who have signed in, by email address"),
     pending: z.array(OrganizationMember).openapi({ description: PENDING }),
   })
   .openapi("OrganizationMembers");
@@ -123,14 +131,17 @@ export type OrganizationMembers = z.infer<typeof OrganizationMembers>;
 export const RoleList = z.array(
   z
     .object({
-      id: Uuid,
-      name: z.string(),
+      id: Uuid.describe("Id of the role"),
+      name: z.string().openapi({ description: "Name of the role", example: "WORKSPACE_USER" }),
       role: z.string().openapi({ description: "Its short name, which requests take too" }),
-      access_scope: z.enum(["workspace", "organization"]),
-      description: z.string(),
+      access_scope: z.enum(["workspace", "organization"]).describe("Scope of the role"),
+      description: z.string().openapi({
+        description: "What the role allows",
+        example: "Reads and changes; deletes nothing",
+      }),
     })
     .openapi("Role"),
 );
 export type RoleList = z.infer<typeof RoleList>;
 
-export const MemberPath = z.object({ identity_id: Uuid });
+export const MemberPath = z.object({ identity_id: Uuid.describe("Id of the member") });

@@ -7,21 +7,27 @@ const Params = z.record(z.string(), z.unknown());
 
 export const Command = z
   .looseObject({
-    id: z.number().int().min(0),
-    method: z.string().max(100),
-    params: Params.nullish(),
+    id: z.number().int().min(0).describe("Id that the response repeats"),
+    method: z
+      .string()
+      .max(100)
+      .openapi({ description: "Name of the command", example: "run.start" }),
+    params: Params.nullish().openapi({
+      description: "Parameters of the command",
+      example: { assistant_id: "agent", input: { messages: [] } },
+    }),
   })
   .openapi("ThreadCommand");
 export type Command = z.infer<typeof Command>;
 
 export const CommandAnswer = z
   .looseObject({
-    type: z.enum(["success", "error"]),
-    id: z.number().int().nullable(),
-    result: Params.optional(),
-    error: z.string().optional(),
-    message: z.string().optional(),
-    meta: Params.optional(),
+    type: z.enum(["success", "error"]).describe("Whether the command succeeded"),
+    id: z.number().int().nullable().describe("Id of the command, `null` when it has none"),
+    result: Params.optional().describe("Result of the command"),
+    error: z.string().optional().describe("Error code"),
+    message: z.string().optional().describe("What is wrong and how to correct it"),
+    meta: Params.optional().describe("Sequence number of the last event that the command caused"),
   })
   .openapi("ThreadCommandAnswer");
 export type CommandAnswer = z.infer<typeof CommandAnswer>;
@@ -34,18 +40,37 @@ const Name = z
 export const Namespace = z.array(z.string().max(512)).max(MAX_NAMESPACE_DEPTH);
 
 const filter = {
-  channels: z.array(Name).max(MAX_CHANNELS),
-  namespaces: z.array(Namespace).max(MAX_NAMESPACES).nullish(),
-  depth: z.number().int().min(0).nullish(),
+  channels: z
+    .array(Name)
+    .max(MAX_CHANNELS)
+    .openapi({ description: "Channels to subscribe to", example: ["values", "messages"] }),
+  namespaces: z
+    .array(Namespace)
+    .max(MAX_NAMESPACES)
+    .nullish()
+    .describe("Namespaces to subscribe to. Default: all"),
+  depth: z
+    .number()
+    .int()
+    .min(0)
+    .nullish()
+    .describe("Number of subgraph levels below the namespaces. Default: all"),
 };
 
 /** What it does not know it refuses: a filter that is misread sends too much or nothing. */
 export const EventStreamRequest = z
-  .strictObject({ ...filter, since: z.number().int().min(0).nullish() })
+  .strictObject({
+    ...filter,
+    since: z.number().int().min(0).nullish().describe("Sequence number of the last event received"),
+  })
   .openapi("EventStreamRequest");
 
 export const EventStreamHeaders = z.object({
-  "last-event-id": z.string().regex(/^\d*$/, "must be the id of an event").optional(),
+  "last-event-id": z
+    .string()
+    .regex(/^\d*$/, "must be the id of an event")
+    .optional()
+    .describe("Id of the last event received"),
 });
 
 export const Subscribe = z.strictObject(filter);
