@@ -121,7 +121,7 @@ export class FunctionEngine implements Engine {
     };
     const work = Promise.race([this.#drive(call, state, tools, take), rejection(signal)]);
     await work.catch((error: unknown) => {
-      if (!signal.aborted) events.fail();
+      if (!signal.aborted) events.fail(error);
       throw error;
     });
     state = save(state, call, outbox, "loop");

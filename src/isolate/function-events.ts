@@ -47,8 +47,8 @@ export class FunctionEvents {
     this.#task?.end(state);
   }
 
-  fail() {
-    this.#task?.fail();
+  fail(error: unknown) {
+    this.#task?.fail(error);
   }
 
   #complete(messages: Message[]) {

@@ -50,19 +50,20 @@ export class FunctionTask {
     const { input } = this.#call;
     const [result, output] = [this.#result, state.values];
     this.#eventOfTask("on_chain_end", { output: result, input });
-    this.#over(this.#task, result);
+    this.#over(this.#task, result, null);
     if (this.#call.short_forms) this.#envelope(state);
     this.#checkpoint(state, []);
     this.#event("on_chain_end", { output });
   }
 
   /** As LangGraph tells of a task that failed: without what it has said before. */
-  fail() {
-    if (this.#task) this.#over(this.#task, {});
+  fail(error: unknown) {
+    const { name, message } = error instanceof Error ? error : new Error(String(error));
+    if (this.#task) this.#over(this.#task, {}, { name, message });
   }
 
-  #over({ id, step }: Task, result: Fields) {
-    const told = { id, name: this.#call.graph_id, result, interrupts: [] };
+  #over({ id, step }: Task, result: Fields, error: Fields | null) {
+    const told = { id, name: this.#call.graph_id, result, interrupts: [], error };
     this.#tell("tasks", told);
     this.#debug("task_result", step, told);
   }

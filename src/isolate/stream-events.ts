@@ -21,6 +21,7 @@ export class EventWriter {
   /** Null: tasks are told in full. */
   readonly #tasks: TaskEvents | null;
   readonly #emit: Emit;
+  readonly #hasNamespaces: boolean;
   readonly #partials = new Map<string, BaseMessageChunk>();
   readonly #completed = new Set<string>();
   #skipValues: boolean;
@@ -28,7 +29,11 @@ export class EventWriter {
   #values: { chunk: unknown; text: string | null } | null = null;
   #isInterrupted = false;
 
-  constructor(call: Pick<RunCall, "stream_modes" | "resuming" | "short_forms">, emit: Emit) {
+  constructor(
+    call: Pick<RunCall, "stream_modes" | "stream_subgraphs" | "resuming" | "short_forms">,
+    emit: Emit,
+  ) {
+    this.#hasNamespaces = call.stream_subgraphs;
     this.#modes = new Set(call.stream_modes);
     this.#tasks = call.short_forms ? new TaskEvents() : null;
     this.#emit = emit;
@@ -133,7 +138,8 @@ export class EventWriter {
 
   #writeMessage(suffix: string, [message, metadata]: [BaseMessage, Metadata]) {
     if (this.#modes.has("messages-tuple")) {
-      this.#emit(`messages${suffix}`, toWire([message, metadata]));
+      const namespace = this.#hasNamespaces ? suffixOfTask(suffix, metadata) : "";
+      this.#emit(`messages${namespace}`, toWire([message, metadata]));
     }
     if (!this.#modes.has("messages") || !message.id || !isChunk(message)) return;
     if (isOfNode(metadata)) return;
@@ -143,6 +149,11 @@ export class EventWriter {
     this.#partials.set(message.id, partial);
     this.#emit("messages/partial", toWire([partial]));
   }
+}
+
+/** Ends with the node's task, as it does before LangGraph 1.7, where it ends with the node's graph. */
+function suffixOfTask(suffix: string, { langgraph_checkpoint_ns: namespace }: Metadata): string {
+  return typeof namespace === "string" && namespace !== "" ? `|${namespace}` : suffix;
 }
 
 /** A message that a node returned and no model streamed: it is told once it is in the state. */

@@ -203,7 +203,11 @@ describe("an agent without LangGraph is told of like a graph of one node", () =>
 describe("messages", () => {
   test("of a model in a subgraph arrive token by token, of one that is not to be streamed at once", async () => {
     const { stream } = await testThread();
-    const events = await stream("team", { input: hi, stream_mode: "messages" });
+    const events = await stream("team", {
+      input: hi,
+      stream_mode: "messages",
+      stream_subgraphs: true,
+    });
     expect(new Set(namesOf(events))).toEqual(
       new Set(["metadata", "messages/metadata", "messages/partial", "messages/complete"]),
     );
