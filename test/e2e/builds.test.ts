@@ -140,7 +140,7 @@ test("a LangGraph agent of the prebuilt versions is built without fetching a pac
   const outcome = deployed(built);
   expect(outcome.repo_commit_sha).toMatch(/^[0-9a-f]{40}$/);
   expect(outcome.config.graphs).toMatchObject({ chat: { path: "src/agent.ts" } });
-  expect(textOf(built)).toContain("LangGraph 1.4.18 is prebuilt");
+  expect(textOf(built)).toContain("LangGraph 1.7.3 is prebuilt");
   expect(textOf(built)).not.toContain("Installed");
   expect(await builder.describe(outcome.artifact_key)).toMatchObject({
     ok: true,
