@@ -1,5 +1,5 @@
-import { newId } from "../src/shared/ids.ts";
-import { newApiKey } from "../src/workspaces/keys.ts";
+import { newApiKey } from "../src/control-plane/workspaces/keys/keys.ts";
+import { newId } from "../src/shared/storage/ids.ts";
 import { quote, type ROLES } from "./workspace-sql.ts";
 
 type Role = (typeof ROLES)[number];

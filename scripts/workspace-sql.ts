@@ -1,5 +1,5 @@
-import { newId } from "../src/shared/ids.ts";
-import { newApiKey } from "../src/workspaces/keys.ts";
+import { newApiKey } from "../src/control-plane/workspaces/keys/keys.ts";
+import { newId } from "../src/shared/storage/ids.ts";
 
 export const PLANS = ["developer", "plus", "enterprise"] as const;
 export const ROLES = ["admin", "editor", "viewer"] as const;

@@ -1,7 +1,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { type Inner, isOwnServer, withInner } from "./access/inner.ts";
+import { type Inner, isOwnServer, withInner } from "./agent-server/access/inner.ts";
 import { served } from "./served.ts";
-import { toRoutePath } from "./shared/paths.ts";
+import { toRoutePath } from "./shared/http/paths.ts";
 
 type ServerProps = {
   /** URL of one deployment's agent server, without a slash at its end. */

@@ -6,11 +6,16 @@ import langgraph_agent from "../dist/isolate/langgraph-agent.txt";
 import plain_agent from "../dist/isolate/plain-agent.txt";
 import runtime from "../dist/runtime/runtime.txt";
 import tailwind from "../dist/styles/tailwind.txt";
-import type { BuildIsolate, BuildOrder, BuildOutcome, BuildSink } from "./builds/contract.ts";
-import { BuildStorage } from "./builds/storage.ts";
-import type { EgressPolicy } from "./shared/egress.ts";
+import type {
+  BuildIsolate,
+  BuildOrder,
+  BuildOutcome,
+  BuildSink,
+} from "./control-plane/builds/contract.ts";
+import { BuildStorage } from "./control-plane/builds/queue/storage.ts";
+import type { EgressPolicy } from "./shared/egress/egress.ts";
 
-export { BuildEgress } from "./builds/egress.ts";
+export { BuildEgress } from "./control-plane/builds/queue/egress.ts";
 
 /** CPU time of a build. Cloudflare ends an isolate that exceeds it; local workerd does not. */
 const CPU_LIMIT_MS = 120_000;

@@ -1,5 +1,5 @@
-import type { Operation } from "./shared/operations.ts";
-import { isIngestion } from "./shared/paths.ts";
+import type { Operation } from "./shared/http/operations.ts";
+import { isIngestion } from "./shared/http/paths.ts";
 
 type Responses = Record<string, unknown>;
 type Shape = { type: string; schema: unknown };

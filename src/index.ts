@@ -1,50 +1,53 @@
-import { deleteTasksOf, sweepTasks } from "./a2a/task-rows.ts";
-import { consumeBuild } from "./builds/consumer.ts";
-import { deleteCronsOf } from "./crons/service.ts";
-import { type Cleaner, consumeDeletion } from "./deployments/deletion.ts";
-import { isBuildMessage, isDeletionMessage } from "./deployments/queue.ts";
+import { deleteTasksOf, sweepTasks } from "./agent-server/a2a/task-rows.ts";
+import { deleteCronsOf } from "./agent-server/crons/service.ts";
+import { deleteStoreOf } from "./agent-server/store/service.ts";
 import {
-  resealSecrets,
-  sweepBuilds,
-  sweepDeletions,
-  sweepDeliveries,
-} from "./deployments/sweep.ts";
-import { consumeExport, consumeFile } from "./exports/consumer.ts";
-import { isExportMessage, isFileMessage } from "./exports/queue.ts";
-import { spawnWindows } from "./exports/schedule.ts";
-import { resealDestinations, sweepExports, sweepFiles } from "./exports/sweep.ts";
-import { resealGrants, sweepAuthorizations } from "./oauth/sweep.ts";
-import { served } from "./served.ts";
-import { type Job, runJobs } from "./shared/jobs.ts";
-import { log } from "./shared/log.ts";
-import { deleteStoreOf } from "./store/service.ts";
-import { deleteAssistantsOf, sweepAssistants } from "./threads/assistant-purge.ts";
-import { deleteThreadsOf } from "./threads/deletion.ts";
-import {
-  consumeProjectDeletion,
-  isProjectDeletionMessage,
-  sweepProjectDeletions,
-} from "./traces/deletion.ts";
-import { consumeWebhook, isWebhookMessage } from "./webhooks/consumer.ts";
+  deleteAssistantsOf,
+  sweepAssistants,
+} from "./agent-server/threads/assistants/assistant-purge.ts";
+import { deleteThreadsOf } from "./agent-server/threads/service/deletion.ts";
+import { consumeWebhook, isWebhookMessage } from "./agent-server/webhooks/consumer.ts";
 import {
   deleteWebhooksOf,
   resealWebhookSecrets,
   sweepDeliveryLogs,
   sweepWebhooks,
-} from "./webhooks/sweep.ts";
+} from "./agent-server/webhooks/sweep.ts";
+import { consumeBuild } from "./control-plane/builds/queue/consumer.ts";
+import { isBuildMessage, isDeletionMessage } from "./control-plane/deployments/queue.ts";
+import { type Cleaner, consumeDeletion } from "./control-plane/deployments/rollout/deletion.ts";
+import {
+  resealSecrets,
+  sweepBuilds,
+  sweepDeletions,
+  sweepDeliveries,
+} from "./control-plane/deployments/rollout/sweep.ts";
+import { resealGrants, sweepAuthorizations } from "./control-plane/oauth/storage/sweep.ts";
+import { consumeExport, consumeFile } from "./exports/progress/consumer.ts";
+import { spawnWindows } from "./exports/progress/schedule.ts";
+import { resealDestinations, sweepExports, sweepFiles } from "./exports/progress/sweep.ts";
+import { isExportMessage, isFileMessage } from "./exports/queue.ts";
+import { served } from "./served.ts";
+import { type Job, runJobs } from "./shared/jobs.ts";
+import { log } from "./shared/log.ts";
+import {
+  consumeProjectDeletion,
+  isProjectDeletionMessage,
+  sweepProjectDeletions,
+} from "./traces/deletion/deletion.ts";
 
+export { CronObject } from "./agent-server/crons/object.ts";
+export { ThreadCrons } from "./agent-server/crons/thread-crons.ts";
+export { StoreObject } from "./agent-server/store/object.ts";
+export { ThreadSession } from "./agent-server/streaming/thread-session.ts";
+export { ThreadObject } from "./agent-server/threads/object/object.ts";
 export { AgentServer } from "./agent-server.ts";
-export { CronObject } from "./crons/object.ts";
-export { ThreadCrons } from "./crons/thread-crons.ts";
-export { AgentLog } from "./deployments/agent-log.ts";
-export { AgentTail } from "./deployments/tail.ts";
-export { AgentTokens } from "./oauth/agent-tokens.ts";
-export { TokenObject } from "./oauth/object.ts";
-export { Egress } from "./shared/agent-egress.ts";
-export { StoreObject } from "./store/object.ts";
-export { ThreadObject } from "./threads/object.ts";
-export { ThreadSession } from "./threads/protocol/thread-session.ts";
-export { TracePartition } from "./traces/object.ts";
+export { AgentLog } from "./control-plane/deployments/logs/agent-log.ts";
+export { AgentTail } from "./control-plane/deployments/logs/tail.ts";
+export { AgentTokens } from "./control-plane/oauth/authorizations/agent-tokens.ts";
+export { TokenObject } from "./control-plane/oauth/storage/object.ts";
+export { Egress } from "./shared/egress/agent-egress.ts";
+export { TracePartition } from "./traces/object/object.ts";
 
 /** What goes with a deployment and is not the control plane's own. */
 const CLEANERS: Cleaner[] = [

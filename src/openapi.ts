@@ -1,11 +1,11 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { completeResponses } from "./document.ts";
-import { baseUrl } from "./shared/base-url.ts";
 import type { AppEnv } from "./shared/context.ts";
-import { originOf } from "./shared/http.ts";
+import { baseUrl } from "./shared/http/base-url.ts";
+import { originOf } from "./shared/http/http.ts";
+import { Ok, VERSION } from "./shared/http/version.ts";
 import { json } from "./shared/schema.ts";
-import { Ok, VERSION } from "./shared/version.ts";
-import { TRACING_INFO, TracingInfo } from "./traces/info.ts";
+import { TRACING_INFO, TracingInfo } from "./traces/object/info.ts";
 
 const INFO = {
   title: "Heddle",

@@ -1,4 +1,4 @@
-import { unmount } from "./access/mount.ts";
+import { unmount } from "./agent-server/access/mount.ts";
 import { createApp } from "./app.ts";
 import { log } from "./shared/log.ts";
 

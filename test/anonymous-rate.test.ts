@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { AppError } from "../src/shared/errors.ts";
-import { assertAnonymousRate, limitFailures } from "../src/shared/rate-limit.ts";
+import { assertAnonymousRate, limitFailures } from "../src/shared/http/rate-limit.ts";
 import { testDeployment } from "./support/agent-deployment.ts";
 import { agentWithUsers, answerOf } from "./support/agent-users.ts";
 import { api, type TestWorkspace, workspace } from "./support/workspace.ts";

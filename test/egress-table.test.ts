@@ -2,7 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createApp } from "../src/app.ts";
-import { providerBody } from "./oauth/support.ts";
+import { providerBody } from "./control-plane/oauth/support.ts";
 import { testDeployment } from "./support/agent-deployment.ts";
 import { bucket } from "./support/belongings.ts";
 import { PUBLIC_ONLY } from "./support/public-only.ts";

@@ -2,7 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import entry from "../scripts/local/entries/index.ts";
-import { assertAnonymousRate } from "../src/shared/rate-limit.ts";
+import { assertAnonymousRate } from "../src/shared/http/rate-limit.ts";
 
 const ALLOWED = 6000;
 

@@ -1,14 +1,14 @@
 import { and, eq } from "drizzle-orm";
 import { COLUMNS as EXPORTED, sourcesOf } from "../../src/exports/columns.ts";
-import { writeFile } from "../../src/exports/file-writer.ts";
+import { writeFile } from "../../src/exports/files/file-writer.ts";
 import { bulk_export_files } from "../../src/exports/table.ts";
 import heddle, { TracePartition as Product } from "../../src/index.ts";
 import { contextFor, database } from "../../src/shared/context.ts";
 import { dayOf } from "../../src/shared/times.ts";
-import { openSlot } from "../../src/traces/catalogue.ts";
 import type { RunChange } from "../../src/traces/changes.ts";
-import { toIncoming } from "../../src/traces/incoming.ts";
-import { planScan, scanChunk } from "../../src/traces/scan-service.ts";
+import { toIncoming } from "../../src/traces/ingest/incoming.ts";
+import { openSlot } from "../../src/traces/object/catalogue.ts";
+import { planScan, scanChunk } from "../../src/traces/scan/scan-service.ts";
 import { PartitionStore } from "../../src/traces/storage/partition.ts";
 import { rowChange, seedChange } from "./seed.ts";
 

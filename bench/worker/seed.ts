@@ -1,5 +1,5 @@
 import type { RunChange } from "../../src/traces/changes.ts";
-import { toIncoming } from "../../src/traces/incoming.ts";
+import { toIncoming } from "../../src/traces/ingest/incoming.ts";
 import { traceRow } from "../rows.ts";
 
 const RARE = 10_000;

@@ -6,7 +6,7 @@ import { build, type Plugin } from "esbuild";
 
 export async function buildBuildIsolate(outdir: string) {
   await build({
-    entryPoints: { build: "src/builds/isolate.ts" },
+    entryPoints: { build: "src/control-plane/builds/bundle/isolate.ts" },
     outdir,
     outExtension: { ".js": ".txt" },
     bundle: true,

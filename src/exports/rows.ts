@@ -1,6 +1,6 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Context } from "../shared/context.ts";
-import { among } from "../shared/sql.ts";
+import { among } from "../shared/storage/sql.ts";
 import { toIso } from "../shared/times.ts";
 import { BulkExport } from "./schema.ts";
 import { progressOf, type Tally } from "./states.ts";

@@ -1,5 +1,5 @@
+import { findWorkspace } from "../control-plane/workspaces/service.ts";
 import { type Context, contextFor, database } from "../shared/context.ts";
-import { findWorkspace } from "../workspaces/service.ts";
 
 /** What queue and cron act with, for one workspace; null when that is gone. */
 export async function systemContext(env: Env, workspace_id: string): Promise<Context | null> {

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import type { ScanChunk } from "../traces/scan-service.ts";
-import type { DestinationConfig } from "./destinations/schema.ts";
+import type { ScanChunk } from "../traces/scan/scan-service.ts";
+import type { DestinationConfig } from "./destination-schema.ts";
 import type { BulkExportStatus } from "./schema.ts";
 import type { FileStatus } from "./states.ts";
 

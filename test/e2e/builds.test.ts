@@ -8,7 +8,11 @@ import { packTar } from "modern-tar";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GitHost, startGitHost } from "../../scripts/local/git-host.ts";
 import { commitFolder } from "../../scripts/local/repositories.ts";
-import type { BuildOrder, BuildOutcome, BuildSource } from "../../src/builds/contract.ts";
+import type {
+  BuildOrder,
+  BuildOutcome,
+  BuildSource,
+} from "../../src/control-plane/builds/contract.ts";
 import { startFaultProxy } from "../support/node/fault-proxy.ts";
 import { type BuilderHarness, type Built, startBuilder } from "./support/builder.ts";
 

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { issuerKeys, verifyJwt } from "../../src/workspaces/jwt.ts";
+import { issuerKeys, verifyJwt } from "../../src/control-plane/workspaces/jwt.ts";
 
 const { publicKey, privateKey } = await generateKeyPair("RS256");
 let server: Server;

@@ -1,16 +1,16 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { advanceExport } from "../../src/exports/advance.ts";
-import { openBucket } from "../../src/exports/bucket.ts";
-import { consumeExport, consumeFile } from "../../src/exports/consumer.ts";
-import { attemptFile } from "../../src/exports/file-attempt.ts";
-import { claimFile } from "../../src/exports/file-lease.ts";
-import { finishExport } from "../../src/exports/finish.ts";
+import { openBucket } from "../../src/exports/destinations/bucket.ts";
+import { attemptFile } from "../../src/exports/files/file-attempt.ts";
+import { claimFile } from "../../src/exports/files/file-lease.ts";
 import { MAX_ACTIVE_EXPORTS, MAX_RETRIES_PER_FILE } from "../../src/exports/limits.ts";
-import { planExport } from "../../src/exports/plan.ts";
+import { advanceExport } from "../../src/exports/progress/advance.ts";
+import { consumeExport, consumeFile } from "../../src/exports/progress/consumer.ts";
+import { finishExport } from "../../src/exports/progress/finish.ts";
+import { planExport } from "../../src/exports/progress/plan.ts";
+import { sweepExports, sweepFiles } from "../../src/exports/progress/sweep.ts";
 import type { BulkExport, BulkExportRun } from "../../src/exports/schema.ts";
-import { sweepExports, sweepFiles } from "../../src/exports/sweep.ts";
 import {
   bulk_export_destinations,
   bulk_export_files,

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import type { Destination } from "../../src/exports/destinations/schema.ts";
+import type { Destination } from "../../src/exports/destination-schema.ts";
 import { targetOf } from "../../src/exports/destinations/service.ts";
 import { bulk_export_destinations } from "../../src/exports/table.ts";
 import { type Caller, contextFor, database } from "../../src/shared/context.ts";

@@ -1,12 +1,12 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { openBucket } from "../../src/exports/bucket.ts";
-import { consumeFile } from "../../src/exports/consumer.ts";
-import { attemptFile } from "../../src/exports/file-attempt.ts";
-import { claimFile, renewLease } from "../../src/exports/file-lease.ts";
+import { openBucket } from "../../src/exports/destinations/bucket.ts";
+import { attemptFile } from "../../src/exports/files/file-attempt.ts";
+import { claimFile, renewLease } from "../../src/exports/files/file-lease.ts";
 import { LEASE_MS } from "../../src/exports/limits.ts";
-import { planExport } from "../../src/exports/plan.ts";
+import { consumeFile } from "../../src/exports/progress/consumer.ts";
+import { planExport } from "../../src/exports/progress/plan.ts";
 import { bulk_export_files, type FileRow } from "../../src/exports/table.ts";
 import { database } from "../../src/shared/context.ts";
 import {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pauseAfter, secondsUntilAttempt } from "../../src/exports/pauses.ts";
+import { pauseAfter, secondsUntilAttempt } from "../../src/exports/files/pauses.ts";
 
 test.each([
   [0, null, 0, 0],

@@ -1,13 +1,13 @@
 import { env } from "cloudflare:workers";
 import { and, asc, eq } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
-import { advanceExport } from "../../src/exports/advance.ts";
 import { MAX_CREATES_PER_HOUR, MAX_SCHEDULES } from "../../src/exports/limits.ts";
-import { spawnWindows } from "../../src/exports/schedule.ts";
+import { advanceExport } from "../../src/exports/progress/advance.ts";
+import { spawnWindows } from "../../src/exports/progress/schedule.ts";
 import type { BulkExport } from "../../src/exports/schema.ts";
 import { bulk_exports, type ExportRow } from "../../src/exports/table.ts";
 import { database } from "../../src/shared/context.ts";
-import { newId } from "../../src/shared/ids.ts";
+import { newId } from "../../src/shared/storage/ids.ts";
 import { toIso } from "../../src/shared/times.ts";
 import { api, workspace } from "../support/workspace.ts";
 import {

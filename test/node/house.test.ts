@@ -16,13 +16,21 @@ describe("imports of src", () => {
   });
 
   test.each([
-    ["a feature below", "src/traces/query.ts", "src/threads/service.ts"],
-    ["a private file of another feature", "src/threads/seen.ts", "src/traces/object.ts"],
-    ["a feature, from shared", "src/shared/paths.ts", "src/traces/schema.ts"],
-    ["the Worker, from the isolate", "src/isolate/agent.ts", "src/shared/errors.ts"],
-    ["the Worker's entry, from a feature", "src/exports/service.ts", "src/app.ts"],
-    ["a table, from a route", "src/exports/routes.ts", "src/exports/table.ts"],
-    ["a service, from an object", "src/threads/object.ts", "src/threads/run-service.ts"],
+    ["a feature below", "src/traces/query.ts", "src/agent-server/threads/service/service.ts"],
+    [
+      "a private file of another feature",
+      "src/agent-server/threads/object/seen.ts",
+      "src/traces/object/object.ts",
+    ],
+    ["a feature, from shared", "src/shared/http/paths.ts", "src/traces/projects/schema.ts"],
+    ["the Worker, from the isolate", "src/isolate/agent/agent.ts", "src/shared/errors.ts"],
+    ["the Worker's entry, from a feature", "src/exports/orders/service.ts", "src/app.ts"],
+    ["a table, from a route", "src/exports/orders/routes.ts", "src/exports/table.ts"],
+    [
+      "a service, from an object",
+      "src/agent-server/threads/object/object.ts",
+      "src/agent-server/threads/runs/run-service.ts",
+    ],
   ])("refuse %s", (_, path, file) => {
     expect(importViolations([source(path, [file])])).toEqual([
       expect.stringMatching(`^${path}: may not import `),
@@ -30,12 +38,14 @@ describe("imports of src", () => {
   });
 
   test("refuse packages that a file's kind must not know", () => {
-    const found = importViolations([source("src/exports/routes.ts", [], ["drizzle-orm"])]);
+    const found = importViolations([source("src/exports/orders/routes.ts", [], ["drizzle-orm"])]);
     expect(found).toEqual([expect.stringContaining("may not import drizzle-orm")]);
   });
 
   test("name every feature", () => {
-    const [found] = importViolations([source("src/billing/service.ts", ["src/shared/http.ts"])]);
+    const [found] = importViolations([
+      source("src/billing/service.ts", ["src/shared/http/http.ts"]),
+    ]);
     expect(found).toContain('does not name the feature "billing"');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Destination } from "../../src/exports/destinations/schema.ts";
+import type { Destination } from "../../src/exports/destination-schema.ts";
 import { request } from "../e2e/support/http.ts";
 import { stack } from "../e2e/support/stack.ts";
 import type { Fault, Seen } from "../support/node/fault-proxy.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isPublicHost, refusal } from "../../src/shared/addresses.ts";
+import { isPublicHost, refusal } from "../../src/shared/egress/addresses.ts";
 
 const REFUSED = [
   "https://127.0.0.1/",

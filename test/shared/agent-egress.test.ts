@@ -2,7 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Egress } from "../../src/shared/agent-egress.ts";
+import { Egress } from "../../src/shared/egress/agent-egress.ts";
 
 const OWN_PORT = 8787;
 const MODEL_PORT = 11434;

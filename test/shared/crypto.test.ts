@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
-import { decrypt, encrypt, randomToken, sha256Hex } from "../../src/shared/crypto.ts";
+import { decrypt, encrypt, randomToken, sha256Hex } from "../../src/shared/crypto/crypto.ts";
 
 const OLD = `old:${Buffer.alloc(32, 1).toString("base64")}`;
 const NEW = `new:${Buffer.alloc(32, 2).toString("base64")}`;

@@ -1,10 +1,10 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { Egress } from "../../src/shared/agent-egress.ts";
-import { safeFetch } from "../../src/shared/egress.ts";
+import { Egress } from "../../src/shared/egress/agent-egress.ts";
+import { safeFetch } from "../../src/shared/egress/egress.ts";
+import { follow, type Hop } from "../../src/shared/egress/hops.ts";
 import { AppError } from "../../src/shared/errors.ts";
-import { follow, type Hop } from "../../src/shared/hops.ts";
 
 const LIMITS = { timeout_ms: 1000, max_bytes: 1000 };
 

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { isMigrated, migrate } from "../../src/shared/object-tables.ts";
+import { isMigrated, migrate } from "../../src/shared/storage/object-tables.ts";
 
 const FIRST = "CREATE TABLE items (id INTEGER PRIMARY KEY); INSERT INTO items VALUES (1);";
 const SECOND = "ALTER TABLE items ADD COLUMN name TEXT; UPDATE items SET name = 'old';";

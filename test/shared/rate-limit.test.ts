@@ -2,12 +2,12 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { contextFor } from "../../src/shared/context.ts";
 import { AppError } from "../../src/shared/errors.ts";
-import { assertAnonymousRate, assertRate } from "../../src/shared/rate-limit.ts";
-import { RunsQueryRequest } from "../../src/traces/query-schema.ts";
-import { queryRuns } from "../../src/traces/query-service.ts";
-import { getTraceRun } from "../../src/traces/run-service.ts";
-import { ProjectCreateRequest } from "../../src/traces/schema.ts";
-import { createProject } from "../../src/traces/service.ts";
+import { assertAnonymousRate, assertRate } from "../../src/shared/http/rate-limit.ts";
+import { ProjectCreateRequest } from "../../src/traces/projects/schema.ts";
+import { createProject } from "../../src/traces/projects/service.ts";
+import { RunsQueryRequest } from "../../src/traces/query/query-schema.ts";
+import { queryRuns } from "../../src/traces/query/query-service.ts";
+import { getTraceRun } from "../../src/traces/query/run-service.ts";
 import { api, workspace } from "../support/workspace.ts";
 
 function callerOf(key_id: string) {

@@ -1,10 +1,10 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, inject, test } from "vitest";
-import { isPublicAddress } from "../../src/shared/addresses.ts";
-import { Egress } from "../../src/shared/agent-egress.ts";
-import { safeFetch } from "../../src/shared/egress.ts";
-import { addressesOf, refusalOfName } from "../../src/shared/resolver.ts";
+import { isPublicAddress } from "../../src/shared/egress/addresses.ts";
+import { Egress } from "../../src/shared/egress/agent-egress.ts";
+import { safeFetch } from "../../src/shared/egress/egress.ts";
+import { addressesOf, refusalOfName } from "../../src/shared/egress/resolver.ts";
 
 const LIMITS = { timeout_ms: 1000, max_bytes: 1000 };
 const dns_url = inject("dns_url");

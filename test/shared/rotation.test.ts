@@ -1,12 +1,12 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
-import { resealSecrets } from "../../src/deployments/sweep.ts";
-import { resealDestinations } from "../../src/exports/sweep.ts";
-import { resealGrants } from "../../src/oauth/sweep.ts";
-import { decrypt, encrypt, type Sealed } from "../../src/shared/crypto.ts";
-import { resealWebhookSecrets } from "../../src/webhooks/sweep.ts";
-import { provider, tokenOf } from "../oauth/support.ts";
+import { resealWebhookSecrets } from "../../src/agent-server/webhooks/sweep.ts";
+import { resealSecrets } from "../../src/control-plane/deployments/rollout/sweep.ts";
+import { resealGrants } from "../../src/control-plane/oauth/storage/sweep.ts";
+import { resealDestinations } from "../../src/exports/progress/sweep.ts";
+import { decrypt, encrypt, type Sealed } from "../../src/shared/crypto/crypto.ts";
+import { provider, tokenOf } from "../control-plane/oauth/support.ts";
 import { testDeployment } from "../support/agent-deployment.ts";
 import { bucket } from "../support/belongings.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
-import type { Artifact } from "../../src/builds/contract.ts";
-import { deployments, revisions } from "../../src/deployments/table.ts";
+import type { Artifact } from "../../src/control-plane/builds/contract.ts";
+import { deployments, revisions } from "../../src/control-plane/deployments/table.ts";
 import { database } from "../../src/shared/context.ts";
-import { newId } from "../../src/shared/ids.ts";
+import { newId } from "../../src/shared/storage/ids.ts";
 import { TEST_GRAPHS, TEST_STORE } from "./test-graphs.ts";
 
 /** A deployment of the test graphs as a finished build leaves it: rows, and an artifact in R2. */

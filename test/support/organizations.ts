@@ -1,14 +1,14 @@
 import { and, eq } from "drizzle-orm";
-import type { Database, Role } from "../../src/shared/context.ts";
-import { newId } from "../../src/shared/ids.ts";
-import { newApiKey } from "../../src/workspaces/keys.ts";
+import { newApiKey } from "../../src/control-plane/workspaces/keys/keys.ts";
 import {
   api_keys,
   memberships,
   organizations,
   users,
   workspaces,
-} from "../../src/workspaces/table.ts";
+} from "../../src/control-plane/workspaces/table.ts";
+import type { Database, Role } from "../../src/shared/context.ts";
+import { newId } from "../../src/shared/storage/ids.ts";
 
 type Plan = (typeof organizations.$inferSelect)["plan"];
 type Created = { id: string };

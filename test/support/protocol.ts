@@ -1,4 +1,4 @@
-import { CHANNELS } from "../../src/threads/protocol/event.ts";
+import { CHANNELS } from "../../src/agent-server/threads/events/event.ts";
 import { api } from "./workspace.ts";
 
 type Data = Record<string, unknown> & { event?: string };

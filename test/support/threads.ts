@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
-import { newId } from "../../src/shared/ids.ts";
-import { systemAssistant } from "../../src/threads/assistants.ts";
-import { toNewRun } from "../../src/threads/new-run.ts";
-import { RunCreate } from "../../src/threads/schema.ts";
-import type { ThreadCalls } from "../../src/threads/seen.ts";
-import { threadObject } from "../../src/threads/stub.ts";
+import { systemAssistant } from "../../src/agent-server/threads/assistants.ts";
+import type { ThreadCalls } from "../../src/agent-server/threads/object/seen.ts";
+import { threadObject } from "../../src/agent-server/threads/object/stub.ts";
+import { toNewRun } from "../../src/agent-server/threads/runs/new-run.ts";
+import { RunCreate } from "../../src/agent-server/threads/schema.ts";
+import { newId } from "../../src/shared/storage/ids.ts";
 import { testDeployment } from "./agent-deployment.ts";
 import { systemContext } from "./deployment.ts";
 

@@ -3,7 +3,7 @@ import { dayOf, timeOfId, toIso, toMicros } from "../../src/shared/times.ts";
 import { addDecimals } from "../../src/traces/decimals.ts";
 import { digestExtra, firstToken, toPairs } from "../../src/traces/digest.ts";
 import { parseDottedOrder, toDottedOrder } from "../../src/traces/dotted-order.ts";
-import { boundaryOf, readParts } from "../../src/traces/multipart.ts";
+import { boundaryOf, readParts } from "../../src/traces/ingest/multipart.ts";
 import { findUsage } from "../../src/traces/usage.ts";
 
 const ROOT = "01a1c0de-0000-7000-8000-000000000001";

@@ -1,6 +1,9 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
-import { consumeProjectDeletion, sweepProjectDeletions } from "../../src/traces/deletion.ts";
+import {
+  consumeProjectDeletion,
+  sweepProjectDeletions,
+} from "../../src/traces/deletion/deletion.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { batch, catalogue, projectId, read, wireRun } from "./support/runs.ts";
 

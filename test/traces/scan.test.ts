@@ -2,8 +2,9 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Context } from "../../src/shared/context.ts";
-import { unpackTexts } from "../../src/shared/packed-texts.ts";
-import { toIncoming } from "../../src/traces/incoming.ts";
+import { unpackTexts } from "../../src/shared/storage/packed-texts.ts";
+import { toIncoming } from "../../src/traces/ingest/incoming.ts";
+import { tracePartition } from "../../src/traces/object/stub.ts";
 import {
   planScan,
   type ScanChunk,
@@ -11,8 +12,7 @@ import {
   type ScanPart,
   type ScanRequest,
   scanChunk,
-} from "../../src/traces/scan-service.ts";
-import { tracePartition } from "../../src/traces/stub.ts";
+} from "../../src/traces/scan/scan-service.ts";
 import { systemContext } from "../support/deployment.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { batch, patch, projectId, read, type WireRun, wireRun } from "./support/runs.ts";

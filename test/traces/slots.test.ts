@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { toIncoming } from "../../src/traces/incoming.ts";
+import { toIncoming } from "../../src/traces/ingest/incoming.ts";
 import { MAX_PARTITION_BYTES } from "../../src/traces/limits.ts";
-import { tracePartition } from "../../src/traces/stub.ts";
+import { tracePartition } from "../../src/traces/object/stub.ts";
 import { api, workspace } from "../support/workspace.ts";
 import { batch, catalogue, read, wireRun } from "./support/runs.ts";
 

@@ -1,6 +1,10 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { Builder as ProductBuilder } from "../../../src/builder.ts";
-import type { BuildOrder, BuildOutcome, BuildSink } from "../../../src/builds/contract.ts";
+import type {
+  BuildOrder,
+  BuildOutcome,
+  BuildSink,
+} from "../../../src/control-plane/builds/contract.ts";
 import type { DebugPort } from "./debug-port.ts";
 import { claimProcess, releaseProcess, toLossError } from "./processes.ts";
 

@@ -1,5 +1,5 @@
 // The main script's entry on one machine: the product's, with agents in other processes.
-import { runIsolatesElsewhere } from "../../../src/deployments/isolate.ts";
+import { runIsolatesElsewhere } from "../../../src/control-plane/deployments/isolate/isolate.ts";
 import worker from "../../../src/index.ts";
 import { isolateProxy } from "./isolate-proxy.ts";
 

@@ -1,12 +1,15 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { agentLog } from "../../../src/deployments/agent-log.ts";
-import { type RevisionCode, readRevisionCode } from "../../../src/deployments/isolate.ts";
-import type { TailProps } from "../../../src/deployments/tail.ts";
+import {
+  type RevisionCode,
+  readRevisionCode,
+} from "../../../src/control-plane/deployments/isolate/isolate.ts";
+import { agentLog } from "../../../src/control-plane/deployments/logs/agent-log.ts";
+import type { TailProps } from "../../../src/control-plane/deployments/logs/tail.ts";
 import {
   type AgentLine,
   type EarlyLine,
   toEarlyLines,
-} from "../../../src/deployments/tail-lines.ts";
+} from "../../../src/control-plane/deployments/logs/tail-lines.ts";
 
 /** What the process of a workspace calls in the main process, for one revision. */
 export class IsolateBackend extends WorkerEntrypoint<Env, TailProps> {

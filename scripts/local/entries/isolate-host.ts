@@ -1,12 +1,16 @@
 // Runs in the process of one workspace: loads the isolates of its agents and forwards calls to them.
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { giveUpUnloaded, type IsolateCall, openIsolate } from "../../../src/deployments/isolate.ts";
-import type { TailProps } from "../../../src/deployments/tail.ts";
-import { type EarlyLine, toLines } from "../../../src/deployments/tail-lines.ts";
+import {
+  giveUpUnloaded,
+  type IsolateCall,
+  openIsolate,
+} from "../../../src/control-plane/deployments/isolate/isolate.ts";
+import type { TailProps } from "../../../src/control-plane/deployments/logs/tail.ts";
+import { type EarlyLine, toLines } from "../../../src/control-plane/deployments/logs/tail-lines.ts";
 import { type DebugPort, forwardCalls, MAIN_ADDRESS } from "./debug-port.ts";
 import type { IsolateBackend } from "./isolate-backend.ts";
 
-export { Egress } from "../../../src/shared/agent-egress.ts";
+export { Egress } from "../../../src/shared/egress/agent-egress.ts";
 
 type HostEnv = { LOADER: WorkerLoader; DEBUG_PORT: DebugPort; MAIN_SERVICE: string };
 

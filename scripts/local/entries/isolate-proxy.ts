@@ -1,6 +1,9 @@
 import { eq } from "drizzle-orm";
-import type { IsolateCall, IsolateRef } from "../../../src/deployments/isolate.ts";
-import { deployments } from "../../../src/deployments/table.ts";
+import type {
+  IsolateCall,
+  IsolateRef,
+} from "../../../src/control-plane/deployments/isolate/isolate.ts";
+import { deployments } from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { forwardCalls, type MainEnv } from "./debug-port.ts";
 import { claimProcess, toLossError } from "./processes.ts";

@@ -1,4 +1,4 @@
-import type { DestinationConfig } from "./schema.ts";
+import type { DestinationConfig } from "../destination-schema.ts";
 
 /** What stands before everything else in the keys of a destination: no empty part, and a slash at the end. */
 export function baseOf({

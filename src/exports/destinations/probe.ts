@@ -1,4 +1,4 @@
-import type { EgressPolicy } from "../../shared/egress.ts";
+import type { EgressPolicy } from "../../shared/egress/egress.ts";
 import { AppError } from "../../shared/errors.ts";
 import { stylesToTry } from "../s3/addresses.ts";
 import { type S3Client, s3Client } from "../s3/client.ts";

@@ -1,12 +1,12 @@
 import { z } from "@hono/zod-openapi";
-import { router } from "../../shared/http.ts";
+import { router } from "../../shared/http/http.ts";
 import { body, ErrorDetail, json, operationWithTag } from "../../shared/schema.ts";
 import {
   Destination,
   DestinationCreateRequest,
   DestinationPatchRequest,
   DestinationPath,
-} from "./schema.ts";
+} from "../destination-schema.ts";
 import {
   createDestination,
   deleteDestination,

@@ -1,22 +1,22 @@
 import { and, asc, count, eq } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
-import { decrypt, encrypt } from "../../shared/crypto.ts";
-import { egressPolicy } from "../../shared/egress.ts";
+import { decrypt, encrypt } from "../../shared/crypto/crypto.ts";
+import { egressPolicy } from "../../shared/egress/egress.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
-import { newId } from "../../shared/ids.ts";
+import { newId } from "../../shared/storage/ids.ts";
 import { assertMayExport } from "../access.ts";
-import type { S3Target } from "../s3/signing.ts";
-import { bulk_export_destinations, type DestinationRow } from "../table.ts";
-import { baseOf } from "./base.ts";
-import { type Probed, probe } from "./probe.ts";
-import { isReferenced } from "./references.ts";
 import {
   Destination,
   type DestinationConfig,
   type DestinationCreateRequest,
   DestinationCredentials,
   type DestinationPatchRequest,
-} from "./schema.ts";
+} from "../destination-schema.ts";
+import type { S3Target } from "../s3/signing.ts";
+import { bulk_export_destinations, type DestinationRow } from "../table.ts";
+import { baseOf } from "./base.ts";
+import { type Probed, probe } from "./probe.ts";
+import { isReferenced } from "./references.ts";
 import { toTarget } from "./target.ts";
 
 /** A destination that was probed, and what the probe left behind. */

@@ -1,6 +1,6 @@
+import type { DestinationConfig, DestinationCredentials } from "../destination-schema.ts";
 import { toPutHeaders } from "../s3/put-arguments.ts";
 import type { S3Target } from "../s3/signing.ts";
-import type { DestinationConfig, DestinationCredentials } from "./schema.ts";
 
 export function toTarget(
   config: DestinationConfig,

@@ -3,7 +3,7 @@ import {
   type PackedTexts,
   packedBytes,
   unpackTexts,
-} from "../../shared/packed-texts.ts";
+} from "../../shared/storage/packed-texts.ts";
 import type { Column } from "../columns.ts";
 
 type Cell = string | number | null;

@@ -1,4 +1,4 @@
-import type { EgressPolicy } from "../../shared/egress.ts";
+import type { EgressPolicy } from "../../shared/egress/egress.ts";
 import { isProblem, S3Error, type S3Problem, UNTOLD } from "./problem.ts";
 import { type RetryLimits, withRetries } from "./retries.ts";
 import { sender } from "./send.ts";

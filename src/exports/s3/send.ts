@@ -1,4 +1,4 @@
-import { type EgressPolicy, safeFetch } from "../../shared/egress.ts";
+import { type EgressPolicy, safeFetch } from "../../shared/egress/egress.ts";
 import { AppError } from "../../shared/errors.ts";
 import { endpointIn, regionHint, regionOf } from "./addresses.ts";
 import { type Answer, S3Error, type S3Problem, toProblem } from "./problem.ts";

@@ -4,7 +4,7 @@ import { digestExtra } from "../digest.ts";
 import { parseToWrite } from "../exact-json.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { MAX_EXTRA_BYTES } from "../limits.ts";
-import type { StoredOutline } from "./rows.ts";
+import type { StoredOutline } from "../reads/rows.ts";
 
 export type MergedExtra = { text: string; digest: ExtraDigest };
 

@@ -1,4 +1,4 @@
-import type { FeedbackRow } from "./rows.ts";
+import type { FeedbackRow } from "../reads/rows.ts";
 
 export type FeedbackQuery = {
   run_ids: string[] | null;

@@ -1,8 +1,8 @@
 import type { PayloadName, RunChange, RunColumns } from "../changes.ts";
 import { PAYLOADS } from "../changes.ts";
 import { farRootDay, toDottedOrder } from "../dotted-order.ts";
+import type { Pointers, StoredOutline } from "../reads/rows.ts";
 import type { Usage } from "../usage.ts";
-import type { Pointers, StoredOutline } from "./rows.ts";
 
 export type Values = Record<string, string | number | null>;
 

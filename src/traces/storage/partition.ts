@@ -1,15 +1,15 @@
-import { isMigrated, migrate } from "../../shared/object-tables.ts";
+import { isMigrated, migrate } from "../../shared/storage/object-tables.ts";
 import type { RunChange } from "../changes.ts";
+import { findRuns, type RunsQuery } from "../reads/query.ts";
+import { Reads } from "../reads/reads.ts";
+import type { RunRow } from "../reads/rows.ts";
+import { Scan } from "../reads/scan.ts";
+import { type Read, type ReadQuery, readPage } from "../reads/scan-page.ts";
 import { PartitionCounts } from "./counts.ts";
 import { Feedback } from "./feedback.ts";
 import { deleteTraces, Leftovers } from "./leftovers.ts";
 import { MIGRATIONS } from "./migrations.ts";
-import { findRuns, type RunsQuery } from "./query.ts";
-import { Reads } from "./reads.ts";
-import type { RunRow } from "./rows.ts";
 import { RunWriter } from "./runs.ts";
-import { Scan } from "./scan.ts";
-import { type Read, type ReadQuery, readPage } from "./scan-page.ts";
 import {
   collectStats,
   collectTraceTotals,

@@ -2,6 +2,7 @@ import { timeOfId } from "../../shared/times.ts";
 import type { PayloadName, RunChange } from "../changes.ts";
 import { PAYLOADS } from "../changes.ts";
 import { farRootDay, parseDottedOrder, toDottedOrder } from "../dotted-order.ts";
+import type { Pointers, StoredOutline } from "../reads/rows.ts";
 import type { PartitionCounts } from "./counts.ts";
 import { type MergedExtra, mergeExtra } from "./extra.ts";
 import { IndexTables } from "./index-tables.ts";
@@ -15,7 +16,6 @@ import {
   type Values,
   wonPayloads,
 } from "./merge.ts";
-import type { Pointers, StoredOutline } from "./rows.ts";
 import { searchText } from "./search-text.ts";
 
 const OUTLINE = `SELECT row, start_us, trace_id, parent_run_id, dotted_order, end_us, error, reference_example_id, trace_tier,

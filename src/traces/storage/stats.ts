@@ -1,4 +1,5 @@
 import type { FeedbackTotals } from "../feedback-totals.ts";
+import { matchRuns, type RunsQuery } from "../reads/query.ts";
 import {
   COURSE_COLUMNS,
   type CountedRun,
@@ -9,7 +10,6 @@ import {
   USAGE_COLUMNS,
 } from "../totals.ts";
 import type { Usage } from "../usage.ts";
-import { matchRuns, type RunsQuery } from "./query.ts";
 
 /** By what runs are counted apart. */
 export type GroupBy =

@@ -1,3 +1,4 @@
+import { matchRuns, type RunsQuery } from "../reads/query.ts";
 import {
   COURSE_COLUMNS,
   type CountedRun,
@@ -7,7 +8,6 @@ import {
   USAGE_COLUMNS,
 } from "../totals.ts";
 import type { Usage } from "../usage.ts";
-import { matchRuns, type RunsQuery } from "./query.ts";
 import { USAGE_ONCE } from "./stats.ts";
 
 /** What one partition says of a thread, by the roots of its traces. */

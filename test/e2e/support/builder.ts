@@ -1,6 +1,10 @@
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { BUILDER_FOLDER, builderModules } from "../../../scripts/build/builder-modules.ts";
-import type { BuildLine, BuildOrder, BuildOutcome } from "../../../src/builds/contract.ts";
+import type {
+  BuildLine,
+  BuildOrder,
+  BuildOutcome,
+} from "../../../src/control-plane/builds/contract.ts";
 
 const COMPATIBILITY_DATE = "2026-11-01";
 

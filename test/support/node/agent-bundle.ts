@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { build } from "esbuild";
-import { stateTypes } from "../../../src/builds/state-types.ts";
+import { stateTypes } from "../../../src/control-plane/builds/types/state-types.ts";
 import { TEST_GRAPHS, TEST_STORE } from "../test-graphs.ts";
 
 /**
@@ -26,7 +26,7 @@ async function bundle(module: string, names: string[]): Promise<string> {
   const store = `{ index: ${index}, ttl: { default_ms: null, refresh_on_read: true } }`;
   const types = stateTypes([await readFile(module, "utf8")]);
   const { outputFiles } = await build({
-    entryPoints: ["src/isolate/langgraph-agent.ts"],
+    entryPoints: ["src/isolate/entries/langgraph-agent.ts"],
     bundle: true,
     write: false,
     format: "esm",
@@ -44,7 +44,7 @@ async function bundle(module: string, names: string[]): Promise<string> {
           }));
           pluginBuild.onLoad({ filter: /.*/, namespace: "heddle" }, () => ({
             contents: [
-              `import ${JSON.stringify(resolve("src/isolate/globals.ts"))};`,
+              `import ${JSON.stringify(resolve("src/isolate/entries/globals.ts"))};`,
               `import * as module from ${JSON.stringify(module)};`,
               `import * as embedding from ${JSON.stringify(resolve("test/fixtures/agents/embed.ts"))};`,
               `import * as authModule from ${JSON.stringify(resolve("test/fixtures/agents/auth.ts"))};`,

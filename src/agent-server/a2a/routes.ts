@@ -1,0 +1,71 @@
+import { z } from "@hono/zod-openapi";
+import { router } from "../../shared/http/http.ts";
+import { RpcAnswer, RpcMessage } from "../../shared/http/json-rpc.ts";
+import { agentServerUrl } from "../../shared/http/paths.ts";
+import { body, json, operationWithTag } from "../../shared/schema.ts";
+import { sseResponse, toTarget, valuesResponse } from "../threads/http/run-http.ts";
+import { AgentPath } from "../threads/schema.ts";
+import { A2aPath, AgentCard, CardQuery } from "./schema.ts";
+import { answerA2a, getCard } from "./service.ts";
+
+const AGENT = "/agents/{deployment_id}";
+const A2A = `${AGENT}/a2a/{assistant_id}` as const;
+const CARD = "/.well-known/agent-card.json";
+const operation = operationWithTag("A2A");
+
+export const a2aRoutes = router();
+
+a2aRoutes.openapi(
+  operation("post", A2A, "callA2a", {
+    summary: "Call A2A",
+    description:
+      "The Agent2Agent protocol: sends messages to an assistant, and reads and cancels tasks.",
+    request: { params: A2aPath, body: body(RpcMessage) },
+    responses: {
+      200: {
+        content: {
+          "application/json": { schema: RpcAnswer },
+          "text/event-stream": { schema: z.string() },
+        },
+        description: "The answer, behind newlines that keep the connection alive; or events",
+      },
+      202: { description: "A notification was taken note of" },
+    },
+  }),
+  async (c) => {
+    const { assistant_id, ...place } = c.req.valid("param");
+    const target = { ...toTarget(place, c.req.raw), assistant_id };
+    const answer = await answerA2a(c.var.ctx, target, c.req.valid("json"));
+    if (!answer) return c.body(null, 202);
+    if ("events" in answer) return sseResponse(answer.events, {});
+    return "text" in answer ? valuesResponse(answer.text) : c.json(answer, 200);
+  },
+);
+
+a2aRoutes.openapi(
+  operation("get", `${AGENT}${CARD}`, "getAgentCard", {
+    summary: "Get an agent card",
+    description: "The A2A description of an assistant.",
+    request: { params: AgentPath, query: CardQuery },
+    responses: { 200: json(AgentCard, "The card") },
+  }),
+  async (c) => {
+    const ref = { ...c.req.valid("param"), ...c.req.valid("query") };
+    const server_url = agentServerUrl(c.req.raw, c.env, ref.deployment_id);
+    return c.json(AgentCard.parse(await getCard(c.var.ctx, ref, server_url)), 200);
+  },
+);
+
+a2aRoutes.openapi(
+  operation("get", `${A2A}${CARD}`, "getAgentCardOfAssistant", {
+    summary: "Get an assistant's agent card",
+    request: { params: A2aPath },
+    responses: { 200: json(AgentCard, "The card") },
+  }),
+  async (c) => {
+    const ref = c.req.valid("param");
+    const server_url = agentServerUrl(c.req.raw, c.env, ref.deployment_id);
+    const card = await getCard(c.var.ctx, ref, server_url);
+    return c.json(AgentCard.parse(card), 200);
+  },
+);

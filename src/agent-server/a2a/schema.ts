@@ -1,0 +1,97 @@
+import { z } from "@hono/zod-openapi";
+import { Uuid } from "../../shared/schema.ts";
+import { AgentPath } from "../threads/schema.ts";
+
+/** A2A 0.3: what published clients of agent servers speak. */
+export const PROTOCOL_VERSION = "0.3.0";
+
+export const A2A_ERRORS = {
+  task_not_found: -32001,
+  task_not_cancelable: -32002,
+  push_not_supported: -32003,
+  unsupported_operation: -32004,
+  content_type_not_supported: -32005,
+} as const;
+
+const Data = z.record(z.string(), z.unknown());
+
+const Part = z.discriminatedUnion("kind", [
+  z.looseObject({ kind: z.literal("text"), text: z.string() }),
+  z.looseObject({ kind: z.literal("data"), data: Data }),
+  z.looseObject({ kind: z.literal("file"), file: Data }),
+]);
+export type Part = z.infer<typeof Part>;
+
+const MAX_PARTS = 100;
+
+export const SendParams = z.looseObject({
+  message: z.looseObject({
+    role: z.enum(["user", "agent"]),
+    messageId: z.string().min(1),
+    parts: z.array(Part).min(1).max(MAX_PARTS),
+    contextId: Uuid.optional(),
+    taskId: Uuid.optional(),
+  }),
+  configuration: z
+    .looseObject({
+      blocking: z.boolean().optional(),
+      historyLength: z.number().int().min(0).optional(),
+      pushNotificationConfig: z.unknown().optional(),
+    })
+    .optional(),
+  metadata: Data.optional(),
+});
+export type SendParams = z.infer<typeof SendParams>;
+
+export const TaskParams = z.looseObject({
+  id: Uuid,
+  historyLength: z.number().int().min(0).optional(),
+});
+
+export const A2aPath = AgentPath.extend({
+  assistant_id: z.string().min(1).describe("Id of the assistant, or the name of its graph"),
+});
+
+export const CardQuery = z.object({
+  assistant_id: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Id of the assistant, or the name of its graph"),
+});
+
+/** As the protocol has it. */
+export const AgentCard = z
+  .looseObject({
+    protocolVersion: z.string().openapi({ description: "Version of A2A", example: "0.3.0" }),
+    name: z.string().openapi({ description: "Name of the assistant", example: "support-agent" }),
+    description: z.string().openapi({
+      description: "Description of the assistant",
+      example: "Answers questions about orders.",
+    }),
+    url: z.string().openapi({
+      description: "URL that messages are sent to",
+      example: "https://heddle.example.com/agents/support-agent/a2a/agent",
+    }),
+    preferredTransport: z.literal("JSONRPC").describe("Transport of the protocol"),
+    version: z.string().openapi({ description: "Version of the assistant", example: "1" }),
+    capabilities: z
+      .looseObject({ streaming: z.boolean().describe("Whether `message/stream` is supported") })
+      .describe("Optional features"),
+    defaultInputModes: z
+      .array(z.string())
+      .openapi({ description: "Media types of the input", example: ["text/plain"] }),
+    defaultOutputModes: z
+      .array(z.string())
+      .openapi({ description: "Media types of the output", example: ["text/plain"] }),
+    skills: z
+      .array(
+        z.looseObject({
+          id: z.string().openapi({ description: "Id of the skill", example: "agent" }),
+          name: z.string().openapi({ description: "Name of the skill", example: "support-agent" }),
+        }),
+      )
+      .describe("Skills of the assistant"),
+  })
+  .openapi("AgentCard");
+export type AgentCard = z.infer<typeof AgentCard>;

@@ -1,0 +1,124 @@
+import type { Context } from "../../shared/context.ts";
+import {
+  RPC_ERRORS,
+  RpcError,
+  type RpcId,
+  rpcParams,
+  rpcResult,
+} from "../../shared/http/json-rpc.ts";
+import { newId } from "../../shared/storage/ids.ts";
+import { getSchemas } from "../threads/assistants/graph-service.ts";
+import { createRun, streamRun, waitRun } from "../threads/runs/run-service.ts";
+import { RunCreate } from "../threads/schema.ts";
+import { openAgent } from "../threads/service/service.ts";
+import { isObject, textsOf, toInput, toResume } from "./messages.ts";
+import { A2A_ERRORS, SendParams } from "./schema.ts";
+import { openTask, readStanding } from "./standing.ts";
+import { type A2aAnswer, type A2aTarget, toTaskEvents, toWaitedAnswer } from "./stream.ts";
+import { type Standing, stateOf, toTask } from "./task.ts";
+import { keepTask, type TaskRow } from "./task-rows.ts";
+
+type Message = SendParams["message"];
+/** A task, and the run that it is about to begin. */
+type Planned = { row: TaskRow; run: RunCreate; target: A2aTarget };
+
+export async function sendMessage(
+  ctx: Context,
+  target: A2aTarget,
+  id: RpcId,
+  params: unknown,
+): Promise<A2aAnswer> {
+  const asked = rpcParams(SendParams, params);
+  const { row, run, target: at } = await plan(ctx, target, asked);
+  const { blocking = true, historyLength } = asked.configuration ?? {};
+  const read = async () => toTask(await readStanding(ctx, row), historyLength);
+  if (!blocking) {
+    await createRun(ctx, at, run);
+    await keepTask(ctx, row);
+    return rpcResult(id, await read());
+  }
+  const { stream } = await waitRun(ctx, at, run);
+  await keepTask(ctx, row);
+  return { text: toWaitedAnswer(id, stream, read) };
+}
+
+export async function streamMessage(
+  ctx: Context,
+  target: A2aTarget,
+  id: RpcId,
+  params: unknown,
+): Promise<A2aAnswer> {
+  const asked = rpcParams(SendParams, params);
+  const { row, run, target: at } = await plan(ctx, target, asked);
+  const { stream, run: made } = await streamRun(ctx, at, run, null);
+  await keepTask(ctx, row);
+  const { task_id, thread_id } = row;
+  const { updated_at } = made;
+  const standing: Standing = {
+    ...{ task_id, thread_id, status: "pending", updated_at },
+    ...{ error: null, values: null, questions: [] },
+  };
+  return { events: toTaskEvents(id, standing, stream, () => readStanding(ctx, row)) };
+}
+
+/** Its row is kept once the run is accepted: of what was refused nothing stays, and before it nobody has heard of the task. */
+async function plan(ctx: Context, target: A2aTarget, asked: SendParams): Promise<Planned> {
+  const { message, configuration, metadata } = asked;
+  const agent = await openAgent(ctx, target.deployment_id, "write");
+  if (configuration?.pushNotificationConfig) {
+    const text = "Push notifications are not supported; give a run a webhook instead.";
+    throw new RpcError(A2A_ERRORS.push_not_supported, text);
+  }
+  if (message.parts.some(({ kind }) => kind === "file")) {
+    throw new RpcError(A2A_ERRORS.content_type_not_supported, "Files are not supported");
+  }
+  const { task, body } = message.taskId
+    ? await answered(ctx, agent.deployment_id, message, message.taskId)
+    : await asNewTask(ctx, target, message);
+  const { assistant_id } = target;
+  const run = rpcParams(RunCreate, {
+    ...{ assistant_id, metadata, if_not_exists: "create" },
+    ...{ stream_mode: ["values", "messages-tuple"], ...body },
+  });
+  const { workspace_id } = ctx.caller;
+  const row = { ...task, deployment_id: agent.deployment_id, workspace_id, created_at: "" };
+  return { row, run, target: { ...target, thread_id: task.thread_id, run_id: task.run_id } };
+}
+
+async function asNewTask(ctx: Context, target: A2aTarget, { parts, messageId, ...at }: Message) {
+  if (textsOf(parts).length > 0) await assertTakesText(ctx, target);
+  const run_id = newId();
+  const task = { task_id: run_id, run_id, thread_id: at.contextId ?? newId() };
+  return { task, body: { input: toInput(parts, messageId) } };
+}
+
+/** A message to a task that waits for one is the answer to its question. */
+async function answered(
+  ctx: Context,
+  deployment_id: string,
+  { parts, contextId }: Message,
+  task_id: string,
+) {
+  const row = await openTask(ctx, deployment_id, task_id);
+  const { thread_id } = row;
+  if (contextId !== undefined && contextId !== thread_id) {
+    throw new RpcError(RPC_ERRORS.invalid_params, "params.message.contextId: is not the task's");
+  }
+  const state = stateOf(await readStanding(ctx, row));
+  if (state !== "input-required") {
+    const text = `Task ${task_id} is ${state} and waits for no message: leave taskId out to begin another one.`;
+    throw new RpcError(A2A_ERRORS.unsupported_operation, text);
+  }
+  const resume = toResume(parts);
+  const body = { command: { resume }, multitask_strategy: "reject" };
+  return { task: { task_id, thread_id, run_id: newId() }, body };
+}
+
+/** Text goes into `messages`; a graph that tells its input and has none would lose it. */
+async function assertTakesText(ctx: Context, ref: A2aTarget): Promise<void> {
+  const { input_schema } = await getSchemas(ctx, ref);
+  const properties = input_schema?.properties;
+  if (!isObject(properties) || "messages" in properties) return;
+  const text = `params.message.parts: this agent takes no text, its input has no messages; send a data part with ${Object.keys(properties).join(", ")}`;
+  throw new RpcError(RPC_ERRORS.invalid_params, text);
+}

@@ -1,0 +1,127 @@
+import type { Context } from "../../shared/context.ts";
+import { invalid } from "../../shared/errors.ts";
+import {
+  answerRpc,
+  RPC_ERRORS,
+  RpcError,
+  type RpcId,
+  type RpcMessage,
+  type RpcRequest,
+  rpcParams,
+  rpcResult,
+  toRequest,
+} from "../../shared/http/json-rpc.ts";
+import { askNobody } from "../access/service.ts";
+import { getAssistant } from "../threads/assistants/assistant-service.ts";
+import { systemAssistantId } from "../threads/assistants.ts";
+import { cancelRun, followRun } from "../threads/runs/run-service.ts";
+import { openAgent } from "../threads/service/service.ts";
+import { isSystem, toCard } from "./card.ts";
+import { A2A_ERRORS, type AgentCard, TaskParams } from "./schema.ts";
+import { sendMessage, streamMessage } from "./send.ts";
+import { openTask, readStanding } from "./standing.ts";
+import { type A2aAnswer, type A2aTarget, toFrame, toTaskEvents } from "./stream.ts";
+import { isEnded, toTask } from "./task.ts";
+
+const STREAMING = ["message/stream", "tasks/resubscribe"];
+
+/** Null: it was a notification, and there is none that means anything. */
+export async function answerA2a(
+  ctx: Context,
+  target: A2aTarget,
+  message: RpcMessage,
+): Promise<A2aAnswer | null> {
+  await openAgent(ctx, target.deployment_id, "read");
+  // What is asked of a task, an assistant or a thread asks for itself.
+  askNobody(ctx);
+  const request = toRequest(message);
+  if (!request) return null;
+  const answer = await answerRpc<A2aAnswer>(request, () => dispatch(ctx, target, request));
+  const isLost = STREAMING.includes(request.method) && "jsonrpc" in answer;
+  return isLost ? { events: new Response(toFrame(answer)).body ?? new ReadableStream() } : answer;
+}
+
+async function dispatch(
+  ctx: Context,
+  target: A2aTarget,
+  { id, method, params }: RpcRequest,
+): Promise<A2aAnswer> {
+  switch (method) {
+    case "message/send":
+      return sendMessage(ctx, target, id, params);
+    case "message/stream":
+      return streamMessage(ctx, target, id, params);
+    case "tasks/get":
+      return rpcResult(id, await getTask(ctx, target, params));
+    case "tasks/cancel":
+      return rpcResult(id, await cancelTask(ctx, target, params));
+    case "tasks/resubscribe":
+      return resubscribe(ctx, target, id, params);
+    default:
+      throw noMethod(method);
+  }
+}
+
+function noMethod(method: string): RpcError {
+  if (method.startsWith("tasks/pushNotificationConfig/")) {
+    const text = "Push notifications are not supported; give a run a webhook instead.";
+    return new RpcError(A2A_ERRORS.push_not_supported, text);
+  }
+  return new RpcError(RPC_ERRORS.method_not_found, `There is no method ${method}`);
+}
+
+async function getTask(ctx: Context, { deployment_id }: A2aTarget, params: unknown) {
+  const { id, historyLength } = rpcParams(TaskParams, params);
+  const agent = await openAgent(ctx, deployment_id, "read");
+  const row = await openTask(ctx, agent.deployment_id, id);
+  return toTask(await readStanding(ctx, row), historyLength);
+}
+
+async function cancelTask(ctx: Context, { deployment_id }: A2aTarget, params: unknown) {
+  const { id } = rpcParams(TaskParams, params);
+  const agent = await openAgent(ctx, deployment_id, "write");
+  const row = await openTask(ctx, agent.deployment_id, id);
+  const standing = await readStanding(ctx, row);
+  if (isEnded(standing) || standing.status === "success") {
+    const text = `Task ${id} runs nothing that could be cancelled.`;
+    throw new RpcError(A2A_ERRORS.task_not_cancelable, text);
+  }
+  const options = { wait: true, reason: "a2a: its client cancelled the task" };
+  await cancelRun(ctx, row, "interrupt", options);
+  return toTask(await readStanding(ctx, row));
+}
+
+async function resubscribe(
+  ctx: Context,
+  { deployment_id }: A2aTarget,
+  id: RpcId,
+  params: unknown,
+): Promise<A2aAnswer> {
+  const { id: task_id } = rpcParams(TaskParams, params);
+  const agent = await openAgent(ctx, deployment_id, "read");
+  const row = await openTask(ctx, agent.deployment_id, task_id);
+  const begin = await readStanding(ctx, row);
+  const all = { after: -1, modes: null, namespaces: null, cancel_on_disconnect: false };
+  const events = await followRun(ctx, row, all);
+  return { events: toTaskEvents(id, begin, events, () => readStanding(ctx, row)) };
+}
+
+/** Of the assistant that is named, or of the only one that there can be. */
+export async function getCard(
+  ctx: Context,
+  ref: { deployment_id: string; assistant_id?: string | undefined },
+  server_url: string,
+): Promise<AgentCard> {
+  const { deployment_id } = ref;
+  const { graphs } = await openAgent(ctx, deployment_id, "read");
+  const [only] = graphs.length === 1 ? graphs : [];
+  const assistant_id = ref.assistant_id ?? only;
+  if (assistant_id === undefined) {
+    const text = `name the assistant: this deployment has ${graphs.join(", ")}`;
+    throw invalid(["query", "assistant_id"], text, "missing");
+  }
+  const assistant = await getAssistant(ctx, { deployment_id, assistant_id });
+  const own = { deployment_id, assistant_id: systemAssistantId(assistant.graph_id) };
+  const graph = isSystem(assistant) ? assistant : await getAssistant(ctx, own);
+  return toCard(assistant, graph.description, `${server_url}/a2a/${assistant.assistant_id}`);
+}

@@ -1,0 +1,74 @@
+import type { Context } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+import { RpcError } from "../../shared/http/json-rpc.ts";
+import { getRun, listRuns } from "../threads/runs/run-service.ts";
+import { getThread } from "../threads/service/service.ts";
+import { getHistory } from "../threads/state/state-service.ts";
+import { A2A_ERRORS } from "./schema.ts";
+import type { Standing } from "./task.ts";
+import { findTask, type TaskRow } from "./task-rows.ts";
+
+export async function openTask(
+  ctx: Context,
+  deployment_id: string,
+  task_id: string,
+): Promise<TaskRow> {
+  return (await findTask(ctx, deployment_id, task_id)) ?? taskNotFound(task_id);
+}
+
+/** Of a task whose next run was laid down and never came to be, the first run tells. */
+export async function readStanding(ctx: Context, row: TaskRow): Promise<Standing> {
+  for (const run_id of new Set([row.run_id, row.task_id])) {
+    const standing = await readRun(ctx, row, run_id);
+    if (standing) return standing;
+  }
+  return taskNotFound(row.task_id);
+}
+
+async function readRun(ctx: Context, row: TaskRow, run_id: string): Promise<Standing | null> {
+  const { deployment_id, task_id, thread_id } = row;
+  const place = { deployment_id, thread_id };
+  try {
+    const [run, thread, [newest]] = await Promise.all([
+      getRun(ctx, { ...place, run_id }),
+      getThread(ctx, deployment_id, thread_id),
+      listRuns(ctx, place, { limit: 1, offset: 0 }),
+    ]);
+    const { status, updated_at, error } = run;
+    const isNewest = newest?.run_id === run_id;
+    return {
+      ...{ task_id, thread_id, status, updated_at, error },
+      values: isNewest ? thread.values : await valuesAfter(ctx, place, run_id),
+      questions: isNewest ? Object.values(thread.interrupts).flat().map(toQuestion) : [],
+    };
+  } catch (error) {
+    if (AppError.from(error).code === "not_found") return null;
+    throw error;
+  }
+}
+
+function toQuestion(interrupt: unknown): Standing["questions"][number] {
+  return typeof interrupt === "object" && interrupt !== null ? interrupt : { value: interrupt };
+}
+
+/** As the last step of an earlier run left them. */
+async function valuesAfter(
+  ctx: Context,
+  place: { deployment_id: string; thread_id: string },
+  run_id: string,
+): Promise<unknown> {
+  const text = await getHistory(ctx, place, {
+    ns: "",
+    checkpoint_id: null,
+    limit: 1,
+    before_id: null,
+    metadata: { run_id },
+    select: ["values"],
+  });
+  const [state] = JSON.parse(text) as { values?: unknown }[];
+  return state?.values ?? {};
+}
+
+function taskNotFound(task_id: string): never {
+  throw new RpcError(A2A_ERRORS.task_not_found, `Task not found: ${task_id}`);
+}

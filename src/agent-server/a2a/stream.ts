@@ -1,0 +1,123 @@
+import { z } from "zod";
+import { type RpcAnswer, type RpcId, rpcResult } from "../../shared/http/json-rpc.ts";
+import type { RunTarget } from "../threads/records.ts";
+import { toText } from "./messages.ts";
+import { ARTIFACT_ID, type Standing, toArtifacts, toStatus, toTask } from "./task.ts";
+
+export type A2aTarget = RunTarget & { assistant_id: string };
+
+/** One JSON-RPC response, its text after newlines that keep the connection open, or server-sent events. */
+export type A2aAnswer = RpcAnswer | { text: ReadableStream } | { events: ReadableStream };
+
+type Place = Pick<Standing, "task_id" | "thread_id">;
+
+/** A run's result, behind newlines, as the answer to a call that waited for it. */
+export function toWaitedAnswer(
+  id: RpcId,
+  result: ReadableStream,
+  readAnswer: () => Promise<unknown>,
+): ReadableStream {
+  const encoder = new TextEncoder();
+  const answer = new TransformStream<Uint8Array, Uint8Array>({
+    transform(_chunk, controller) {
+      controller.enqueue(encoder.encode("\n"));
+    },
+    async flush(controller) {
+      const said = rpcResult(id, await readAnswer());
+      controller.enqueue(encoder.encode(JSON.stringify(said)));
+    },
+  });
+  return result.pipeThrough(answer);
+}
+
+/** A run's events as those of its task: the task, the answer as it is written, how it ended. */
+export function toTaskEvents(
+  id: RpcId,
+  begin: Standing,
+  events: ReadableStream,
+  readEnd: () => Promise<Standing>,
+): ReadableStream {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  const writer = new TaskWriter(begin);
+  let rest = "";
+  const frames = (results: unknown[]) =>
+    encoder.encode(results.map((result) => toFrame(rpcResult(id, result))).join(""));
+  const translation = new TransformStream<Uint8Array, Uint8Array>({
+    start(controller) {
+      controller.enqueue(frames([toTask(begin)]));
+    },
+    transform(chunk, controller) {
+      const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n\n");
+      rest = parts.pop() ?? "";
+      for (const part of parts) {
+        const results = writer.take(part);
+        if (part.startsWith(":")) controller.enqueue(encoder.encode(`${part}\n\n`));
+        else if (results.length > 0) controller.enqueue(frames(results));
+      }
+    },
+    async flush(controller) {
+      controller.enqueue(frames(writer.end(await readEnd())));
+    },
+  });
+  return events.pipeThrough(translation);
+}
+
+/** JSON has no line breaks of its own: one line holds an answer. */
+export function toFrame(answer: unknown): string {
+  return `data: ${JSON.stringify(answer)}\n\n`;
+}
+
+/** The agent's code can write any JSON as an event. */
+const Chunk = z.object({
+  id: z.unknown().optional(),
+  type: z.unknown().optional(),
+  content: z.unknown().optional(),
+});
+const Chunks = z.tuple([Chunk]).rest(z.unknown());
+
+class TaskWriter {
+  readonly #place: { taskId: string; contextId: string };
+  readonly #begin: Standing;
+  #message: unknown = null;
+
+  constructor(begin: Standing & Place) {
+    this.#begin = begin;
+    this.#place = { taskId: begin.task_id, contextId: begin.thread_id };
+  }
+
+  take(frame: string): unknown[] {
+    const lines = frame.split("\n");
+    const event = lines.find((line) => line.startsWith("event: "))?.slice("event: ".length);
+    const data = lines.find((line) => line.startsWith("data: "))?.slice("data: ".length);
+    if (data === undefined) return [];
+    if (event === "metadata") return [this.#status({ ...this.#begin, status: "running" }, false)];
+    return event === "messages" ? this.#token(JSON.parse(data)) : [];
+  }
+
+  end(standing: Standing): unknown[] {
+    const artifacts = toArtifacts(standing).map((artifact) => this.#artifact(artifact, {}, true));
+    return [...artifacts, this.#status(standing, true)];
+  }
+
+  /** A message that is not the one before begins the answer anew. */
+  #token(data: unknown): unknown[] {
+    const [chunk] = Chunks.safeParse(data).data ?? [];
+    if (!chunk) return [];
+    const text = toText(chunk.content);
+    if (text === "" || !/^ai/i.test(String(chunk.type))) return [];
+    const append = this.#message === chunk.id;
+    this.#message = chunk.id;
+    const artifact = { artifactId: ARTIFACT_ID, name: ARTIFACT_ID };
+    return [this.#artifact({ ...artifact, parts: [{ kind: "text", text }] }, { append }, false)];
+  }
+
+  #artifact(artifact: object, how: { append?: boolean }, lastChunk: boolean) {
+    const { append = false } = how;
+    return { kind: "artifact-update", ...this.#place, artifact, append, lastChunk };
+  }
+
+  #status(standing: Standing, final: boolean) {
+    return { kind: "status-update", ...this.#place, status: toStatus(standing), final };
+  }
+}

@@ -1,0 +1,55 @@
+import { and, eq, lt } from "drizzle-orm";
+import { type Context, database } from "../../shared/context.ts";
+import { deleteSome } from "../../shared/storage/sql.ts";
+import { a2a_tasks } from "./table.ts";
+
+export type TaskRow = typeof a2a_tasks.$inferSelect;
+
+/** Longer than any client asks for a task by its id; its thread and its runs stay where they are. */
+const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
+const ROWS = 500; // of one statement
+
+export async function findTask(
+  ctx: Context,
+  deployment_id: string,
+  task_id: string,
+): Promise<TaskRow | null> {
+  const [row] = await ctx.db
+    .select()
+    .from(a2a_tasks)
+    .where(
+      and(
+        eq(a2a_tasks.deployment_id, deployment_id),
+        eq(a2a_tasks.task_id, task_id),
+        eq(a2a_tasks.workspace_id, ctx.caller.workspace_id),
+      ),
+    );
+  return row ?? null;
+}
+
+/** A task that is there goes on in another run. */
+export async function keepTask(
+  ctx: Context,
+  row: Omit<TaskRow, "workspace_id" | "created_at">,
+): Promise<void> {
+  const { workspace_id } = ctx.caller;
+  await ctx.db
+    .insert(a2a_tasks)
+    .values({ ...row, workspace_id, created_at: new Date().toISOString() })
+    .onConflictDoUpdate({
+      target: [a2a_tasks.deployment_id, a2a_tasks.task_id],
+      set: { run_id: row.run_id },
+      setWhere: eq(a2a_tasks.workspace_id, workspace_id),
+    });
+}
+
+/** Some of a deployment's; true once none is left. */
+export function deleteTasksOf(env: Env, deployment_id: string): Promise<boolean> {
+  const isIts = eq(a2a_tasks.deployment_id, deployment_id);
+  return deleteSome(database(env), a2a_tasks, isIts, ROWS);
+}
+
+export async function sweepTasks(env: Env, now: Date): Promise<void> {
+  const until = new Date(now.getTime() - KEPT_MS).toISOString();
+  await deleteSome(database(env), a2a_tasks, lt(a2a_tasks.created_at, until), ROWS);
+}

@@ -1,0 +1,86 @@
+import { z } from "zod";
+import type {
+  AgentUser,
+  AuthAnswered,
+  AuthRefusal,
+  AuthVerdict,
+  WireFilters,
+} from "../../isolate/auth-contract.ts";
+import { MAX_DEPTH } from "../../shared/http/depth.ts";
+import { plainObject } from "../../shared/plain.ts";
+
+/** Answers of an agent's own `Auth`. What passes here becomes a principal, or decides what it may see. */
+
+/** A user is kept with each run, in one row. */
+const USER_LIMITS = { nodes: 10_000, characters: 64 * 1024, depth: 64 };
+const MAX_IDENTITY_CHARACTERS = 2048;
+const MAX_PERMISSIONS = 1000;
+/** A value goes to the isolate with the request that it is from, and comes back. */
+const VALUE_LIMITS = { nodes: 1_000_000, characters: 16 * 1024 * 1024, depth: MAX_DEPTH };
+const MAX_FILTERS = 100;
+const MAX_FILTER_CHARACTERS = 2048;
+const MAX_REFUSAL_CHARACTERS = 64 * 1024;
+const MAX_HEADERS = 64;
+const MAX_HEADER_CHARACTERS = 8192;
+
+const User: z.ZodType<AgentUser> = plainObject(USER_LIMITS).pipe(
+  z.looseObject({
+    identity: z.string().min(1).max(MAX_IDENTITY_CHARACTERS),
+    permissions: z.array(z.string()).max(MAX_PERMISSIONS),
+    display_name: z.string(),
+    is_authenticated: z.boolean(),
+  }),
+);
+
+const Short = z.string().max(MAX_FILTER_CHARACTERS);
+const Scalar = z.union([Short, z.number(), z.boolean(), z.null()]);
+const Filter = z.union([
+  z.strictObject({ eq: Scalar }),
+  z.strictObject({ contains: counted(MAX_FILTERS, Scalar) }),
+]);
+// A record leaves out the key `__proto__`: a filter that is not applied would show rows.
+const Filters: z.ZodType<NonNullable<WireFilters>> = z
+  .custom<object>(isPlainObject, "is no object")
+  .refine((filters) => Object.keys(filters).length <= MAX_FILTERS, "has too many keys")
+  .refine((filters) => !Object.hasOwn(filters, "__proto__"), "has the key __proto__")
+  .pipe(z.record(Short, Filter));
+
+const Verdict: z.ZodType<AuthVerdict> = z.object({
+  value: plainObject(VALUE_LIMITS),
+  filters: Filters.nullable(),
+});
+
+const Header = z.tuple([z.string(), z.string().max(MAX_HEADER_CHARACTERS)]);
+const Refusal: z.ZodType<AuthRefusal> = z.object({
+  status: z.number().int().min(400).max(599),
+  message: z.string().transform((text) => text.slice(0, MAX_REFUSAL_CHARACTERS)),
+  headers: counted(MAX_HEADERS, Header).refine(areHeaders, "are not HTTP headers"),
+});
+
+export const UserAnswer = answered(User);
+export const VerdictAnswer = answered(Verdict);
+export const MatchAnswer = z.boolean();
+
+function answered<T>(value: z.ZodType<T>): z.ZodType<AuthAnswered<T>> {
+  return z.discriminatedUnion("ok", [
+    z.object({ ok: z.literal(true), value }),
+    z.object({ ok: z.literal(false), refusal: Refusal }),
+  ]) as unknown as z.ZodType<AuthAnswered<T>>;
+}
+
+/** Counts items before it reads them. */
+function counted<T>(max: number, item: z.ZodType<T>) {
+  return z.array(z.unknown()).max(max).pipe(z.array(item));
+}
+
+function isPlainObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function areHeaders(headers: [string, string][]): boolean {
+  try {
+    return new Headers(headers) !== null;
+  } catch {
+    return false;
+  }
+}

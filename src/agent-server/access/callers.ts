@@ -1,0 +1,50 @@
+import { findWorkspace } from "../../control-plane/workspaces/service.ts";
+import { type AgentUser, type Caller, database } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+import { Recent } from "../../shared/recent.ts";
+
+type Owner = Pick<Caller, "organization_id" | "plan">;
+
+/** As long as a caller with a key is remembered. */
+const owners = new Recent<Owner>(10_000);
+
+/** Who comes from Studio with a key of the workspace, as the SDK's `isStudioUser` knows it. */
+export const STUDIO_USER: AgentUser = {
+  kind: "StudioUser",
+  identity: "langgraph-studio-user",
+  display_name: "langgraph-studio-user",
+  is_authenticated: true,
+  permissions: [],
+};
+
+/** Where nobody has to say who they are. */
+export const NOBODY: AgentUser = { identity: "", is_authenticated: false, permissions: [] };
+
+/** A user of an agent acts in the agent's workspace; what they may there, its code says. */
+export async function callerOf(
+  env: Env,
+  place: { workspace_id: string; deployment_id: string },
+  { identity }: AgentUser,
+): Promise<Caller> {
+  const { workspace_id, deployment_id } = place;
+  const owner = await ownerOf(env, workspace_id);
+  const actor = { type: "agent_user", deployment_id, identity } as const;
+  return { ...owner, workspace_id, role: "editor", actor };
+}
+
+/** The agent's own code at its own server, where no user's limits are known. */
+export async function agentCaller(
+  env: Env,
+  { workspace_id }: { workspace_id: string },
+): Promise<Caller> {
+  const owner = await ownerOf(env, workspace_id);
+  return { ...owner, workspace_id, role: "editor", actor: { type: "system", job: "agent" } };
+}
+
+function ownerOf(env: Env, workspace_id: string): Promise<Owner> {
+  return owners.get(workspace_id, async () => {
+    const owner = await findWorkspace(database(env), workspace_id);
+    if (owner === null) throw new AppError("not_found", `Workspace ${workspace_id} not found.`);
+    return owner;
+  });
+}

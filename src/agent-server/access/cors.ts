@@ -1,0 +1,74 @@
+import { cors } from "hono/cors";
+import { createMiddleware } from "hono/factory";
+import {
+  type ActiveRevision,
+  servedRevision,
+} from "../../control-plane/deployments/api/service.ts";
+import type { AppEnv } from "../../shared/context.ts";
+import { Recent } from "../../shared/recent.ts";
+import { askIsolate } from "./agent-auth.ts";
+import { MatchAnswer } from "./boundary.ts";
+import { type CorsSettings, httpSettings } from "./http-settings.ts";
+import { placeOf } from "./request.ts";
+
+type Options = NonNullable<Parameters<typeof cors>[0]>;
+
+/** Longer than the origin of any page. */
+const MAX_ORIGIN = 300;
+const REMEMBERED_MS = 60_000;
+const matched = new Recent<boolean>(REMEMBERED_MS);
+
+/** Pages of all origins may call, and read these headers; at an agent, those that its `http.cors` names. */
+export function crossOrigin(exposed: string[]) {
+  const everywhere = cors({ origin: "*", exposeHeaders: exposed });
+  return createMiddleware<AppEnv>(async (c, next) => {
+    const served = c.req.path.startsWith("/agents/") ? await servedAt(c.env, c.req.path) : null;
+    const settings = served && httpSettings(served.config).cors;
+    if (!served || !settings) return everywhere(c, next);
+    return cors(toOptions(c.env, served, settings, exposed))(c, next);
+  });
+}
+
+async function servedAt(env: Env, path: string): Promise<ActiveRevision | null> {
+  return servedRevision(env, placeOf(path).ref);
+}
+
+function toOptions(
+  env: Env,
+  served: ActiveRevision,
+  settings: CorsSettings,
+  exposed: string[],
+): Options {
+  const { allow_methods, allow_headers, expose_headers, max_age } = settings;
+  return {
+    origin: (origin) => allowedOrigin(env, served, settings, origin),
+    exposeHeaders: [...new Set([...exposed, ...(expose_headers ?? [])])],
+    credentials: settings.allow_credentials === true,
+    ...(allow_methods?.length && { allowMethods: allow_methods }),
+    ...(allow_headers?.length && !allow_headers.includes("*") && { allowHeaders: allow_headers }),
+    ...(typeof max_age === "number" && { maxAge: max_age }),
+  };
+}
+
+async function allowedOrigin(
+  env: Env,
+  served: ActiveRevision,
+  { allow_origins, allow_origin_regex, allow_credentials }: CorsSettings,
+  origin: string,
+): Promise<string | null> {
+  const isForAll = allow_origins ? allow_origins.includes("*") : !allow_origin_regex;
+  // With credentials a star means nothing to a browser.
+  if (isForAll) return allow_credentials && origin !== "" ? origin : "*";
+  if (allow_origins?.includes(origin)) return origin;
+  if (!allow_origin_regex || origin === "" || origin.length > MAX_ORIGIN) return null;
+  return (await isMatched(env, served, allow_origin_regex, origin)) ? origin : null;
+}
+
+/** In the agent's isolate: an expression may take for ever, and it is the agent's own. */
+function isMatched(env: Env, served: ActiveRevision, pattern: string, text: string) {
+  return matched.get(`${served.revision_id} ${text}`, () =>
+    askIsolate(env, served, "matchesPattern", MatchAnswer, (agent) =>
+      agent.matchesPattern(pattern, text),
+    ),
+  );
+}

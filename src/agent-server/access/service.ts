@@ -1,0 +1,108 @@
+import {
+  type ActiveRevision,
+  servedRevision,
+} from "../../control-plane/deployments/api/service.ts";
+import { findActivePrincipal } from "../../control-plane/workspaces/service.ts";
+import type { AuthCall, AuthResource } from "../../isolate/auth-contract.ts";
+import {
+  type Access,
+  type AgentUser,
+  type Caller,
+  type Context,
+  contextFor,
+  database,
+} from "../../shared/context.ts";
+import { AppError, notFound } from "../../shared/errors.ts";
+import type { Filters } from "../../shared/filters.ts";
+import { askAuth } from "./agent-auth.ts";
+import { VerdictAnswer } from "./boundary.ts";
+import { type HttpSettings, httpSettings } from "./http-settings.ts";
+import { authSettings } from "./settings.ts";
+
+export { type HttpSettings, httpSettings };
+
+/** What somebody asks to do, in the words of `Auth.on`; `value` may be changed by the agent's handlers. */
+export type Ask<V> = { resource: AuthResource; action: string; value: V };
+
+/** `filters`: of which rows, by their metadata; null: of all. */
+export type Verdict<V> = { value: V; filters: Filters | null };
+
+/** Asks the agent's own handlers, where its langgraph.json names some: throws what they refuse. */
+export async function authorize<V extends object>(
+  { env, access }: Context,
+  { resource, action, value }: Ask<V>,
+): Promise<Verdict<V>> {
+  if (!access?.user) return { value, filters: null };
+  access.wasAsked = true;
+  const { user, revision } = access;
+  if (!user.identity) throw new AppError("unauthenticated", "Say who you are.");
+  // The fields of users and values are the agent's own: what is no JSON never leaves its isolate.
+  const call = { user, resource, action, value } as AuthCall;
+  const verdict = await askAuth(env, revision, "authorize", VerdictAnswer, (auth) =>
+    auth.authorize(call),
+  );
+  return { value: verdict.value as V, filters: verdict.filters };
+}
+
+/** On purpose: the answer has nothing in it that one user may see and another not. */
+export function askNobody({ access }: Context): void {
+  if (access) access.wasAsked = true;
+}
+
+/**
+ * Returns the access of a principal kept with a session or a cron. A user of the agent loses it when the agent
+ * drops `auth`: no handler could limit them, and they have no key of the workspace.
+ */
+export async function accessOf(
+  env: Env,
+  deployment_id: string,
+  { caller, user }: { caller: Caller; user: AgentUser | null },
+): Promise<Access | null> {
+  const served = await servedRevision(env, deployment_id);
+  if (!served) return null;
+  const isKnown = authSettings(served.config) !== null;
+  if (!isKnown && caller.actor.type === "agent_user") {
+    const text =
+      "The agent has no users any more (auth in langgraph.json): use a key of the workspace.";
+    throw new AppError("forbidden", text);
+  }
+  return toAccess(served, isKnown ? user : null);
+}
+
+/** Context of a principal that was stored with a cron or a run, with what it may do now. */
+export async function principalContext(
+  env: Env,
+  deployment_id: string,
+  { caller, user = null }: { caller: Caller; user?: AgentUser | null },
+): Promise<Context> {
+  const ctx = contextFor(env, await findActivePrincipal(database(env), caller));
+  const access = await accessOf(env, deployment_id, { caller, user });
+  return access ? { ...ctx, access } : ctx;
+}
+
+/** Whether trying again later cannot help: the principal or the agent's own auth refused, instead of being unavailable. */
+export function isFinalRefusal({ status }: AppError): boolean {
+  return status === 401 || status === 403;
+}
+
+export function toAccess(served: ActiveRevision, user: AgentUser | null): Access {
+  const { deployment_id, revision_id, secrets_version } = served;
+  const revision = { deployment_id, revision_id, secrets_version };
+  return { deployment_id, user, revision, wasAsked: false };
+}
+
+/** Who was let in at one agent is a stranger at every other one. */
+export function assertAccess({ access }: Context, agent: ActiveRevision): void {
+  const isHere = access
+    ? access.deployment_id === agent.deployment_id
+    : authSettings(agent.config) === null;
+  if (!isHere) throw notFound("Deployment", agent.deployment_id);
+}
+
+/** Metadata as the handlers left it. */
+export function metadataOf({ metadata }: { metadata?: unknown }): Record<string, unknown> {
+  if (metadata === undefined || metadata === null) return {};
+  if (typeof metadata === "object" && !Array.isArray(metadata)) return { ...metadata };
+  const text = "The agent's auth handler made the metadata something else than an object.";
+  throw new AppError("internal", text);
+}

@@ -1,0 +1,43 @@
+import { resolveCaller } from "../../control-plane/workspaces/auth.ts";
+import type { Caller } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+import { withheldCredential } from "./request.ts";
+
+/**
+ * Principal of a request that an agent's app handles before authentication. The routes behind the app act as
+ * this principal. The credential itself stays outside the isolate and outside its capabilities.
+ */
+export type Visitor = { header: string } & (
+  | { caller: Caller }
+  | { refusal: { code: AppError["code"]; message: string } }
+);
+
+/** @returns `null` when the request has no credential of the workspace. */
+export async function resolveVisitor(
+  env: Env,
+  headers: Headers,
+  issuer: string | null,
+): Promise<Visitor | null> {
+  const header = withheldCredential(headers, issuer);
+  if (header === null) return null;
+  try {
+    return { header, caller: await resolveCaller(env, headers) };
+  } catch (error) {
+    const { code, message } = AppError.from(error);
+    if (code === "internal") throw error;
+    return { header, refusal: { code, message } };
+  }
+}
+
+/** A credential that the app sends in place of its visitor's is used instead of the visitor. */
+export async function resolveCallerBehindApp(
+  env: Env,
+  headers: Headers,
+  visitor: Visitor | null,
+): Promise<Caller> {
+  const isReplaced = visitor && (headers.has("x-api-key") || headers.has(visitor.header));
+  if (visitor === null || isReplaced) return resolveCaller(env, headers);
+  if ("caller" in visitor) return visitor.caller;
+  const { code, message } = visitor.refusal;
+  throw new AppError(code, message);
+}

@@ -1,0 +1,89 @@
+import { v7 } from "uuid";
+import { appendAgentLog } from "../../control-plane/deployments/logs/log-service.ts";
+import type { Context } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+import { log } from "../../shared/log.ts";
+import { isFinalRefusal, principalContext } from "../access/service.ts";
+import { createRun } from "../threads/runs/run-service.ts";
+import { RunCreate } from "../threads/schema.ts";
+import { getThread, openAgent } from "../threads/service/service.ts";
+import type { CronRow, FiringOutcome } from "./records.ts";
+
+/**
+ * Starts the run of a firing as the cron's principal, which may have lost its rights since the cron was changed last.
+ * The run's id follows from the firing, and a thread takes a run once: to do it twice is to have it once.
+ */
+export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringOutcome> {
+  const { deployment_id, thread_id } = cron;
+  const told = { cron_id: cron.cron_id, deployment_id, at: new Date(at).toISOString() };
+  try {
+    const ctx = await principalContext(env, deployment_id, cron.asker);
+    if (!(await isThere(() => placeOf(ctx, cron)))) {
+      log.info("cron_ended", { ...told, reason: "its thread or its deployment is gone" });
+      return "ended";
+    }
+    const run_id = await firingId(cron, at);
+    const target = { deployment_id, thread_id, headers: {}, origin: cron.asker.origin, run_id };
+    await createRun(ctx, target, toInput(cron));
+    return "started";
+  } catch (error) {
+    const failure = AppError.from(error);
+    const { code, message } = failure;
+    if (isFinalRefusal(failure)) {
+      log.warn("cron_disabled", { ...told, code, message });
+      await logRefusal(env, cron, at, message);
+      return "refused";
+    }
+    const isFinal = FINAL.includes(code);
+    log.warn(isFinal ? "cron_firing_skipped" : "cron_firing_delayed", { ...told, code, message });
+    return isFinal ? "skipped" : "retry";
+  }
+}
+
+/** The line has a key, because a firing may happen twice. */
+async function logRefusal(env: Env, { cron_id, deployment_id }: CronRow, at: number, why: string) {
+  const message = `Cron ${cron_id} is disabled, because its principal may not start runs any more: ${why} To enable it, change it as a caller who may.`;
+  const line = { level: "ERROR", message, key: `cron_disabled ${cron_id} ${at}` } as const;
+  await appendAgentLog(env, deployment_id, line).catch((error: unknown) =>
+    log.error("agent_log_not_written", error, { cron_id, deployment_id }),
+  );
+}
+
+/** What another try would not change: the assistant is gone, the thread is busy, a field is refused. */
+const FINAL: string[] = ["not_found", "conflict", "invalid_request", "bad_request", "forbidden"];
+
+/** What must be there for another firing to make sense. */
+function placeOf(ctx: Context, { deployment_id, thread_id }: CronRow): Promise<unknown> {
+  if (thread_id === null) return openAgent(ctx, deployment_id, "write");
+  return getThread(ctx, deployment_id, thread_id);
+}
+
+async function isThere(read: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await read();
+    return true;
+  } catch (error) {
+    const failure = AppError.from(error);
+    if (failure.code === "not_found") return false;
+    throw failure;
+  }
+}
+
+function toInput({ payload, metadata, cron_id, assistant_id, on_run_completed }: CronRow) {
+  const { data, error } = RunCreate.safeParse({
+    ...payload,
+    assistant_id,
+    metadata: { ...metadata, cron_id },
+    on_completion: on_run_completed,
+    if_not_exists: "reject",
+  });
+  if (data) return data;
+  throw new AppError("invalid_request", `The cron's payload: ${error.message}`);
+}
+
+/** The same for the same firing, and in the order of time like any run's. */
+export async function firingId({ cron_id }: Pick<CronRow, "cron_id">, at: number): Promise<string> {
+  const bytes = new TextEncoder().encode(`${cron_id} ${at}`);
+  const random = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).slice(0, 16);
+  return v7({ msecs: at, random, seq: new DataView(random.buffer).getUint32(0) >>> 1 });
+}

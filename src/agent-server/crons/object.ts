@@ -1,0 +1,172 @@
+import { DurableObject } from "cloudflare:workers";
+import { allows, type Filters } from "../../shared/filters.ts";
+import { Crons } from "./crons.ts";
+import { fire } from "./firing.ts";
+import {
+  FIRINGS,
+  FIRINGS_AT_ONCE,
+  MAX_ANSWER_CHARACTERS,
+  MAX_CRONS,
+  MAX_PAYLOAD_CHARACTERS,
+  RETRY_MS,
+} from "./limits.ts";
+import type {
+  CronChange,
+  CronFilter,
+  CronQuery,
+  CronRefusal,
+  CronRow,
+  FiringOutcome,
+  NewCron,
+} from "./records.ts";
+import { nextFiring, scheduleProblem } from "./schedule.ts";
+
+type Kept = { ok: true; cron: CronRow } | { ok: false; refusal: CronRefusal };
+
+/** The crons of one deployment, and the clock that fires them. Named by the deployment's id. */
+export class CronObject extends DurableObject<Env> {
+  readonly #crons = new Crons(this.ctx.storage);
+
+  async createCron(cron: NewCron): Promise<Kept> {
+    if (this.#crons.count() >= MAX_CRONS) return { ok: false, refusal: "full" };
+    return this.#keep({ ...cron, next_at: null, tries: 0, retry_at: null }, true);
+  }
+
+  async getCron(cron_id: string, filters: Filters | null = null): Promise<CronRow | null> {
+    const cron = this.#crons.get(cron_id);
+    return cron && allows(filters, cron.metadata) ? cron : null;
+  }
+
+  /** Null: there is no such cron. */
+  async updateCron(
+    cron_id: string,
+    change: CronChange,
+    filters: Filters | null = null,
+  ): Promise<Kept | null> {
+    const before = this.#crons.get(cron_id);
+    if (!before || !allows(filters, before.metadata)) return null;
+    const payload = merge(before.payload, change.payload);
+    const cron = { ...before, ...change, payload, updated_at: Date.now() };
+    if (cron.thread_id !== null) cron.on_run_completed = "keep";
+    return this.#keep(cron, isRescheduled(before, cron));
+  }
+
+  /** False: there is no such cron. */
+  async deleteCron(cron_id: string, filters: Filters | null = null): Promise<boolean> {
+    const cron = this.#crons.get(cron_id);
+    if (!cron || !allows(filters, cron.metadata)) return false;
+    const deleted = this.#crons.delete(cron_id);
+    if (deleted) this.#arm();
+    return deleted;
+  }
+
+  /** Null: they would be too much for one answer. */
+  async searchCrons(query: CronQuery): Promise<CronRow[] | null> {
+    const found: CronRow[] = [];
+    let room = MAX_ANSWER_CHARACTERS;
+    let passed = 0;
+    for (const cron of this.#crons.search(query)) {
+      if (passed++ < query.offset) continue;
+      room -= sizeOf(cron);
+      if (room < 0) return null;
+      found.push(cron);
+      if (found.length === query.limit) break;
+    }
+    return found;
+  }
+
+  async countCrons(filter: CronFilter): Promise<number> {
+    return this.#crons.countMatching(filter);
+  }
+
+  async endOfThread(thread_id: string): Promise<void> {
+    if (this.#crons.deleteOfThread(thread_id)) this.#arm();
+  }
+
+  async endOfAssistant(assistant_id: string): Promise<void> {
+    if (this.#crons.deleteOfAssistant(assistant_id)) this.#arm();
+  }
+
+  async clear(): Promise<void> {
+    await this.ctx.storage.deleteAlarm();
+    await this.#crons.deleteAll();
+  }
+
+  override async alarm() {
+    try {
+      const due = this.#crons.due(Date.now(), FIRINGS);
+      for (let n = 0; n < due.length; n += FIRINGS_AT_ONCE) {
+        const group = due.slice(n, n + FIRINGS_AT_ONCE);
+        await Promise.all(group.map((cron) => this.#fire(cron)));
+      }
+    } finally {
+      this.#arm();
+    }
+  }
+
+  #keep(cron: CronRow, reschedules: boolean): Kept {
+    const now = Date.now();
+    const problem = scheduleProblem(cron, now);
+    if (problem) return { ok: false, refusal: problem };
+    if (sizeOf(cron) > MAX_PAYLOAD_CHARACTERS) return { ok: false, refusal: "too_large" };
+    const kept = reschedules ? { ...cron, ...nextOf(cron, now) } : cron;
+    this.#crons.put(kept);
+    this.#arm();
+    return { ok: true, cron: kept };
+  }
+
+  /** Firings that were missed are one, the first of them, however many there were. */
+  async #fire(due: CronRow) {
+    const { cron_id, next_at, end_at } = due;
+    if (next_at === null) return;
+    const outcome = await fire(this.env, due, next_at);
+    const cron = this.#crons.get(cron_id);
+    // Deleted, or rescheduled, while its run was being started.
+    if (cron?.next_at !== next_at) return;
+    const now = Date.now();
+    const gaveUp = outcome === "retry" && end_at !== null && end_at < now;
+    if (outcome === "ended") this.#crons.delete(cron_id);
+    else if (outcome === "refused") this.#disable(cron, due);
+    else this.#crons.put({ ...cron, ...after(cron, gaveUp ? "skipped" : outcome, now) });
+  }
+
+  /** A change since then has made another caller the principal. */
+  #disable(cron: CronRow, refused: CronRow) {
+    const isSame = JSON.stringify(cron.asker) === JSON.stringify(refused.asker);
+    const change = isSame ? { enabled: false, updated_at: Date.now() } : {};
+    const changed = { ...cron, ...change };
+    this.#crons.put({ ...changed, ...nextOf(changed, Date.now()) });
+  }
+
+  #arm() {
+    const next = this.#crons.nextDue();
+    if (next === null) void this.ctx.storage.deleteAlarm();
+    else void this.ctx.storage.setAlarm(Math.max(next, Date.now()));
+  }
+}
+
+function after(cron: CronRow, outcome: FiringOutcome, now: number) {
+  if (outcome !== "retry") return nextOf(cron, now);
+  const pause = RETRY_MS[Math.min(cron.tries, RETRY_MS.length - 1)] ?? 0;
+  return { tries: cron.tries + 1, retry_at: now + pause };
+}
+
+function nextOf(cron: CronRow, now: number) {
+  const next_at = cron.enabled ? nextFiring(cron, now) : null;
+  return { next_at, tries: 0, retry_at: null };
+}
+
+function isRescheduled(before: CronRow, cron: CronRow): boolean {
+  return (["schedule", "timezone", "end_at", "enabled"] as const).some(
+    (field) => before[field] !== cron[field],
+  );
+}
+
+function merge(payload: Record<string, unknown>, change: Record<string, unknown>) {
+  const entries = Object.entries({ ...payload, ...change });
+  return Object.fromEntries(entries.filter(([, value]) => value !== null));
+}
+
+function sizeOf({ payload, metadata }: CronRow): number {
+  return JSON.stringify(payload).length + JSON.stringify(metadata).length;
+}

@@ -1,0 +1,67 @@
+import type { AgentUser, Caller } from "../../shared/context.ts";
+import type { Filters } from "../../shared/filters.ts";
+
+export type OnRunCompleted = "delete" | "keep";
+
+/** A cron as its object keeps it. Times are milliseconds. */
+export type CronRow = {
+  cron_id: string;
+  deployment_id: string;
+  assistant_id: string;
+  /** Null: each firing has a thread of its own. */
+  thread_id: string | null;
+  schedule: string;
+  timezone: string | null;
+  end_at: number | null;
+  enabled: boolean;
+  on_run_completed: OnRunCompleted;
+  /** What each run is started with, and the metadata that it carries. */
+  payload: Record<string, unknown>;
+  metadata: Record<string, unknown>;
+  /** The principal of the runs: the caller who created or changed the cron last. */
+  asker: { caller: Caller; origin: string; user?: AgentUser };
+  user_id: string | null;
+  created_at: number;
+  updated_at: number;
+  /** The firing that comes next, or that is due and has not started its run yet. */
+  next_at: number | null;
+  tries: number;
+  retry_at: number | null;
+};
+
+export type NewCron = Omit<CronRow, "next_at" | "tries" | "retry_at">;
+
+/** Keys that are absent stay; a null in the payload takes its key away. The editor becomes the principal. */
+export type CronChange = Partial<
+  Pick<CronRow, "schedule" | "timezone" | "end_at" | "enabled" | "on_run_completed" | "metadata">
+> &
+  Pick<CronRow, "asker" | "user_id"> & { payload: Record<string, unknown> };
+
+export type CronFilter = {
+  assistant_id: string | null;
+  thread_id: string | null;
+  enabled: boolean | null;
+  metadata: Record<string, unknown> | null;
+  /** What the caller may see; null: all. */
+  filters: Filters | null;
+};
+
+type CronSort =
+  | "cron_id"
+  | "assistant_id"
+  | "thread_id"
+  | "created_at"
+  | "updated_at"
+  | "next_run_date";
+
+export type CronQuery = CronFilter & {
+  sort_by: CronSort;
+  sort_order: "asc" | "desc";
+  limit: number;
+  offset: number;
+};
+
+export type CronRefusal = "full" | "too_large" | { field: "schedule" | "timezone"; text: string };
+
+/** `ended`: the cron's thread or deployment is gone. `refused`: its principal may not start runs any more. */
+export type FiringOutcome = "started" | "skipped" | "retry" | "ended" | "refused";

@@ -1,0 +1,106 @@
+import { z } from "@hono/zod-openapi";
+import { router } from "../../shared/http/http.ts";
+import { body, json, operationWithTag } from "../../shared/schema.ts";
+import { AgentPath, ThreadPath } from "../threads/schema.ts";
+import {
+  Cron,
+  CronCount,
+  CronCreate,
+  CronPatch,
+  CronPath,
+  CronSearch,
+  FoundCron,
+} from "./schema.ts";
+import { countCrons, createCron, deleteCron, getCron, searchCrons, updateCron } from "./service.ts";
+
+const CRONS = "/agents/{deployment_id}/runs/crons";
+const operation = operationWithTag("Crons");
+
+export const cronRoutes = router();
+
+cronRoutes.openapi(
+  operation("post", CRONS, "createCron", {
+    summary: "Create a cron",
+    description: "Each run gets a thread of its own.",
+    request: { params: AgentPath, body: body(CronCreate) },
+    responses: { 200: json(Cron, "The cron") },
+  }),
+  async (c) => {
+    const { origin } = new URL(c.req.url);
+    const target = { ...c.req.valid("param"), origin };
+    return c.json(await createCron(c.var.ctx, target, c.req.valid("json")), 200);
+  },
+);
+
+cronRoutes.openapi(
+  operation("post", "/agents/{deployment_id}/threads/{thread_id}/runs/crons", "createThreadCron", {
+    summary: "Create a thread cron",
+    description: "Runs use the same thread. Deleting the thread deletes the cron.",
+    request: { params: ThreadPath, body: body(CronCreate) },
+    responses: { 200: json(Cron, "The cron") },
+  }),
+  async (c) => {
+    const { origin } = new URL(c.req.url);
+    const target = { ...c.req.valid("param"), origin };
+    return c.json(await createCron(c.var.ctx, target, c.req.valid("json")), 200);
+  },
+);
+
+cronRoutes.openapi(
+  operation("post", `${CRONS}/search`, "searchCrons", {
+    summary: "Search crons",
+    request: { params: AgentPath, body: body(CronSearch) },
+    responses: { 200: json(z.array(FoundCron), "The crons") },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    return c.json(await searchCrons(c.var.ctx, deployment_id, c.req.valid("json")), 200);
+  },
+);
+
+cronRoutes.openapi(
+  operation("post", `${CRONS}/count`, "countCrons", {
+    summary: "Count crons",
+    request: { params: AgentPath, body: body(CronCount) },
+    responses: { 200: json(z.number().int(), "How many there are") },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    return c.json(await countCrons(c.var.ctx, deployment_id, c.req.valid("json")), 200);
+  },
+);
+
+cronRoutes.openapi(
+  operation("get", `${CRONS}/{cron_id}`, "getCron", {
+    summary: "Get a cron",
+    request: { params: CronPath },
+    responses: { 200: json(Cron, "The cron") },
+  }),
+  async (c) => c.json(await getCron(c.var.ctx, c.req.valid("param")), 200),
+);
+
+cronRoutes.openapi(
+  operation("patch", `${CRONS}/{cron_id}`, "updateCron", {
+    summary: "Update a cron",
+    request: { params: CronPath, body: body(CronPatch) },
+    responses: { 200: json(Cron, "The cron") },
+  }),
+  async (c) => {
+    const { origin } = new URL(c.req.url);
+    const target = { ...c.req.valid("param"), origin };
+    return c.json(await updateCron(c.var.ctx, target, c.req.valid("json")), 200);
+  },
+);
+
+cronRoutes.openapi(
+  operation("delete", `${CRONS}/{cron_id}`, "deleteCron", {
+    summary: "Delete a cron",
+    description: "Runs that it started are kept.",
+    request: { params: CronPath },
+    responses: { 204: { description: "Deleted" } },
+  }),
+  async (c) => {
+    await deleteCron(c.var.ctx, c.req.valid("param"));
+    return c.body(null, 204);
+  },
+);

@@ -1,0 +1,141 @@
+import { z } from "@hono/zod-openapi";
+import { CreatedAt, list, numberOr, Timestamp, UpdatedAt, Uuid } from "../../shared/schema.ts";
+import {
+  AgentPath,
+  MultitaskStrategy,
+  RunConfig,
+  RunCreate,
+  StreamMode,
+} from "../threads/schema.ts";
+
+const Loose = z.record(z.string(), z.unknown());
+const OnRunCompleted = z.enum(["delete", "keep"]);
+const EndTime = z
+  .string()
+  .refine(
+    (text) => !Number.isNaN(Date.parse(text)),
+    "must be a date and time like 2026-12-31T00:00:00Z",
+  )
+  .openapi({ format: "date-time" });
+
+export const Cron = z
+  .object({
+    cron_id: Uuid.describe("Id of the cron"),
+    assistant_id: Uuid.nullable().describe("Id of the assistant, `null` when it was deleted"),
+    thread_id: Uuid.nullable().describe(
+      "Id of the thread, `null` when each run gets a thread of its own",
+    ),
+    schedule: z.string().openapi({
+      description: "Cron expression: minute, hour, day, month, weekday",
+      example: "0 9 * * 1-5",
+    }),
+    timezone: z.string().nullable().describe("IANA time zone, `null` for UTC"),
+    end_time: Timestamp.nullable().describe("Time after which the cron starts no runs"),
+    created_at: CreatedAt,
+    updated_at: UpdatedAt,
+    user_id: z
+      .string()
+      .nullable()
+      .describe("Id of the user that created it, `null` for a service key"),
+    payload: Loose.describe("Input and options of its runs"),
+    next_run_date: Timestamp.nullable().describe("Time of the next run, `null` when there is none"),
+    metadata: Loose.describe("Metadata. Values of a filter must be equal"),
+    enabled: z.boolean().describe("Whether the cron starts runs"),
+    on_run_completed: OnRunCompleted.describe(
+      "Whether to keep or delete the thread of a run that ended",
+    ),
+  })
+  .openapi("Cron");
+export type Cron = z.infer<typeof Cron>;
+
+const WHEN = {
+  schedule: z
+    .string()
+    .max(200)
+    .openapi({ description: "Minute, hour, day, month, weekday", example: "0 9 * * 1-5" }),
+  timezone: z
+    .string()
+    .max(100)
+    .nullish()
+    .openapi({ description: "Of the IANA database; null: UTC" }),
+  end_time: EndTime.nullish().describe("Time after which the cron starts no runs"),
+  enabled: z.boolean().nullish().describe("Whether the cron starts runs"),
+  on_run_completed: OnRunCompleted.nullish().describe(
+    "Whether to keep or delete the thread of a run that ended",
+  ),
+};
+
+const PAYLOAD = {
+  input: true,
+  config: true,
+  context: true,
+  interrupt_before: true,
+  interrupt_after: true,
+  webhook: true,
+  checkpoint_during: true,
+  durability: true,
+  stream_subgraphs: true,
+  stream_resumable: true,
+} as const;
+
+export const CronCreate = RunCreate.pick({
+  ...PAYLOAD,
+  assistant_id: true,
+  metadata: true,
+  multitask_strategy: true,
+  stream_mode: true,
+})
+  .extend(WHEN)
+  .openapi("CronCreate");
+export type CronCreate = z.infer<typeof CronCreate>;
+
+export const CronPatch = RunCreate.pick({ ...PAYLOAD, metadata: true })
+  .extend({
+    ...WHEN,
+    config: RunConfig.nullish().describe("Configuration of the runs"),
+    schedule: WHEN.schedule.nullish().openapi({
+      description: "Cron expression: minute, hour, day, month, weekday",
+      example: "0 9 * * 1-5",
+    }),
+    multitask_strategy: MultitaskStrategy.nullish().describe("What to do while the thread is busy"),
+    stream_mode: z
+      .union([StreamMode, list(StreamMode)])
+      .nullish()
+      .describe("Stream modes of the runs"),
+  })
+  .openapi("CronPatch");
+export type CronPatch = z.infer<typeof CronPatch>;
+
+export const CronCount = z
+  .object({
+    assistant_id: z.string().nullish().describe("Id of the assistant"),
+    thread_id: Uuid.nullish().describe("Id of the thread"),
+    enabled: z.boolean().nullish().describe("Whether the cron starts runs"),
+    metadata: Loose.nullish().describe("Metadata. Values of a filter must be equal"),
+  })
+  .openapi("CronCount");
+export type CronCount = z.infer<typeof CronCount>;
+
+const CronField = z.enum([...Cron.keyof().options, "now"]);
+
+export const CronSearch = CronCount.extend({
+  limit: numberOr(10, z.number().int().min(1).max(1000)).describe(
+    "Maximum number of crons on a page",
+  ),
+  offset: numberOr(0, z.number().int().min(0)).describe("Number of crons to skip"),
+  sort_by: z
+    .enum(["cron_id", "assistant_id", "thread_id", "created_at", "updated_at", "next_run_date"])
+    .nullish()
+    .describe("Field to sort by"),
+  sort_order: z.enum(["asc", "desc"]).nullish().describe("Order of the sort field"),
+  select: list(CronField).nullish().describe("Fields to return. Default: all"),
+}).openapi("CronSearch");
+export type CronSearch = z.infer<typeof CronSearch>;
+
+/** With `select` these fields alone. */
+export const FoundCron = Cron.partial()
+  .extend({ now: Timestamp.optional().describe("Current time of the server, when selected") })
+  .openapi("FoundCron");
+export type FoundCron = z.infer<typeof FoundCron>;
+
+export const CronPath = AgentPath.extend({ cron_id: Uuid.describe("Id of the cron") });

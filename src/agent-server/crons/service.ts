@@ -1,0 +1,218 @@
+import type { Context } from "../../shared/context.ts";
+import { AppError, invalid } from "../../shared/errors.ts";
+import { newId } from "../../shared/storage/ids.ts";
+import { authorize } from "../access/service.ts";
+import { toAssistantId } from "../threads/assistants.ts";
+import { findRunAssistant } from "../threads/runs/run-access-service.ts";
+import { toAsker } from "../threads/runs/run-service.ts";
+import { getThread, keepable, openAgent } from "../threads/service/service.ts";
+import { assertWebhook } from "../webhooks/service.ts";
+import { MAX_CRONS, MAX_PAYLOAD_CHARACTERS } from "./limits.ts";
+import type { CronChange, CronFilter, CronRefusal, CronRow } from "./records.ts";
+import type { Cron, CronCount, CronCreate, CronPatch, CronSearch, FoundCron } from "./schema.ts";
+import { cronObject, cronsAs } from "./stub.ts";
+
+type Target = { deployment_id: string; thread_id?: string; origin: string };
+type CronId = { deployment_id: string; cron_id: string };
+
+/** On a thread that is there, or with a thread of its own for each firing. */
+export async function createCron(ctx: Context, target: Target, input: CronCreate): Promise<Cron> {
+  const agent = await openAgent(ctx, target.deployment_id, "write");
+  const { deployment_id } = agent;
+  assertWebhook(ctx.env, input.webhook, agent.config);
+  const { thread_id = null } = target;
+  const { schedule, timezone, end_time, enabled, on_run_completed, ...rest } = input;
+  const { assistant_id: ref, metadata: _, ...payload } = rest;
+  const cron_id = newId();
+  const user_id = userOf(ctx);
+  const named = { cron_id, thread_id, user_id, assistant_id: toAssistantId(agent.graphs, ref) };
+  const asked = { ...named, schedule, end_time, payload, metadata: input.metadata ?? {} };
+  const { value } = await allow(ctx, "create", asked);
+  const metadata = keepable(value);
+  if (thread_id !== null) await getThread(ctx, deployment_id, thread_id);
+  const { assistant_id } = await findRunAssistant(ctx, agent, ref);
+  const now = Date.now();
+  const kept = await cronObject(ctx.env, deployment_id).createCron({
+    cron_id,
+    deployment_id,
+    assistant_id,
+    thread_id,
+    schedule,
+    timezone: timezone ?? null,
+    end_at: end_time ? Date.parse(end_time) : null,
+    enabled: enabled ?? true,
+    on_run_completed: thread_id === null ? (on_run_completed ?? "delete") : "keep",
+    payload: withoutNulls(payload),
+    metadata,
+    asker: toAsker(ctx, target.origin),
+    user_id,
+    created_at: now,
+    updated_at: now,
+  });
+  if (kept.ok) return toCron(kept.cron);
+  throw refused(kept.refusal);
+}
+
+export async function getCron(ctx: Context, { deployment_id, cron_id }: CronId): Promise<Cron> {
+  const { object } = await open(ctx, deployment_id, "read", { cron_id });
+  return toCron((await object.getCron(cron_id)) ?? cronNotFound(cron_id));
+}
+
+export async function updateCron(
+  ctx: Context,
+  { deployment_id, cron_id, origin }: CronId & { origin: string },
+  given: CronPatch,
+): Promise<Cron> {
+  const asked = { cron_id, ...given, payload: given, metadata: given.metadata ?? {} };
+  const { object, value, agent } = await open(ctx, deployment_id, "update", asked);
+  assertWebhook(ctx.env, given.webhook, agent.config);
+  const patch = given.metadata === undefined ? given : { ...given, metadata: keepable(value) };
+  // Otherwise the editor would act with the rights and the OAuth tokens of the caller before.
+  const principal = { asker: toAsker(ctx, origin), user_id: userOf(ctx) };
+  const change = { ...toChange(patch), ...principal };
+  const kept = (await object.updateCron(cron_id, change)) ?? cronNotFound(cron_id);
+  if (kept.ok) return toCron(kept.cron);
+  throw refused(kept.refusal);
+}
+
+export async function deleteCron(ctx: Context, { deployment_id, cron_id }: CronId): Promise<void> {
+  const { object } = await open(ctx, deployment_id, "delete", { cron_id });
+  if (!(await object.deleteCron(cron_id))) cronNotFound(cron_id);
+}
+
+export async function searchCrons(
+  ctx: Context,
+  deployment_id: string,
+  query: CronSearch,
+): Promise<FoundCron[]> {
+  const { limit, offset, select } = query;
+  const agent = await openAgent(ctx, deployment_id, "read");
+  const { filters } = await allow(ctx, "search", { ...query });
+  const found = await cronObject(ctx.env, agent.deployment_id).searchCrons({
+    ...toFilter(agent.graphs, query),
+    filters,
+    sort_by: query.sort_by ?? "created_at",
+    sort_order: query.sort_order ?? "desc",
+    limit,
+    offset,
+  });
+  if (found === null) {
+    throw new AppError(
+      "too_large",
+      "limit: these crons are too much for one answer; ask for fewer.",
+    );
+  }
+  const now = new Date().toISOString();
+  return found.map((row) => selected({ ...toCron(row), now }, select ?? null));
+}
+
+export async function countCrons(
+  ctx: Context,
+  deployment_id: string,
+  filter: CronCount,
+): Promise<number> {
+  const agent = await openAgent(ctx, deployment_id, "read");
+  const { filters } = await allow(ctx, "search", { ...filter });
+  const wanted = { ...toFilter(agent.graphs, filter), filters };
+  return cronObject(ctx.env, agent.deployment_id).countCrons(wanted);
+}
+
+/** Goes with the deployment. */
+export async function deleteCronsOf(env: Env, deployment_id: string): Promise<boolean> {
+  await cronObject(env, deployment_id).clear();
+  return true;
+}
+
+type Action = "create" | "read" | "update" | "delete" | "search";
+
+function allow<V extends object>(ctx: Context, action: Action, value: V) {
+  return authorize(ctx, { resource: "crons", action, value });
+}
+
+/** One cron, as far as the caller may see it, for one thing that they want to do with it. */
+async function open<V extends { cron_id: string }>(
+  ctx: Context,
+  deployment_id: string,
+  action: Action,
+  asked: V,
+) {
+  const agent = await openAgent(ctx, deployment_id, action === "read" ? "read" : "write");
+  const { value, filters } = await allow(ctx, action, asked);
+  return { object: cronsAs(ctx.env, agent.deployment_id, filters), value, agent };
+}
+
+function toFilter(graphs: string[], filter: CronCount): Omit<CronFilter, "filters"> {
+  const { assistant_id, thread_id = null, enabled = null, metadata = null } = filter;
+  return {
+    assistant_id: assistant_id ? toAssistantId(graphs, assistant_id) : null,
+    thread_id,
+    enabled,
+    metadata,
+  };
+}
+
+/** What is absent stays as it is; null is what a new cron would have. */
+function toChange(patch: CronPatch): Omit<CronChange, "asker" | "user_id"> {
+  const { schedule, timezone, end_time, enabled, on_run_completed, metadata, ...payload } = patch;
+  return {
+    ...(schedule && { schedule }),
+    ...(timezone !== undefined && { timezone }),
+    ...(end_time !== undefined && { end_at: end_time === null ? null : Date.parse(end_time) }),
+    ...(typeof enabled === "boolean" && { enabled }),
+    ...(on_run_completed && { on_run_completed }),
+    ...(metadata !== undefined && { metadata: metadata ?? {} }),
+    payload,
+  };
+}
+
+function withoutNulls(payload: Record<string, unknown>): Record<string, unknown> {
+  const given = Object.entries(payload).filter(
+    ([, value]) => value !== null && value !== undefined,
+  );
+  return Object.fromEntries(given);
+}
+
+function userOf({ caller: { actor } }: Context): string | null {
+  if (actor.type === "agent_user") return actor.identity;
+  return actor.type === "system" ? null : actor.user_id;
+}
+
+function toCron({ assistant_id, payload, end_at, next_at, ...row }: CronRow): Cron {
+  const { cron_id, thread_id, schedule, timezone, user_id, metadata, enabled } = row;
+  return {
+    ...{ cron_id, assistant_id, thread_id, schedule, timezone },
+    end_time: toIso(end_at),
+    created_at: new Date(row.created_at).toISOString(),
+    updated_at: new Date(row.updated_at).toISOString(),
+    user_id,
+    payload: { assistant_id, ...payload },
+    next_run_date: toIso(next_at),
+    ...{ metadata, enabled, on_run_completed: row.on_run_completed },
+  };
+}
+
+function toIso(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
+
+function selected(cron: Cron & { now: string }, select: (keyof FoundCron)[] | null): FoundCron {
+  const { now: _, ...whole } = cron;
+  if (select === null) return whole;
+  return Object.fromEntries(select.map((field) => [field, cron[field]]));
+}
+
+function cronNotFound(cron_id: string): never {
+  throw new AppError("not_found", `Cron with ID ${cron_id} not found`);
+}
+
+function refused(refusal: CronRefusal): AppError {
+  if (refusal === "full") {
+    const text = `The deployment has ${MAX_CRONS} crons, which is all it may have; delete one first.`;
+    return new AppError("conflict", text);
+  }
+  if (refusal === "too_large") {
+    const text = `what the cron starts its runs with has more than ${MAX_PAYLOAD_CHARACTERS} characters of JSON`;
+    return invalid(["body"], text, "too_large");
+  }
+  return invalid(["body", refusal.field], refusal.text);
+}

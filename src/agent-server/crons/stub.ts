@@ -1,0 +1,23 @@
+import type { DurableObject } from "cloudflare:workers";
+import type { Filters } from "../../shared/filters.ts";
+import { inRegion } from "../../shared/storage/objects.ts";
+import type { CronObject } from "./object.ts";
+
+// The types of RPC turn `unknown`, which client data is, into `never`; the calls are what the class says.
+type CronCalls = Omit<CronObject, keyof DurableObject | "alarm">;
+
+type OfOne = Pick<CronCalls, "getCron" | "updateCron" | "deleteCron">;
+
+/** One cron as somebody sees it who may see only some: every other one is not there. */
+export function cronsAs(env: Env, deployment_id: string, filters: Filters | null): OfOne {
+  const object = cronObject(env, deployment_id);
+  return {
+    getCron: (cron_id) => object.getCron(cron_id, filters),
+    updateCron: (cron_id, change) => object.updateCron(cron_id, change, filters),
+    deleteCron: (cron_id) => object.deleteCron(cron_id, filters),
+  };
+}
+
+export function cronObject(env: Env, deployment_id: string): CronCalls {
+  return inRegion(env, env.CRONS).getByName(deployment_id) as unknown as CronCalls;
+}

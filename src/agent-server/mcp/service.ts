@@ -1,0 +1,127 @@
+import type { Context } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+import {
+  answerRpc,
+  RPC_ERRORS,
+  type RpcAnswer,
+  RpcError,
+  type RpcMessage,
+  type RpcRequest,
+  rpcParams,
+  rpcResult,
+  toRequest,
+} from "../../shared/http/json-rpc.ts";
+import { VERSION } from "../../shared/http/version.ts";
+import { askNobody } from "../access/service.ts";
+import { Assistant } from "../threads/assistants/assistant-schema.ts";
+import { searchAssistants } from "../threads/assistants/assistant-service.ts";
+import { getSchemas } from "../threads/assistants/graph-service.ts";
+import type { RunTarget } from "../threads/records.ts";
+import { waitRun } from "../threads/runs/run-service.ts";
+import { RunCreate } from "../threads/schema.ts";
+import { openAgent } from "../threads/service/service.ts";
+import { toToolAnswer } from "./call.ts";
+import {
+  CallToolParams,
+  chooseVersion,
+  InitializeParams,
+  ListToolsParams,
+  TOOLS_PAGE,
+} from "./schema.ts";
+import { type Tool, toInputSchema, toTools } from "./tools.ts";
+
+/** More assistants than this are no tools: a host could not show them. */
+const MAX_TOOLS = 1000;
+
+type Answer = RpcAnswer | ReadableStream;
+
+/** A stream is the text of the answer, behind newlines; null: it was a notification. */
+export async function answerMcp(
+  ctx: Context,
+  target: RunTarget,
+  message: RpcMessage,
+): Promise<Answer | null> {
+  await openAgent(ctx, target.deployment_id, "read");
+  // What a tool is and does asks for itself; the handshake has nothing of a user's.
+  askNobody(ctx);
+  const request = toRequest(message);
+  return request && answerRpc<Answer>(request, () => dispatch(ctx, target, request));
+}
+
+async function dispatch(ctx: Context, target: RunTarget, request: RpcRequest): Promise<Answer> {
+  const { id, method, params } = request;
+  switch (method) {
+    case "initialize":
+      return rpcResult(id, await initialize(ctx, target, params));
+    case "ping":
+      return rpcResult(id, {});
+    case "tools/list":
+      return rpcResult(id, await listTools(ctx, target, params));
+    case "tools/call":
+      return toToolAnswer(id, await callTool(ctx, target, params));
+    default:
+      throw new RpcError(RPC_ERRORS.method_not_found, `There is no method ${method}`);
+  }
+}
+
+async function initialize(ctx: Context, { deployment_id }: RunTarget, params: unknown) {
+  const { protocolVersion } = rpcParams(InitializeParams, params);
+  const { name } = await openAgent(ctx, deployment_id, "read");
+  return {
+    protocolVersion: chooseVersion(protocolVersion),
+    capabilities: { tools: {} },
+    serverInfo: { name, version: VERSION },
+  };
+}
+
+async function listTools(ctx: Context, { deployment_id }: RunTarget, params: unknown) {
+  const from = Number(rpcParams(ListToolsParams, params).cursor ?? 0);
+  const all = await findTools(ctx, deployment_id);
+  const page = all.slice(from, from + TOOLS_PAGE);
+  const tools = await Promise.all(
+    page.map(async ({ assistant_id, ...tool }) => ({
+      ...tool,
+      inputSchema: await inputSchema(ctx, { deployment_id, assistant_id }),
+    })),
+  );
+  const next = from + TOOLS_PAGE;
+  return { tools, ...(next < all.length && { nextCursor: String(next) }) };
+}
+
+/** A graph that cannot be made takes only itself out of the list's details, not the list. */
+async function inputSchema(ctx: Context, ref: { deployment_id: string; assistant_id: string }) {
+  try {
+    return toInputSchema((await getSchemas(ctx, ref)).input_schema);
+  } catch (error) {
+    const { code } = AppError.from(error);
+    if (code === "invalid_request" || code === "not_found") return toInputSchema(null);
+    throw error;
+  }
+}
+
+async function callTool(ctx: Context, target: RunTarget, params: unknown): Promise<ReadableStream> {
+  const call = rpcParams(CallToolParams, params);
+  await openAgent(ctx, target.deployment_id, "write");
+  const tools = await findTools(ctx, target.deployment_id);
+  const tool = tools.find(({ name }) => name === call.name);
+  if (!tool) throw new RpcError(RPC_ERRORS.invalid_params, `Unknown tool: ${call.name}`);
+  const input = call.arguments ?? {};
+  // Nobody could ever hear of it again.
+  const on_disconnect = "cancel";
+  const run = RunCreate.parse({ assistant_id: tool.assistant_id, input, on_disconnect });
+  return (await waitRun(ctx, target, run)).stream;
+}
+
+async function findTools(ctx: Context, deployment_id: string): Promise<Tool[]> {
+  const { rows } = await searchAssistants(ctx, deployment_id, {
+    limit: MAX_TOOLS,
+    offset: 0,
+    sort_by: "created_at",
+    sort_order: "asc",
+    graph_id: undefined,
+    name: undefined,
+    metadata: undefined,
+    select: undefined,
+  });
+  return toTools(rows.map((row) => Assistant.parse(row)));
+}

@@ -1,0 +1,119 @@
+import { z } from "zod";
+import { answerOf } from "../../control-plane/deployments/isolate/agent-answers.ts";
+import type { Answer } from "../../isolate/contract.ts";
+import type { EmbedCall, Embedded, StoreOp, StoreRefusal } from "../../isolate/store-contract.ts";
+import { isShallow } from "../../shared/http/depth.ts";
+import { plainObject } from "../../shared/plain.ts";
+import {
+  MAX_BATCH_BYTES,
+  MAX_DIMS,
+  MAX_ITEM_BYTES,
+  MAX_KEY_CHARACTERS,
+  MAX_LABELS,
+  MAX_NAMESPACE_CHARACTERS,
+  MAX_OPS,
+  MAX_VECTORS,
+} from "./storage/limits.ts";
+
+/** Store operations as the isolate of an agent sends them; `problemOf` has the rules that a caller reads. */
+
+// One more than the rules allow: those refuse with a text for the caller.
+const Label = z.string().max(MAX_NAMESPACE_CHARACTERS + 1);
+const Labels = z
+  .array(z.unknown())
+  .max(MAX_LABELS + 1)
+  .pipe(z.array(Label));
+const Key = z.string().max(MAX_KEY_CHARACTERS + 1);
+const Vector = z.instanceof(Float32Array).refine(({ length }) => length <= MAX_DIMS + 1);
+const Page = { limit: z.number(), offset: z.number() };
+
+const Condition = z.object({ match: z.enum(["prefix", "suffix"]), path: Labels });
+
+const Op = z.discriminatedUnion("op", [
+  z.object({ op: z.literal("get"), namespace: Labels, key: Key, refresh: z.boolean() }),
+  z.object({
+    op: z.literal("put"),
+    namespace: Labels,
+    key: Key,
+    value: z.string().refine(isObjectText, "is not JSON text of an object"),
+    vectors: z
+      .array(z.unknown())
+      .max(MAX_VECTORS + 1)
+      .pipe(z.array(Vector)),
+    ttl_ms: z.number().nullable(),
+  }),
+  z.object({ op: z.literal("delete"), namespace: Labels, key: Key }),
+  z.object({
+    op: z.literal("search"),
+    prefix: Labels,
+    filter: plainObject().nullable(),
+    vector: Vector.nullable(),
+    refresh: z.boolean(),
+    ...Page,
+  }),
+  z.object({
+    op: z.literal("namespaces"),
+    conditions: z.array(z.unknown()).max(MAX_LABELS).pipe(z.array(Condition)),
+    max_depth: z.number().nullable(),
+    ...Page,
+  }),
+]);
+
+type ParsedOps = { ok: true; ops: StoreOp[] } | { ok: false; refusal: StoreRefusal };
+
+/** Stops at the first operation that is not one. Structured clone shares values, so their bytes are counted. */
+export function parseStoreOps(value: unknown): ParsedOps {
+  if (!Array.isArray(value)) return refuse("ops: must be a list of operations.");
+  if (value.length > MAX_OPS) return refuse(`ops: a batch has at most ${MAX_OPS} operations.`);
+  const ops: StoreOp[] = [];
+  let bytes = 0;
+  for (const [n, one] of value.entries()) {
+    const { success, data, error } = Op.safeParse(one);
+    if (!success) return refuse(`ops.${[n, ...pathOf(error)].join(".")}: ${messageOf(error)}.`);
+    bytes += sizeOf(data);
+    if (bytes > MAX_BATCH_BYTES) {
+      return refuse(`ops: a batch has at most ${MAX_BATCH_BYTES} bytes; send smaller ones.`);
+    }
+    ops.push(data);
+  }
+  return { ok: true, ops };
+}
+
+/** One list of vectors for each item, and a vector when there is a query. */
+export function embeddedAnswer({ items, query }: EmbedCall): z.ZodType<Answer<Embedded>> {
+  const vectors = z.array(z.unknown()).max(MAX_VECTORS).pipe(z.array(Vector));
+  return answerOf<Embedded>(
+    z.object({
+      items: z.array(z.unknown()).length(items.length).pipe(z.array(vectors)),
+      query: query === null ? z.null() : Vector,
+    }),
+  );
+}
+
+function sizeOf(op: StoreOp): number {
+  if (op.op === "search") return op.vector?.byteLength ?? 0;
+  if (op.op !== "put") return 0;
+  return op.vectors.reduce((sum, { byteLength }) => sum + byteLength, op.value.length);
+}
+
+function isObjectText(text: string): boolean {
+  // The rules refuse longer ones with a text for the caller.
+  if (text.length > MAX_ITEM_BYTES) return text.startsWith("{");
+  try {
+    return text.startsWith("{") && isShallow(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+function pathOf({ issues: [first] }: z.ZodError): PropertyKey[] {
+  return first?.path ?? [];
+}
+
+function messageOf({ issues: [first] }: z.ZodError): string {
+  return first?.message ?? "is not an operation";
+}
+
+function refuse(message: string): { ok: false; refusal: StoreRefusal } {
+  return { ok: false, refusal: { code: "invalid_request", message } };
+}

@@ -1,0 +1,67 @@
+import { DurableObject } from "cloudflare:workers";
+import type { StoreAnswer, StoreOp, StoreRefusal } from "../../isolate/store-contract.ts";
+import type { Filters } from "../../shared/filters.ts";
+import { problemOf } from "./rules.ts";
+import { MAX_ANSWER_BYTES, SWEEP_ITEMS, SWEEP_MS } from "./storage/limits.ts";
+import { AnswerTooLarge, ItemStore, NotAllowed } from "./storage/store.ts";
+
+/** The store of one deployment, which its threads share. Named by the deployment's id. */
+export class StoreObject extends DurableObject<Env> {
+  readonly #store = new ItemStore(this.ctx.storage);
+  #alarm_at: number | null = null;
+
+  /** `filters`: which items there are for whoever asks; null: all. */
+  async apply(ops: StoreOp[], filters: Filters | null): Promise<StoreAnswer> {
+    const refusal = problemOf(ops);
+    if (refusal) return { ok: false, refusal };
+    try {
+      const results = this.#store.apply(ops, Date.now(), filters);
+      this.#armFor(ops);
+      return { ok: true, results };
+    } catch (error) {
+      return { ok: false, refusal: refusalOf(error) };
+    }
+  }
+
+  async clear(): Promise<void> {
+    this.#alarm_at = null;
+    await this.ctx.storage.deleteAlarm();
+    await this.#store.deleteAll();
+  }
+
+  override async alarm() {
+    this.#alarm_at = null;
+    const now = Date.now();
+    const swept = this.#store.sweep(now, SWEEP_ITEMS);
+    const next = swept === SWEEP_ITEMS ? now : this.#store.nextEnd();
+    if (next !== null) this.#arm(next === now ? now : Math.max(next, now + SWEEP_MS));
+  }
+
+  #armFor(ops: StoreOp[]) {
+    const ends = ops.some((op) => op.op === "put" && op.ttl_ms !== null);
+    const next = ends && this.#alarm_at === null ? this.#store.nextEnd() : null;
+    if (next !== null) this.#arm(Math.max(next, Date.now() + SWEEP_MS));
+  }
+
+  #arm(at: number) {
+    this.#alarm_at = at;
+    void this.ctx.storage.setAlarm(at);
+  }
+}
+
+/** Foreign errors that are answers; all others are ours. */
+function refusalOf(error: unknown): StoreRefusal {
+  if (error instanceof AnswerTooLarge) {
+    const message = `limit: the answer would have more than ${MAX_ANSWER_BYTES} characters; ask for fewer items.`;
+    return { code: "too_large", message };
+  }
+  if (error instanceof NotAllowed) {
+    const message = "The agent's auth lets you put no such item, or not in the place of this one.";
+    return { code: "forbidden", message };
+  }
+  if (error instanceof Error && /SQLITE_FULL|database or disk is full/.test(error.message)) {
+    const message = "The store of this deployment is full; delete items, or give them a ttl.";
+    return { code: "too_large", message };
+  }
+  throw error;
+}

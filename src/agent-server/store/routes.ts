@@ -1,0 +1,95 @@
+import { router } from "../../shared/http/http.ts";
+import { body, json, operationWithTag, text } from "../../shared/schema.ts";
+import {
+  DeleteItem,
+  FoundItems,
+  GetItemQuery,
+  Item,
+  ListNamespaces,
+  Namespaces,
+  PutItem,
+  SearchItems,
+  StorePath,
+} from "./schema.ts";
+import { deleteItem, getItem, listNamespaces, putItem, searchItems } from "./service.ts";
+
+const STORE = "/agents/{deployment_id}/store";
+const operation = operationWithTag("Store");
+
+const errors = {
+  400: text("Malformed request, or no namespace"),
+  401: text("No valid credentials"),
+  404: text("Not found"),
+  413: text("The item, the answer or the store is too large; the text says which"),
+  415: text("The Content-Type is not application/json"),
+  429: text("Too many requests"),
+  500: text("Internal error"),
+  503: text("Not available for the moment, or the agent's embedding function failed"),
+};
+
+export const storeRoutes = router();
+
+storeRoutes.openapi(
+  operation("put", `${STORE}/items`, "putStoreItem", {
+    summary: "Create or replace an item",
+    request: { params: StorePath, body: body(PutItem) },
+    responses: { 204: { description: "Stored" }, ...errors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    await putItem(c.var.ctx, deployment_id, c.req.valid("json"));
+    return c.body(null, 204);
+  },
+);
+
+storeRoutes.openapi(
+  operation("get", `${STORE}/items`, "getStoreItem", {
+    summary: "Get an item",
+    description: "Returns `null` when the item does not exist.",
+    request: { params: StorePath, query: GetItemQuery },
+    responses: { 200: json(Item.nullable(), "The item; null where there is none"), ...errors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    return c.json(await getItem(c.var.ctx, deployment_id, c.req.valid("query")), 200);
+  },
+);
+
+storeRoutes.openapi(
+  operation("delete", `${STORE}/items`, "deleteStoreItem", {
+    summary: "Delete an item",
+    description: "Succeeds also when the item does not exist.",
+    request: { params: StorePath, body: body(DeleteItem) },
+    responses: { 204: { description: "Deleted" }, ...errors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    await deleteItem(c.var.ctx, deployment_id, c.req.valid("json"));
+    return c.body(null, 204);
+  },
+);
+
+storeRoutes.openapi(
+  operation("post", `${STORE}/items/search`, "queryStoreItems", {
+    summary: "Search items",
+    description: "Items below a namespace, newest first, or by similarity to `query`.",
+    request: { params: StorePath, body: body(SearchItems) },
+    responses: { 200: json(FoundItems, "The items"), ...errors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    return c.json(await searchItems(c.var.ctx, deployment_id, c.req.valid("json")), 200);
+  },
+);
+
+storeRoutes.openapi(
+  operation("post", `${STORE}/namespaces`, "listStoreNamespaces", {
+    summary: "List namespaces",
+    request: { params: StorePath, body: body(ListNamespaces) },
+    responses: { 200: json(Namespaces, "The namespaces, in order"), ...errors },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    return c.json(await listNamespaces(c.var.ctx, deployment_id, c.req.valid("json")), 200);
+  },
+);

@@ -1,0 +1,125 @@
+import { z } from "@hono/zod-openapi";
+import { CreatedAt, list, numberOr, QueryBoolean, UpdatedAt } from "../../shared/schema.ts";
+import { MAX_LIMIT } from "./storage/limits.ts";
+
+const Loose = z.record(z.string(), z.unknown());
+const Labels = list(z.string());
+
+export const Item = z
+  .object({
+    namespace: z
+      .array(z.string())
+      .openapi({ description: "Namespace of the item", example: ["users", "ada"] }),
+    key: z.string().openapi({ description: "Key of the item", example: "likes" }),
+    value: Loose.openapi({ description: "Value of the item", example: { food: "pizza" } }),
+    created_at: CreatedAt,
+    updated_at: UpdatedAt,
+  })
+  .openapi("Item");
+
+const SearchItem = Item.extend({
+  score: z
+    .number()
+    .optional()
+    .openapi({ description: "Nearness to the query, where there is one" }),
+}).openapi("SearchItem");
+
+const Limit = z.number().int().min(1).max(MAX_LIMIT);
+const Offset = z.number().int().min(0);
+
+export const PutItem = z
+  .object({
+    namespace: Labels.nullish()
+      .openapi({ example: ["users", "ada"] })
+      .openapi({ description: "Namespace of the item", example: ["users", "ada"] }),
+    key: z
+      .string()
+      .openapi({ example: "likes" })
+      .openapi({ description: "Key of the item", example: "likes" }),
+    value: Loose.openapi({ description: "Value of the item", example: { food: "pizza" } }),
+    index: z
+      .union([z.literal(false), list(z.string())])
+      .nullish()
+      .openapi({ description: "Fields to find it by meaning; false: none; null: as configured" }),
+    ttl: z
+      .number()
+      .positive()
+      .nullish()
+      .openapi({ description: "Minutes until it ends; null: never; absent: as configured" }),
+  })
+  .openapi("PutItem");
+export type PutItem = z.infer<typeof PutItem>;
+
+export const DeleteItem = z
+  .object({
+    namespace: Labels.nullish()
+      .openapi({ example: ["users", "ada"] })
+      .openapi({ description: "Namespace of the item", example: ["users", "ada"] }),
+    key: z.string().openapi({ description: "Key of the item", example: "likes" }),
+  })
+  .openapi("DeleteItem");
+export type DeleteItem = z.infer<typeof DeleteItem>;
+
+export const GetItemQuery = z.object({
+  namespace: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .describe("Labels of the namespace, with dots between or repeated"),
+  key: z.string().openapi({ description: "Key of the item", example: "likes" }),
+  refresh_ttl: QueryBoolean.optional().describe("Whether reading extends the retention"),
+});
+export type GetItemQuery = z.infer<typeof GetItemQuery>;
+
+export const SearchItems = z
+  .object({
+    namespace_prefix: Labels.nullish().openapi({
+      description: "First labels of the namespaces",
+      example: ["users"],
+    }),
+    filter: Loose.nullish().describe("Fields of the value and their required values"),
+    query: z.string().nullish().describe("Text to find similar items for"),
+    limit: numberOr(10, Limit).describe("Maximum number of results on a page"),
+    offset: numberOr(0, Offset).describe("Number of results to skip"),
+    refresh_ttl: z.boolean().nullish().describe("Whether reading extends the retention"),
+  })
+  .openapi("SearchItems");
+export type SearchItems = z.infer<typeof SearchItems>;
+
+export const FoundItems = z
+  .object({ items: z.array(SearchItem).describe("Items of the page") })
+  .openapi("FoundItems");
+
+export const ListNamespaces = z
+  .object({
+    prefix: Labels.nullish().openapi({
+      description: "First labels of the namespaces",
+      example: ["users"],
+    }),
+    suffix: Labels.nullish().describe("Last labels of the namespaces"),
+    max_depth: z
+      .number()
+      .int()
+      .min(1)
+      .nullish()
+      .describe("Number of labels after which namespaces are cut"),
+    limit: numberOr(100, Limit).describe("Maximum number of results on a page"),
+    offset: numberOr(0, Offset).describe("Number of results to skip"),
+  })
+  .openapi("ListNamespaces");
+export type ListNamespaces = z.infer<typeof ListNamespaces>;
+
+export const Namespaces = z
+  .object({
+    namespaces: z
+      .array(z.array(z.string()))
+      .openapi({ description: "Namespaces of the page", example: [["users", "ada"]] }),
+  })
+  .openapi("Namespaces");
+
+export const StorePath = z.object({
+  deployment_id: z
+    .string()
+    .min(1)
+    .toLowerCase()
+    .describe("Id or name of the deployment, with `@<revision id>` for one revision"),
+});

@@ -1,0 +1,167 @@
+import {
+  type ActiveRevision,
+  activeRevision,
+} from "../../control-plane/deployments/api/service.ts";
+import type {
+  StoreAnswer,
+  StoredItem,
+  StoreOp,
+  StoreResult,
+} from "../../isolate/store-contract.ts";
+import { assertMay } from "../../shared/auth.ts";
+import type { Context } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { Filters } from "../../shared/filters.ts";
+import { handOn } from "../../shared/rpc.ts";
+import { assertAccess, authorize } from "../access/service.ts";
+import { parseStoreOps } from "./boundary.ts";
+import { embed } from "./embedding.ts";
+import type { DeleteItem, GetItemQuery, ListNamespaces, PutItem, SearchItems } from "./schema.ts";
+import { type StoreSettings, toSettings, toTtl } from "./settings.ts";
+import { storeObject } from "./stub.ts";
+
+type Opened = {
+  ctx: Context;
+  agent: ActiveRevision;
+  settings: StoreSettings;
+  /** Of the agent's own auth. */
+  filters: Filters | null;
+};
+
+export async function putItem(ctx: Context, deployment_id: string, input: PutItem): Promise<void> {
+  const { index = null } = input;
+  const { namespace, key, value: given } = { ...input, namespace: input.namespace ?? [] };
+  const asked = { namespace, key, value: given, index };
+  const { value: allowed, ...store } = await open(ctx, deployment_id, "put", asked);
+  const value = JSON.stringify(allowed.value);
+  const put = {
+    op: "put",
+    namespace: allowed.namespace,
+    key: allowed.key,
+    value,
+    vectors: [] as Float32Array[],
+    ttl_ms: toTtl(input.ttl, store.settings),
+  } as const;
+  if (!store.settings.is_indexed || index === false) return void (await apply(store, put));
+  const { items } = await embed(ctx.env, store.agent, { items: [{ value, index }], query: null });
+  await apply(store, { ...put, vectors: items[0] ?? [] });
+}
+
+/** Null: there is no such item. */
+export async function getItem(ctx: Context, deployment_id: string, query: GetItemQuery) {
+  const { refresh_ttl } = query;
+  const asked = { namespace: toNamespace(query.namespace), key: query.key };
+  const { value, ...store } = await open(ctx, deployment_id, "get", asked);
+  const { namespace, key } = value;
+  const refresh = refresh_ttl ?? store.settings.refresh_on_read;
+  const item = await apply<StoredItem | null>(store, { op: "get", namespace, key, refresh });
+  return item && toWire(item);
+}
+
+export async function deleteItem(ctx: Context, deployment_id: string, input: DeleteItem) {
+  const asked = { namespace: input.namespace ?? [], key: input.key };
+  const { value, ...store } = await open(ctx, deployment_id, "delete", asked);
+  await apply(store, { op: "delete", namespace: value.namespace, key: value.key });
+}
+
+/** A query finds by meaning where the configuration names an embedding; elsewhere it is ignored. */
+export async function searchItems(ctx: Context, deployment_id: string, input: SearchItems) {
+  const { namespace_prefix, refresh_ttl, ...rest } = input;
+  const asked = { ...rest, namespace: namespace_prefix ?? [] };
+  const { value, ...store } = await open(ctx, deployment_id, "search", asked);
+  const { limit, offset, filter = null, query = null } = value;
+  const asks = store.settings.is_indexed && query !== null && query !== "";
+  const embedded = asks ? await embed(ctx.env, store.agent, { items: [], query }) : null;
+  const items = await apply<StoredItem[]>(store, {
+    op: "search",
+    prefix: value.namespace,
+    filter,
+    vector: embedded?.query ?? null,
+    limit,
+    offset,
+    refresh: refresh_ttl ?? store.settings.refresh_on_read,
+  });
+  return {
+    items: items.map((item) => ({
+      ...toWire(item),
+      ...(item.score !== null && { score: item.score }),
+    })),
+  };
+}
+
+export async function listNamespaces(ctx: Context, deployment_id: string, input: ListNamespaces) {
+  const { prefix, ...rest } = input;
+  const asked = { ...rest, namespace: prefix };
+  const { value, ...store } = await open(ctx, deployment_id, "list_namespaces", asked);
+  const { limit, offset, max_depth = null } = value;
+  const paths = { prefix: value.namespace, suffix: value.suffix };
+  const conditions = (["prefix", "suffix"] as const).flatMap((match) => {
+    const path = paths[match];
+    return path ? [{ match, path }] : [];
+  });
+  const op = { op: "namespaces", conditions, max_depth, limit, offset } as const;
+  return { namespaces: await apply<string[][]>(store, op) };
+}
+
+/** Applies operations that the code of a deployment's agent sends. */
+export async function applyToStore(
+  env: Env,
+  deployment_id: string,
+  ops: unknown,
+): Promise<StoreAnswer> {
+  const parsed = parseStoreOps(ops);
+  if (!parsed.ok) return parsed;
+  return handOn(storeObject(env, deployment_id).apply(parsed.ops, null));
+}
+
+/** Goes with the deployment. */
+export async function deleteStoreOf(env: Env, deployment_id: string): Promise<boolean> {
+  await storeObject(env, deployment_id).clear();
+  return true;
+}
+
+type Action = "put" | "get" | "delete" | "search" | "list_namespaces";
+
+/** The value is what the agent's handlers made of it, where it has some. */
+async function open<V extends object>(
+  ctx: Context,
+  deployment_id: string,
+  action: Action,
+  asked: V,
+): Promise<Opened & { value: V }> {
+  assertMay(ctx, action === "put" || action === "delete" ? "write" : "read");
+  const agent = await activeRevision(ctx, deployment_id);
+  assertAccess(ctx, agent);
+  const { value, filters } = await authorize(ctx, { resource: "store", action, value: asked });
+  return { ctx, agent, settings: toSettings(agent.config?.store), value, filters };
+}
+
+/** The result of one operation, whose kind the operation says. */
+async function apply<T extends StoreResult>(
+  { ctx, agent, filters }: Opened,
+  op: StoreOp,
+): Promise<T> {
+  // The agent's auth handlers may have put anything into the operation of a user.
+  const parsed = ctx.access?.user ? parseStoreOps([op]) : { ok: true as const, ops: [op] };
+  const answer = parsed.ok
+    ? await storeObject(ctx.env, agent.deployment_id).apply(parsed.ops, filters)
+    : parsed;
+  if (answer.ok) return answer.results[0] as T;
+  throw new AppError(answer.refusal.code, answer.refusal.message);
+}
+
+/** `a.b.c`, or the parameter repeated. */
+function toNamespace(query: string | string[] | undefined): string[] {
+  if (query === undefined || query === "") return [];
+  return Array.isArray(query) ? query : query.split(".");
+}
+
+function toWire({ namespace, key, value, created_at, updated_at }: StoredItem) {
+  return {
+    namespace,
+    key,
+    value: JSON.parse(value) as Record<string, unknown>,
+    created_at: new Date(created_at).toISOString(),
+    updated_at: new Date(updated_at).toISOString(),
+  };
+}

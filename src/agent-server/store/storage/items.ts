@@ -1,0 +1,126 @@
+import type { NamespaceCondition, StoredItem } from "../../../isolate/store-contract.ts";
+import { fulfils, knownPrefix, rangeOf, toLabels, toText } from "./namespaces.ts";
+
+type Name = { namespace: string[]; key: string };
+type Row = {
+  id: number;
+  namespace: string;
+  key: string;
+  value: string;
+  created_at: number;
+  updated_at: number;
+};
+export type FoundItem = StoredItem & { id: number };
+
+const IS_ALIVE = "(expires_at IS NULL OR expires_at > ?)";
+const COLUMNS = "id, namespace, key, value, created_at, updated_at";
+
+/** Items by name and by when they changed. One that has ended is there for nobody. */
+export class Items {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** The item's id. */
+  put({ namespace, key }: Name, value: string, ttl_ms: number | null, now: number): number {
+    this.#sql.exec(
+      "DELETE FROM items WHERE namespace = ? AND key = ? AND expires_at <= ?",
+      ...[toText(namespace), key, now],
+    );
+    const { id } = this.#sql
+      .exec<{ id: number }>(
+        `INSERT INTO items (namespace, key, value, seq, created_at, updated_at, ttl_ms, expires_at)
+         VALUES (?1, ?2, ?3, (SELECT coalesce(max(seq), 0) + 1 FROM items), ?4, ?4, ?5, ?4 + ?5)
+         ON CONFLICT (namespace, key) DO UPDATE SET value = excluded.value, seq = excluded.seq,
+           updated_at = excluded.updated_at, ttl_ms = excluded.ttl_ms, expires_at = excluded.expires_at
+         RETURNING id`,
+        ...[toText(namespace), key, value, now, ttl_ms],
+      )
+      .one();
+    return id;
+  }
+
+  get({ namespace, key }: Name, now: number): FoundItem | null {
+    const rows = this.#sql.exec<Row>(
+      `SELECT ${COLUMNS} FROM items WHERE namespace = ? AND key = ? AND ${IS_ALIVE}`,
+      ...[toText(namespace), key, now],
+    );
+    const [row] = rows;
+    return row ? toItem(row) : null;
+  }
+
+  byId(id: number): FoundItem | null {
+    const [row] = this.#sql.exec<Row>(`SELECT ${COLUMNS} FROM items WHERE id = ?`, id);
+    return row ? toItem(row) : null;
+  }
+
+  /** Null: there is none. */
+  idOf({ namespace, key }: Name): number | null {
+    const sql = "SELECT id FROM items WHERE namespace = ? AND key = ?";
+    const [row] = this.#sql.exec<{ id: number }>(sql, toText(namespace), key);
+    return row?.id ?? null;
+  }
+
+  delete(id: number) {
+    this.#sql.exec("DELETE FROM items WHERE id = ?", id);
+  }
+
+  /** Ids below a namespace, what was put last first. Values are read one by one: all at once are too much. */
+  *newest(prefix: string[], now: number): Generator<number> {
+    const { from, to } = rangeOf(prefix);
+    // The plus keeps SQLite from walking through all items for the few below a namespace.
+    const order = prefix.length === 0 ? "seq" : "+seq";
+    const rows = this.#sql.exec<{ id: number }>(
+      `SELECT id FROM items WHERE namespace >= ? AND namespace < ? AND ${IS_ALIVE} ORDER BY ${order} DESC`,
+      ...[from, to, now],
+    );
+    for (const { id } of rows) yield id;
+  }
+
+  /** Each namespace once, cut to a depth, in order. */
+  *namespaces(
+    conditions: NamespaceCondition[],
+    max_depth: number | null,
+    now: number,
+  ): Generator<string[]> {
+    const { from, to } = rangeOf(knownPrefix(conditions));
+    const rows = this.#sql.exec<{ namespace: string }>(
+      `SELECT DISTINCT namespace FROM items WHERE namespace >= ? AND namespace < ? AND ${IS_ALIVE} ORDER BY namespace`,
+      ...[from, to, now],
+    );
+    let last: string | null = null;
+    for (const { namespace } of rows) {
+      const labels = toLabels(namespace);
+      if (!fulfils(labels, conditions)) continue;
+      const cut = labels.slice(0, max_depth ?? labels.length);
+      const text = toText(cut);
+      if (text === last) continue;
+      last = text;
+      yield cut;
+    }
+  }
+
+  refresh(ids: number[], now: number) {
+    for (const id of ids) {
+      const sql = "UPDATE items SET expires_at = ? + ttl_ms WHERE id = ? AND ttl_ms IS NOT NULL";
+      this.#sql.exec(sql, now, id);
+    }
+  }
+
+  /** When the first item ends. */
+  nextEnd(): number | null {
+    const sql = "SELECT min(expires_at) AS at FROM items WHERE expires_at IS NOT NULL";
+    return this.#sql.exec<{ at: number | null }>(sql).one().at;
+  }
+
+  ended(now: number, limit: number): number[] {
+    const sql = "SELECT id FROM items WHERE expires_at <= ? ORDER BY expires_at LIMIT ?";
+    return [...this.#sql.exec<{ id: number }>(sql, now, limit)].map(({ id }) => id);
+  }
+}
+
+function toItem({ namespace, ...row }: Row): FoundItem {
+  return { ...row, namespace: toLabels(namespace), score: null };
+}

@@ -1,0 +1,55 @@
+import type { ActiveRevision } from "../../control-plane/deployments/api/service.ts";
+import type { Context } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+import { httpSettings } from "../access/service.ts";
+import type { EventFilter } from "../threads/events/filter.ts";
+import type { Session } from "../threads/events/session.ts";
+import { threadNotFound } from "../threads/loop/state-answers.ts";
+import { threadSocket } from "../threads/object/stub.ts";
+import { configurableHeaders } from "../threads/runs/new-run.ts";
+import { openThread } from "../threads/service/service.ts";
+
+/** Events of a thread that match, from the first that is kept or after `since`, for as long as the client stays. */
+export async function followEvents(
+  ctx: Context,
+  session: Session,
+  filter: EventFilter,
+  since: number,
+): Promise<ReadableStream> {
+  const { object, agent } = await openThread(ctx, session, "read", {});
+  const stream = await object.followEvents(filter, since, toKept(session, agent));
+  if (!stream) throw threadNotFound(session.thread_id);
+  return stream;
+}
+
+/** The server's half of a socket lives in the thread's object, which may sleep while nothing is said. */
+export async function openSocket(
+  ctx: Context,
+  session: Session,
+  isUpgrade: boolean,
+): Promise<Response> {
+  const agent = await assertVisible(ctx, session);
+  if (!isUpgrade) {
+    const text = "This is a WebSocket: ask for an upgrade, or POST for server-sent events.";
+    throw new AppError("bad_request", text);
+  }
+  return threadSocket(ctx.env, agent.deployment_id, toKept(session, agent));
+}
+
+/** Throws where the thread is not there for its reader; one that comes may be waited for. */
+export async function assertVisible(ctx: Context, session: Session): Promise<ActiveRevision> {
+  const { object, agent } = await openThread(ctx, session, "read", {});
+  if (await object.isVisible()) return agent;
+  throw threadNotFound(session.thread_id);
+}
+
+/** The graphs and nodes of a run, or of the newest, where there is one; and the thread's last event. */
+export async function readTree(ctx: Context, session: Session, run_id: string | null) {
+  const { object } = await openThread(ctx, session, "read", {});
+  return object.readTree(run_id);
+}
+
+/** Without what its request said to nobody but the Worker. */
+function toKept(session: Session, { config }: ActiveRevision): Session {
+  return { ...session, headers: configurableHeaders(session.headers, httpSettings(config)) };
+}

@@ -1,0 +1,51 @@
+import { WorkerEntrypoint } from "cloudflare:workers";
+import { assertPrincipalActive } from "../../control-plane/workspaces/service.ts";
+import { type Context, contextFor } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+import { accessOf } from "../access/service.ts";
+import { isFailure, readCommand } from "../threads/events/envelope.ts";
+import type { Refused, Session } from "../threads/events/session.ts";
+import { answerCommand } from "./commands.ts";
+import { assertVisible } from "./service.ts";
+
+const DENIED = ["unauthenticated", "forbidden", "not_found"];
+/** A status after which clients connect again, with the credential that they have then. */
+const ENDED: Refused = { status: 408, message: "The session has ended: connect again." };
+
+/** What a reader of a thread may do now: the props say who that is, long after the request that opened it. */
+export class ThreadSession extends WorkerEntrypoint<Env, Session> {
+  /** The answer to a command, as JSON text. */
+  async command(text: string): Promise<string> {
+    const command = readCommand(text);
+    if (isFailure(command)) return JSON.stringify({ type: "error", id: null, ...command });
+    try {
+      return JSON.stringify(await answerCommand(await this.#context(), this.ctx.props, command));
+    } catch (error) {
+      const { code, message } = AppError.from(error);
+      const name = DENIED.includes(code) ? "permission_denied" : "unknown_error";
+      return JSON.stringify({ type: "error", id: command.id, error: name, message });
+    }
+  }
+
+  /** Null: they may. */
+  async mayRead(): Promise<Refused | null> {
+    const { expires_at } = this.ctx.props;
+    if (expires_at !== null && expires_at <= Date.now()) return ENDED;
+    try {
+      await assertVisible(await this.#context(), this.ctx.props);
+      return null;
+    } catch (error) {
+      const { status, message } = AppError.from(error);
+      if (status >= 500) throw error;
+      return { status, message };
+    }
+  }
+
+  async #context(): Promise<Context> {
+    const { caller, deployment_id, user } = this.ctx.props;
+    const ctx = contextFor(this.env, caller);
+    await assertPrincipalActive(ctx.db, caller);
+    const access = await accessOf(this.env, deployment_id, { caller, user });
+    return access ? { ...ctx, access } : ctx;
+  }
+}

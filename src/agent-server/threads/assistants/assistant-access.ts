@@ -1,0 +1,68 @@
+import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
+import type { Context } from "../../../shared/context.ts";
+import { AppError } from "../../../shared/errors.ts";
+import type { Filters } from "../../../shared/filters.ts";
+import { authorize, type Verdict } from "../../access/service.ts";
+import { isUuid, toAssistantId } from "../assistants.ts";
+import { type AssistantRow, findAssistantRow } from "./assistant-rows.ts";
+import { ensureSystemAssistants, isSystemId } from "./system-assistants.ts";
+
+export type AssistantRef = { deployment_id: string; assistant_id: string };
+type Action = "create" | "read" | "update" | "delete" | "search";
+
+export function allow<V extends object>(
+  ctx: Context,
+  action: Action,
+  value: V,
+): Promise<Verdict<V>> {
+  return authorize(ctx, { resource: "assistants", action, value });
+}
+
+/** What the agent's handlers say of one assistant; `find` finds it, if they let it be seen. */
+export async function allowAssistant<V extends object>(
+  ctx: Context,
+  agent: ActiveRevision,
+  ref: AssistantRef,
+  action: Action,
+  asked: V,
+) {
+  const assistant_id = toAssistantId(agent.graphs, ref.assistant_id);
+  const { value, filters } = await allow(ctx, action, { assistant_id, ...asked });
+  const find = () => findAssistant(ctx, agent, assistant_id, filters);
+  return { value, filters, find };
+}
+
+export async function openAssistant<V extends object>(
+  ctx: Context,
+  agent: ActiveRevision,
+  ref: AssistantRef,
+  action: Action,
+  asked: V,
+) {
+  const { value, find } = await allowAssistant(ctx, agent, ref, action, asked);
+  return { row: await find(), value };
+}
+
+/** Deleting an assistant with its threads deletes everybody's: for those who may delete all of them. */
+export async function assertAllThreads(ctx: Context): Promise<void> {
+  const asked = { resource: "threads", action: "delete", value: {} } as const;
+  const { filters } = await authorize(ctx, asked);
+  if (filters === null) return;
+  const text =
+    "delete_threads: the assistant has threads of others too; delete it without, and your own threads by id.";
+  throw new AppError("forbidden", text);
+}
+
+async function findAssistant(
+  ctx: Context,
+  agent: ActiveRevision,
+  assistant_id: string,
+  filters: Filters | null,
+): Promise<AssistantRow> {
+  if (isSystemId(agent, assistant_id)) await ensureSystemAssistants(ctx, agent);
+  const row = isUuid(assistant_id)
+    ? await findAssistantRow(ctx, agent, assistant_id, filters)
+    : null;
+  if (!row) throw new AppError("not_found", "Assistant not found");
+  return row;
+}

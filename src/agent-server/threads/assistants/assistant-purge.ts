@@ -1,0 +1,45 @@
+import { and, eq, lte, sql } from "drizzle-orm";
+import { database } from "../../../shared/context.ts";
+import { log } from "../../../shared/log.ts";
+import { threads } from "../directory/table.ts";
+import { deleteListed } from "../service/deletion.ts";
+import { type AssistantRow, deleteSomeOf, endPurge, unfinishedPurges } from "./assistant-rows.ts";
+
+/** Threads that one call deletes before it leaves the rest to the sweep. */
+const THREADS = 200;
+const PURGES = 20;
+const ROWS = 1000;
+
+/** Deletes threads of an assistant that were made before its purge; the rest is left to the sweep. */
+export async function purgeThreads(env: Env, assistant: AssistantRow): Promise<void> {
+  const db = database(env);
+  const { deployment_id, workspace_id, assistant_id, purge_at } = assistant;
+  const found = await db
+    .select({ thread_id: threads.thread_id })
+    .from(threads)
+    .where(
+      and(
+        eq(threads.deployment_id, deployment_id),
+        eq(threads.workspace_id, workspace_id),
+        sql`${threads.metadata} ->> 'assistant_id' = ${assistant_id}`,
+        lte(threads.created_at, purge_at ?? ""),
+      ),
+    )
+    .limit(THREADS);
+  await deleteListed(env, deployment_id, found);
+  if (found.length < THREADS) await endPurge(db, assistant);
+}
+
+/** Purges that a request began and did not finish. */
+export async function sweepAssistants(env: Env, now: Date): Promise<void> {
+  for (const assistant of await unfinishedPurges(database(env), now.toISOString(), PURGES)) {
+    await purgeThreads(env, assistant).catch((error: unknown) =>
+      log.error("assistant_purge_failed", error, { assistant_id: assistant.assistant_id }),
+    );
+  }
+}
+
+/** True once a deployment has none left. */
+export function deleteAssistantsOf(env: Env, deployment_id: string): Promise<boolean> {
+  return deleteSomeOf(database(env), deployment_id, ROWS);
+}

@@ -1,0 +1,191 @@
+import { z } from "@hono/zod-openapi";
+import {
+  CreatedAt,
+  list,
+  optional,
+  QueryBoolean,
+  UpdatedAt,
+  Uuid,
+} from "../../../shared/schema.ts";
+import { AgentPath, isBounded, Loose, Metadata, RunConfig, TOO_LARGE } from "../schema.ts";
+
+const Name = z.string().min(1).max(255);
+const Description = z.string().max(10_000);
+const Context = z.unknown().refine(isContextBounded, TOO_LARGE);
+
+function isContextBounded(value: unknown): boolean {
+  return value === undefined || isBounded(value);
+}
+
+export const AssistantVersion = z
+  .object({
+    assistant_id: Uuid.describe("Id of the assistant"),
+    graph_id: z
+      .string()
+      .openapi({ description: "Name of the graph in `langgraph.json`", example: "agent" }),
+    version: z.number().int().min(1).describe("Version number"),
+    name: z.string().openapi({ description: "Name of the assistant", example: "Support" }),
+    description: z.string().nullable().describe("Description of the assistant"),
+    config: Loose.describe("Configuration that runs start with"),
+    context: z.unknown().describe("Context that runs start with"),
+    metadata: Loose.openapi({ description: "Metadata", example: { team: "support" } }),
+    created_at: CreatedAt,
+  })
+  .openapi("AssistantVersion");
+export type AssistantVersion = z.infer<typeof AssistantVersion>;
+
+export const Assistant = AssistantVersion.extend({ updated_at: UpdatedAt }).openapi("Assistant");
+export type Assistant = z.infer<typeof Assistant>;
+
+export const AssistantCreate = z
+  .object({
+    graph_id: z
+      .string()
+      .min(1)
+      .openapi({ description: "Name of the graph in `langgraph.json`", example: "agent" }),
+    assistant_id: optional(Uuid).describe("Id of the assistant"),
+    name: optional(Name).openapi({ description: "Name of the assistant", example: "Support" }),
+    description: optional(Description).describe("Description of the assistant"),
+    config: optional(RunConfig).describe("Configuration that runs start with"),
+    context: Context.optional().describe("Context that runs start with"),
+    metadata: optional(Metadata).openapi({ description: "Metadata", example: { team: "support" } }),
+    if_exists: optional(z.enum(["raise", "do_nothing"])).describe(
+      "What to do when the assistant exists",
+    ),
+  })
+  .openapi("AssistantCreate");
+export type AssistantCreate = z.infer<typeof AssistantCreate>;
+
+export const AssistantPatch = z
+  .object({
+    graph_id: optional(z.string().min(1)).openapi({
+      description: "Name of the graph in `langgraph.json`",
+      example: "agent",
+    }),
+    name: optional(Name).openapi({ description: "Name of the assistant", example: "Support" }),
+    description: optional(Description).describe("Description of the assistant"),
+    config: optional(RunConfig).describe("Configuration that runs start with"),
+    context: Context.optional().describe("Context that runs start with"),
+    metadata: optional(Metadata).openapi({ description: "Metadata", example: { team: "support" } }),
+  })
+  .openapi("AssistantPatch");
+export type AssistantPatch = z.infer<typeof AssistantPatch>;
+
+const AssistantFilter = z.object({
+  graph_id: optional(z.string()).describe("Name of the graph in `langgraph.json`"),
+  /** A part of it, in either case. */
+  name: optional(z.string()).describe("Part of the name, in either case"),
+  metadata: optional(Metadata).describe("Metadata that assistants contain"),
+});
+
+const ASSISTANT_FIELDS = Object.keys(Assistant.shape) as [keyof Assistant, ...(keyof Assistant)[]];
+const SORTED_BY = ["assistant_id", "graph_id", "name", "created_at", "updated_at"] as const;
+
+export const AssistantSearch = AssistantFilter.extend({
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .default(10)
+    .describe("Maximum number of assistants on a page"),
+  offset: z.number().int().min(0).default(0).describe("Number of items to skip"),
+  sort_by: optional(z.enum(SORTED_BY)).describe("Field to sort by"),
+  sort_order: optional(z.enum(["asc", "desc"])).describe("Order of the sort field"),
+  select: optional(list(z.enum(ASSISTANT_FIELDS))).describe("Fields to return. Default: all"),
+}).openapi("AssistantSearch");
+export type AssistantSearch = z.infer<typeof AssistantSearch>;
+
+export const AssistantCount = AssistantFilter.openapi("AssistantCount");
+export type AssistantCount = z.infer<typeof AssistantCount>;
+
+export const AssistantVersionsQuery = z
+  .object({
+    metadata: optional(Metadata).describe("Metadata that versions contain"),
+    limit: z
+      .number()
+      .int()
+      .min(1)
+      .max(1000)
+      .default(10)
+      .describe("Maximum number of versions on a page"),
+    offset: z.number().int().min(0).default(0).describe("Number of items to skip"),
+  })
+  .openapi("AssistantVersionsQuery");
+export type AssistantVersionsQuery = z.infer<typeof AssistantVersionsQuery>;
+
+export const AssistantLatest = z
+  .object({ version: z.number().int().min(1).describe("Version that runs use from now on") })
+  .openapi("AssistantLatest");
+
+export const AssistantPath = AgentPath.extend({
+  assistant_id: z.string().min(1).describe("Id of the assistant, or the name of its graph"),
+});
+export const SubgraphsPath = AssistantPath.extend({
+  namespace: z.string().min(1).describe("Namespace of the subgraph"),
+});
+export const AssistantDeleteQuery = z.object({
+  delete_threads: QueryBoolean.default(false).describe(
+    "Whether to delete the threads of the assistant too",
+  ),
+});
+export const SubgraphsQuery = z.object({
+  recurse: QueryBoolean.default(false).describe("Whether to include subgraphs of subgraphs"),
+});
+
+/** `true`, `false`, or how many levels deep. */
+export const GraphQuery = z.object({
+  xray: z
+    .union([QueryBoolean, z.coerce.number().int().min(0).max(100)])
+    .default(false)
+    .openapi({ anyOf: [{ type: "boolean" }, { type: "integer" }] })
+    .describe("Whether to draw subgraphs, or how many levels of them"),
+});
+
+export const AssistantGraph = z
+  .object({
+    nodes: z
+      .array(
+        z.looseObject({
+          id: z
+            .union([z.string(), z.number()])
+            .openapi({ description: "Id of the node", example: "agent" }),
+        }),
+      )
+      .describe("Nodes of the graph"),
+    edges: z
+      .array(
+        z.looseObject({
+          source: z
+            .union([z.string(), z.number()])
+            .openapi({ description: "Id of the node where the edge begins", example: "__start__" }),
+          target: z
+            .union([z.string(), z.number()])
+            .openapi({ description: "Id of the node where the edge ends", example: "agent" }),
+        }),
+      )
+      .describe("Edges of the graph"),
+  })
+  .openapi("AssistantGraph");
+
+const JsonSchema = Loose.nullable();
+export const GraphSchemas = z
+  .object({
+    graph_id: z
+      .string()
+      .openapi({ description: "Name of the graph in `langgraph.json`", example: "agent" }),
+    input_schema: JsonSchema.describe("JSON Schema of the input, `null` when unknown"),
+    output_schema: JsonSchema.describe("JSON Schema of the output, `null` when unknown"),
+    state_schema: JsonSchema.describe("JSON Schema of the state, `null` when unknown"),
+    config_schema: JsonSchema.describe("JSON Schema of `config.configurable`, `null` when unknown"),
+    context_schema: JsonSchema.describe("JSON Schema of the context, `null` when unknown"),
+  })
+  .openapi("GraphSchemas");
+
+/** The same by two names: clients' types have the longer ones, LangGraph's own server gives the shorter. */
+export const SubgraphSchemas = GraphSchemas.extend({
+  input: JsonSchema.describe("The same as `input_schema`"),
+  output: JsonSchema.describe("The same as `output_schema`"),
+  state: JsonSchema.describe("The same as `state_schema`"),
+  config: JsonSchema.describe("The same as `config_schema`"),
+}).openapi("SubgraphSchemas");

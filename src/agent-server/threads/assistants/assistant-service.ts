@@ -1,0 +1,213 @@
+import { exports } from "cloudflare:workers";
+import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
+import type { Context } from "../../../shared/context.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { newId } from "../../../shared/storage/ids.ts";
+import { isKeepable } from "../loop/merge.ts";
+import { pick, toPage } from "../page.ts";
+import { keepable, openAgent, tooMuchKept } from "../service/service.ts";
+import {
+  type AssistantRef,
+  allow,
+  allowAssistant,
+  assertAllThreads,
+  openAssistant,
+} from "./assistant-access.ts";
+import { purgeThreads } from "./assistant-purge.ts";
+import {
+  type AssistantRow,
+  countRows,
+  deleteRows,
+  findAssistantRow,
+  findVersion,
+  findVersions,
+  greatestVersion,
+  insertAssistant,
+  insertVersion,
+  markDeleted,
+  searchRows,
+  updateRow,
+} from "./assistant-rows.ts";
+import {
+  Assistant,
+  type AssistantCount,
+  type AssistantCreate,
+  type AssistantPatch,
+  type AssistantSearch,
+  AssistantVersion,
+  type AssistantVersionsQuery,
+} from "./assistant-schema.ts";
+import { forgetAssistant } from "./run-assistants.ts";
+import {
+  ensureSystemAssistants,
+  isSystemId,
+  systemRow,
+  toAssistant,
+  toRow,
+  withDefaults,
+} from "./system-assistants.ts";
+
+/** Two who update one assistant at once both get a version; more than a few would be a loop. */
+const MAX_TRIES = 5;
+
+export async function createAssistant(
+  ctx: Context,
+  deployment_id: string,
+  input: AssistantCreate,
+): Promise<Assistant> {
+  const agent = await openAgent(ctx, deployment_id, "write");
+  const asked = {
+    assistant_id: input.assistant_id ?? newId(),
+    graph_id: input.graph_id,
+    name: input.name ?? "Untitled",
+    description: input.description ?? null,
+    config: input.config ?? {},
+    context: input.context ?? {},
+    metadata: input.metadata ?? {},
+  };
+  const { if_exists } = input;
+  const { value, filters } = await allow(ctx, "create", { ...asked, if_exists });
+  assertGraph(agent, input.graph_id);
+  const row = toRow(agent, { ...asked, metadata: keepable(value), is_system: false });
+  if (isSystemId(agent, row.assistant_id)) await ensureSystemAssistants(ctx, agent);
+  if (await insertAssistant(ctx, row)) return Assistant.parse(row);
+  const existing =
+    if_exists === "do_nothing"
+      ? await findAssistantRow(ctx, agent, row.assistant_id, filters)
+      : null;
+  if (existing) return toAssistant(agent, existing);
+  throw new AppError("conflict", "Assistant already exists");
+}
+
+export async function getAssistant(ctx: Context, ref: AssistantRef): Promise<Assistant> {
+  const agent = await openAgent(ctx, ref.deployment_id, "read");
+  const { row } = await openAssistant(ctx, agent, ref, "read", {});
+  return toAssistant(agent, row);
+}
+
+/** The page and its headers. */
+export async function searchAssistants(
+  ctx: Context,
+  deployment_id: string,
+  query: AssistantSearch,
+) {
+  const agent = await openAgent(ctx, deployment_id, "read");
+  const { filters } = await allow(ctx, "search", { ...query });
+  await ensureSystemAssistants(ctx, agent);
+  const { rows, headers } = toPage(await searchRows(ctx, agent, query, filters), query);
+  return { rows: rows.map((row) => pick(toAssistant(agent, row), query.select)), headers };
+}
+
+export async function countAssistants(ctx: Context, deployment_id: string, query: AssistantCount) {
+  const agent = await openAgent(ctx, deployment_id, "read");
+  const { filters } = await allow(ctx, "search", { ...query });
+  await ensureSystemAssistants(ctx, agent);
+  return countRows(ctx, agent, query, filters);
+}
+
+/** Every patch makes a version, an empty one too. */
+export async function updateAssistant(
+  ctx: Context,
+  ref: AssistantRef,
+  given: AssistantPatch,
+): Promise<Assistant> {
+  const agent = await openAgent(ctx, ref.deployment_id, "write");
+  const asked = { ...given, metadata: given.metadata ?? {} };
+  const { value, find } = await allowAssistant(ctx, agent, ref, "update", asked);
+  const patch = { ...given, metadata: keepable(value) };
+  if (patch.graph_id !== undefined) assertGraph(agent, patch.graph_id);
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const row = withDefaults(agent, await find());
+    const version = (await greatestVersion(ctx, agent, row.assistant_id)) + 1;
+    const next = { ...applyPatch(row, patch), version, updated_at: new Date().toISOString() };
+    if (!isKeepable(next.metadata)) throw tooMuchKept("metadata", "assistant");
+    if (await insertVersion(ctx, next)) {
+      forgetAssistant(next);
+      return toAssistant(agent, next);
+    }
+  }
+  throw new AppError("conflict", "The assistant is being updated by others; try again.");
+}
+
+/** A graph's own assistant is then as its deployment has made it. */
+export async function deleteAssistant(
+  ctx: Context,
+  ref: AssistantRef,
+  { delete_threads }: { delete_threads: boolean },
+): Promise<void> {
+  const agent = await openAgent(ctx, ref.deployment_id, "write");
+  const { row } = await openAssistant(ctx, agent, ref, "delete", {});
+  if (delete_threads) await assertAllThreads(ctx);
+  // First, so that a retry after a crash does what is left. One that a graph has by itself can still run.
+  if (!row.is_system) {
+    await exports.ThreadCrons({}).endOfAssistant(row.deployment_id, row.assistant_id);
+  }
+  const at = new Date().toISOString();
+  if (!delete_threads || row.is_system) {
+    await deleteRows(ctx.db, row, row.is_system ? systemRow(agent, row.graph_id) : null);
+  }
+  if (delete_threads) {
+    await markDeleted(ctx, row, at);
+    const purged = row.is_system
+      ? { ...row, purge_at: at }
+      : { ...row, purge_at: at, deleted_at: at };
+    await purgeThreads(ctx.env, purged);
+  }
+  forgetAssistant(row);
+}
+
+export async function listAssistantVersions(
+  ctx: Context,
+  ref: AssistantRef,
+  query: AssistantVersionsQuery,
+): Promise<AssistantVersion[]> {
+  const agent = await openAgent(ctx, ref.deployment_id, "read");
+  const asked = { metadata: query.metadata };
+  const { find } = await allowAssistant(ctx, agent, ref, "read", asked);
+  const row = await find().catch(() => null);
+  if (!row) throw new AppError("not_found", `Assistant "${ref.assistant_id}" not found.`);
+  const rows = await findVersions(ctx, agent, row.assistant_id, query);
+  return rows.map((version) => AssistantVersion.parse(version));
+}
+
+/** The next update still makes the version after the greatest. */
+export async function setLatestVersion(
+  ctx: Context,
+  ref: AssistantRef,
+  version: number,
+): Promise<Assistant> {
+  const agent = await openAgent(ctx, ref.deployment_id, "write");
+  const asked = { version, metadata: {} };
+  const { row, value } = await openAssistant(ctx, agent, ref, "update", asked);
+  const found = await findVersion(ctx, agent, row.assistant_id, version);
+  if (!found) throw new AppError("not_found", "Assistant version not found");
+  const { created_at: _, ...wanted } = found;
+  const metadata = { ...wanted.metadata, ...keepable(value) };
+  const next = { ...row, ...wanted, metadata, updated_at: new Date().toISOString() };
+  await updateRow(ctx, next);
+  forgetAssistant(next);
+  return toAssistant(agent, next);
+}
+
+// ── within ──
+
+function applyPatch(row: AssistantRow, patch: AssistantPatch): AssistantRow {
+  const { graph_id, name, description, config, context, metadata } = patch;
+  return {
+    ...row,
+    graph_id: graph_id ?? row.graph_id,
+    name: name ?? row.name,
+    description: description ?? row.description,
+    config: config ?? row.config,
+    context: context ?? row.context,
+    metadata: { ...row.metadata, ...metadata },
+  };
+}
+
+function assertGraph({ graphs }: ActiveRevision, graph_id: string) {
+  if (graphs.includes(graph_id)) return;
+  throw new AppError(
+    "not_found",
+    `Graph "${graph_id}" not found. This deployment has: ${graphs.join(", ") || "none"}.`,
+  );
+}

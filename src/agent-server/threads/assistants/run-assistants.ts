@@ -1,0 +1,60 @@
+import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
+import type { Context } from "../../../shared/context.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { Recent } from "../../../shared/recent.ts";
+import {
+  defaultsOf,
+  isUuid,
+  type RunAssistant,
+  systemAssistant,
+  systemAssistantId,
+  toAssistantId,
+} from "../assistants.ts";
+import { findAssistantRow } from "./assistant-rows.ts";
+import type { Assistant } from "./assistant-schema.ts";
+import { toAssistant } from "./system-assistants.ts";
+
+/** How long another isolate of the Worker may still start runs as the version before says. */
+const recent = new Recent<RunAssistant>(1000);
+
+/** An assistant by its id or by the name of its graph, as its runs need it. */
+export async function resolveAssistant(
+  ctx: Context,
+  agent: ActiveRevision,
+  ref: string,
+): Promise<RunAssistant> {
+  const assistant_id = toAssistantId(agent.graphs, ref);
+  const key = `${agent.revision_id}/${assistant_id}`;
+  return recent.get(key, () => readRunAssistant(ctx, agent, assistant_id, ref));
+}
+
+async function readRunAssistant(
+  ctx: Context,
+  agent: ActiveRevision,
+  assistant_id: string,
+  ref: string,
+): Promise<RunAssistant> {
+  const row = isUuid(assistant_id) ? await findAssistantRow(ctx, agent, assistant_id) : null;
+  if (row && agent.graphs.includes(row.graph_id)) return toRunAssistant(toAssistant(agent, row));
+  const graph_id = agent.graphs.find((id) => systemAssistantId(id) === assistant_id);
+  if (!row && graph_id !== undefined) return systemAssistant(graph_id, defaultsOf(agent, graph_id));
+  throw noAssistant(agent, ref, row ? ` Its graph "${row.graph_id}" is not in this revision.` : "");
+}
+
+export function noAssistant({ graphs }: ActiveRevision, ref: string, why = ""): AppError {
+  return new AppError(
+    "not_found",
+    `No assistant found for "${ref}". Make sure the assistant ID is for a valid assistant ` +
+      `or a valid graph ID.${why} This deployment has: ${graphs.join(", ") || "none"}.`,
+  );
+}
+
+/** Every write that changes how an assistant runs calls this, in the isolate where it happens. */
+export function forgetAssistant({ assistant_id }: Pick<RunAssistant, "assistant_id">) {
+  recent.forget((key) => key.endsWith(`/${assistant_id}`));
+}
+
+function toRunAssistant(assistant: Assistant): RunAssistant {
+  const { assistant_id, graph_id, config, context, metadata } = assistant;
+  return { assistant_id, graph_id, config, context, metadata };
+}

@@ -1,0 +1,137 @@
+import { z } from "zod";
+import { answerOf, Failure } from "../../../control-plane/deployments/isolate/agent-answers.ts";
+import type {
+  AgentFailure,
+  Checkpoint,
+  GraphSchemas,
+  RunOutcome,
+  ThreadSummary,
+  TraceBatch,
+} from "../../../isolate/contract.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { PLAIN_LIMITS, plainData, plainObject } from "../../../shared/plain.ts";
+import { isJsonWithin } from "./json-text.ts";
+import {
+  MAX_ANSWER_CHARACTERS,
+  MAX_ANSWER_CONTAINERS,
+  MAX_ENTRIES,
+  MAX_INTERRUPTS_CHARACTERS,
+  MAX_NAME_CHARACTERS,
+  MAX_PATH_CHARACTERS,
+  MAX_VALUES_CHARACTERS,
+  MAX_VALUES_CONTAINERS,
+} from "./limits.ts";
+import { type ParsedOps, parseOps } from "./ops.ts";
+
+/** What the entrypoint of an agent's isolate returns. */
+
+const Interrupts = z.record(z.string(), z.array(z.unknown()));
+
+const Summary: z.ZodType<ThreadSummary> = z.object({
+  values: z
+    .string()
+    .max(MAX_VALUES_CHARACTERS)
+    .refine(
+      (text) => isJsonWithin(text, MAX_VALUES_CONTAINERS),
+      `is not JSON text of at most ${MAX_VALUES_CONTAINERS} objects and lists`,
+    ),
+  next: z
+    .array(z.unknown())
+    .max(MAX_ENTRIES)
+    .pipe(z.array(z.string().max(MAX_NAME_CHARACTERS))),
+  interrupts: z
+    .string()
+    .max(MAX_INTERRUPTS_CHARACTERS)
+    .refine((text) => isJsonOf(Interrupts, text), "is not JSON text"),
+});
+
+const Pull = z.custom<RunOutcome["traces"]>((value) => value === null || isCallable(value));
+
+const Outcome = z.object({
+  ops: z.unknown(),
+  failure: Failure.nullable(),
+  is_timeout: z.boolean(),
+  summary: z.unknown(),
+  traces: Pull,
+});
+
+const Batch = z.object({ ops: z.unknown(), isLast: z.boolean() });
+
+type ParsedOutcome = Omit<RunOutcome, "ops"> & ParsedOps;
+
+/** @throws AppError when it is not the outcome of a run */
+export function parseOutcome(value: unknown): ParsedOutcome {
+  const { ops, summary: sent, ...outcome } = parse("outcome", Outcome, value);
+  return { ...outcome, summary: parseSummary(sent, outcome.failure), ...parseOps(ops) };
+}
+
+/** The failure of a run that also left too much state is the agent's own, and shown. */
+function parseSummary(sent: unknown, failure: AgentFailure | null): ThreadSummary | null {
+  if (failure !== null) return Summary.safeParse(sent).data ?? null;
+  return parse("summary", Summary.nullable(), sent);
+}
+
+export function parseTraceBatch(value: unknown): TraceBatch & { bytes: number } {
+  const { ops: sent, isLast } = parse("traces", Batch, value);
+  const { ops, bytes } = parseOps(sent);
+  return { isLast, ops: ops.filter((op) => op.op === "trace"), bytes };
+}
+
+// A state is parsed to select its fields.
+const JsonText = z
+  .string()
+  .max(MAX_ANSWER_CHARACTERS)
+  .refine(
+    (text) => isJsonWithin(text, MAX_ANSWER_CONTAINERS),
+    `is not JSON text of at most ${MAX_ANSWER_CONTAINERS} objects and lists`,
+  );
+/** All schemas of an answer count together: they may share references. */
+const Schemas: z.ZodType<GraphSchemas> = z.object({
+  input: z.unknown().default(null),
+  output: z.unknown().default(null),
+  state: z.unknown().default(null),
+  config: z.unknown().default(null),
+  context: z.unknown().default(null),
+});
+const Graph = z.object({ nodes: z.array(z.unknown()), edges: z.array(z.unknown()) });
+const Place: z.ZodType<Checkpoint> = z.object({
+  thread_id: z.string().max(MAX_NAME_CHARACTERS),
+  checkpoint_id: z.string().max(MAX_NAME_CHARACTERS),
+  checkpoint_ns: z.string().max(MAX_PATH_CHARACTERS),
+  checkpoint_map: plainObject().nullable(),
+});
+
+export const TextAnswer = answerOf(JsonText);
+export const SummaryAnswer = answerOf(Summary);
+export const GraphAnswer = answerOf(
+  z
+    .string()
+    .max(PLAIN_LIMITS.characters)
+    .refine((text) => isJsonOf(Graph, text), "is not JSON text of nodes and edges"),
+);
+export const SchemasAnswer = answerOf(plainData().pipe(Schemas));
+export const SubgraphsAnswer = answerOf(
+  plainObject().pipe(z.record(z.string().max(MAX_PATH_CHARACTERS), Schemas)),
+);
+export const UpdateAnswer = answerOf(z.object({ checkpoint: Place, summary: Summary }));
+
+/** @throws AppError that names the field */
+export function parse<T>(what: string, schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [first] = parsed.error.issues;
+  const path = [what, ...(first?.path ?? [])].map(String).join(".");
+  throw new AppError("invalid_request", `${path}: ${first?.message}`);
+}
+
+function isCallable(value: unknown): boolean {
+  return typeof value === "function";
+}
+
+function isJsonOf(schema: z.ZodType, text: string): boolean {
+  try {
+    return schema.safeParse(JSON.parse(text)).success;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,53 @@
+import { z } from "zod";
+import type { CheckpointQuery } from "../../../isolate/contract.ts";
+import { plainObject } from "../../../shared/plain.ts";
+import { parse } from "./answers.ts";
+import {
+  MAX_AUTHENTICATE_CHARACTERS,
+  MAX_NAME_CHARACTERS,
+  MAX_PAGE_CHECKPOINTS,
+  MAX_PATH_CHARACTERS,
+} from "./limits.ts";
+
+/** What agents' code calls on the host of its run. */
+
+const Name = z.string().max(MAX_NAME_CHARACTERS);
+const Path = z.string().max(MAX_PATH_CHARACTERS);
+
+const Query = z.object({
+  ns: Path.optional(),
+  checkpoint_id: Name.optional(),
+  before_id: Name.optional(),
+  limit: z.number().int().min(0).optional(),
+  metadata: plainObject({ nodes: 1000, characters: 64 * 1024, depth: 32 }).optional(),
+});
+
+/** A page has at most 16 checkpoints, whatever the limit. */
+export function parseQuery(value: unknown): CheckpointQuery & { limit: number } {
+  const {
+    ns,
+    checkpoint_id,
+    before_id,
+    limit = MAX_PAGE_CHECKPOINTS,
+    metadata,
+  } = parse("query", Query, value);
+  return {
+    limit: Math.min(limit, MAX_PAGE_CHECKPOINTS),
+    ...(ns !== undefined && { ns }),
+    ...(checkpoint_id !== undefined && { checkpoint_id }),
+    ...(before_id !== undefined && { before_id }),
+    ...(metadata !== undefined && { metadata }),
+  };
+}
+
+const Ref = z.tuple([Path, Name.nullable()]);
+
+export function parseRef(ns: unknown, checkpoint_id: unknown) {
+  return parse("checkpoint", Ref, [ns, checkpoint_id]);
+}
+
+const Body = z.string().max(MAX_AUTHENTICATE_CHARACTERS);
+
+export function parseBody(body: unknown): string {
+  return parse("body", Body, body);
+}

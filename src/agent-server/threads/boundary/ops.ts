@@ -1,0 +1,193 @@
+import { z } from "zod";
+import type { Op, StoredValue, StoredWrite, Typed } from "../../../isolate/contract.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { isShallow } from "../../../shared/http/depth.ts";
+import { isJsonWithin } from "./json-text.ts";
+import {
+  MAX_COMMIT_BYTES,
+  MAX_ENTRIES,
+  MAX_EVENT_CONTAINERS,
+  MAX_NAME_CHARACTERS,
+  MAX_OPS,
+  MAX_PATH_CHARACTERS,
+  MAX_ROW_BYTES,
+  MAX_VALUE_BYTES,
+  OVERHEAD_BYTES,
+} from "./limits.ts";
+import { limitPayloads, sharedSizeOf, sizeOfTrace } from "./trace-payloads.ts";
+
+/** Operations of a run as its isolate sends them. The agent's code reaches the host, so nothing is trusted. */
+
+const Name = z.string().max(MAX_NAME_CHARACTERS);
+const Path = z.string().max(MAX_PATH_CHARACTERS);
+const Count = z.number().int().min(0);
+
+const Bytes = z
+  .instanceof(Uint8Array)
+  .refine(
+    ({ byteLength }) => byteLength <= MAX_VALUE_BYTES,
+    `has more than ${MAX_VALUE_BYTES} bytes`,
+  );
+
+/** Counts entries before it reads them. */
+function entries<T extends z.ZodType>(entry: T) {
+  return z.array(z.unknown()).max(MAX_ENTRIES).pipe(z.array(entry));
+}
+
+const Value: z.ZodType<StoredValue> = z.object({
+  channel: Name,
+  version: z.number(),
+  type: Name,
+  data: Bytes,
+});
+
+const Write: z.ZodType<StoredWrite> = z.object({
+  task_id: Name,
+  idx: z.number().int().min(-1024).max(MAX_OPS),
+  channel: Name,
+  type: Name,
+  data: Bytes,
+});
+
+const CheckpointText = z.string().refine(isCheckpoint, "is not the JSON text of a checkpoint");
+const ObjectText = z
+  .string()
+  .refine((text) => parseObject(text) !== null, "is not JSON text of an object");
+
+const CheckpointOp = z
+  .object({
+    op: z.literal("checkpoint"),
+    ns: Path,
+    checkpoint_id: Name.min(1),
+    parent_id: Name.nullable(),
+    checkpoint: CheckpointText,
+    metadata: ObjectText,
+    values: entries(Value),
+  })
+  .refine(
+    ({ checkpoint, metadata }) => bytesOf(checkpoint) + bytesOf(metadata) <= MAX_ROW_BYTES,
+    `has more than ${MAX_ROW_BYTES} bytes without its values`,
+  );
+
+const WritesOp = z.object({
+  op: z.literal("writes"),
+  ns: Path,
+  checkpoint_id: Name.min(1),
+  writes: entries(Write),
+});
+
+// A line break would end the field of the server-sent event.
+const EventOp = z.object({
+  op: z.literal("event"),
+  event: Path.min(1).refine(isOneLine, "has a line break"),
+  data: z
+    .string()
+    .refine(isOneLine, "has a line break")
+    .refine(
+      (text) => isJsonWithin(text, MAX_EVENT_CONTAINERS),
+      `is not JSON text of at most ${MAX_EVENT_CONTAINERS} objects and lists`,
+    ),
+});
+
+const Text = z.union([
+  z.object({ id: Count, text: z.string() }),
+  z.object({ of: Count, before: z.string(), from: Count, chars: Count, rest: z.string() }),
+]);
+
+const TraceOp = z.object({
+  op: z.literal("trace"),
+  kind: z.enum(["post", "patch"]),
+  id: Name.min(1),
+  open: Path.nullable(),
+  data: z.string(),
+  texts: z.object({ inputs: Text.optional(), outputs: Text.optional() }).optional(),
+});
+
+const AnyOp = z.discriminatedUnion("op", [CheckpointOp, WritesOp, EventOp, TraceOp]);
+
+export type ParsedOps = { ops: Op[]; bytes: number };
+
+/**
+ * Returns the operations and how much they hold; a text counts its characters.
+ * @throws AppError for the first operation that is not one
+ */
+export function parseOps(value: unknown): ParsedOps {
+  const ops: Op[] = [];
+  let bytes = 0;
+  for (const [n, one] of listOf(value).entries()) {
+    const parsed = AnyOp.safeParse(one);
+    if (!parsed.success) throw refuse(`ops.${n}${textOf(parsed.error)}`);
+    // Zod types an absent field as undefined too; both are absent here.
+    const op = parsed.data as Op;
+    bytes += sizeOf(op);
+    if (bytes > MAX_COMMIT_BYTES) {
+      throw refuse(`ops: has more than ${MAX_COMMIT_BYTES} bytes; commit smaller batches`);
+    }
+    ops.push(op);
+  }
+  const kept = limitPayloads(ops);
+  return { ops: kept, bytes: kept.reduce((sum, op) => sum + storedSizeOf(op), 0) };
+}
+
+function listOf(value: unknown): unknown[] {
+  if (!Array.isArray(value)) throw refuse("ops: must be a list of operations");
+  if (value.length > MAX_OPS) throw refuse(`ops: has more than ${MAX_OPS} operations`);
+  return value;
+}
+
+function textOf({ issues: [first] }: z.core.$ZodError): string {
+  return `${(first?.path ?? []).map((key) => `.${String(key)}`).join("")}: ${first?.message}`;
+}
+
+function refuse(message: string): AppError {
+  return new AppError("invalid_request", message);
+}
+
+function sizeOf(op: Op): number {
+  if (op.op === "event") return sizeOfEvent(op);
+  if (op.op === "trace") return OVERHEAD_BYTES + op.id.length + sizeOfTrace(op);
+  if (op.op === "writes") return OVERHEAD_BYTES + bytesOfAll(op.writes);
+  return OVERHEAD_BYTES + op.checkpoint.length + op.metadata.length + bytesOfAll(op.values);
+}
+
+/** Counts an event without data too: each takes a row. */
+export function sizeOfEvent({ event, data }: { event: string; data: string }): number {
+  return OVERHEAD_BYTES + event.length + data.length;
+}
+
+function storedSizeOf(op: Op): number {
+  return sizeOf(op) + (op.op === "trace" ? sharedSizeOf(op) : 0);
+}
+
+function bytesOfAll(values: Typed[]): number {
+  return values.reduce((sum, { data }) => sum + OVERHEAD_BYTES + data.byteLength, 0);
+}
+
+function isOneLine(text: string): boolean {
+  return !text.includes("\n") && !text.includes("\r");
+}
+
+function bytesOf(text: string): number {
+  // Three bytes are the upper bound of one UTF-16 unit in UTF-8.
+  if (text.length * 3 <= MAX_ROW_BYTES / 2) return text.length;
+  return new TextEncoder().encode(text).byteLength;
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  if (text.length > MAX_ROW_BYTES) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    // SQLite reads 1000 levels.
+    return isObject && isShallow(value) ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Its values are found by the numbers in `channel_versions`. */
+function isCheckpoint(text: string): boolean {
+  const { channel_versions: versions = {} } = parseObject(text) ?? { channel_versions: null };
+  if (typeof versions !== "object" || versions === null) return false;
+  return Object.values(versions).every((version) => typeof version === "number");
+}

@@ -1,0 +1,66 @@
+import type { LoadedCheckpoint } from "../../../isolate/contract.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { MAX_WAITING_READS, READ_BURST_MS, READ_BYTES_PER_SECOND } from "./limits.ts";
+
+/**
+ * Time at which each workspace has received all that it was sent, at the rate of the limit. Plain numbers: an
+ * object cannot await a promise of another one.
+ */
+const clearAt = new Map<string, number>();
+
+/**
+ * Paces the checkpoints that one call of an agent reads. The Worker holds an answer until the isolate has taken
+ * it, and RPC does not show when: without a pace, a hundred reads at once hold gigabytes.
+ */
+export class ReadPace {
+  #turn: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  /** Reads one after the other. `workspace_id` shares its rate among all of its threads. */
+  read<T extends LoadedCheckpoint | LoadedCheckpoint[] | null>(
+    workspace_id: string,
+    read: () => T,
+  ): Promise<T> {
+    if (this.#waiting >= MAX_WAITING_READS) {
+      const text = `checkpoints: at most ${MAX_WAITING_READS} reads may wait at once; await some of them first.`;
+      return Promise.reject(new AppError("rate_limited", text));
+    }
+    this.#waiting += 1;
+    const answer = this.#turn.then(() => paced(workspace_id, read));
+    this.#turn = answer.then(
+      () => this.#leave(),
+      () => this.#leave(),
+    );
+    return answer;
+  }
+
+  #leave() {
+    this.#waiting -= 1;
+  }
+}
+
+async function paced<T extends LoadedCheckpoint | LoadedCheckpoint[] | null>(
+  workspace_id: string,
+  read: () => T,
+): Promise<T> {
+  for (let wait = waitOf(workspace_id); wait > 0; wait = waitOf(workspace_id)) {
+    await scheduler.wait(wait);
+  }
+  const found = read();
+  const bytes = [found].flat().reduce((sum, one) => sum + bytesOf(one), 0);
+  const start = Math.max(Date.now(), clearAt.get(workspace_id) ?? 0);
+  clearAt.set(workspace_id, start + (bytes / READ_BYTES_PER_SECOND) * 1000);
+  return found;
+}
+
+function waitOf(workspace_id: string): number {
+  const ahead = (clearAt.get(workspace_id) ?? 0) - Date.now();
+  if (ahead <= 0) clearAt.delete(workspace_id);
+  return Math.max(0, Math.ceil(ahead - READ_BURST_MS));
+}
+
+function bytesOf(loaded: LoadedCheckpoint | null): number {
+  if (loaded === null) return 0;
+  const parts = [...loaded.values, ...loaded.writes];
+  return parts.reduce((sum, { data }) => sum + data.byteLength, 0);
+}

@@ -1,0 +1,62 @@
+import { type Column, type SQL, sql } from "drizzle-orm";
+import type { Filters } from "../../shared/filters.ts";
+
+type Leaf = { path: string; type: string; value: unknown };
+
+/**
+ * Whether the JSON object in a column contains `wanted`: objects key by key, at any depth; everything
+ * else as a whole. One parameter however much is wanted: D1 binds at most 100.
+ */
+export function contains(column: Column, wanted: Record<string, unknown>): SQL {
+  const leaves = leavesOf(wanted, "$");
+  return sql`not exists (
+    select 1 from json_each(${JSON.stringify(leaves)}) as leaf
+    where json_type(${column}, leaf.value ->> 'path') is not leaf.value ->> 'type'
+      or (leaf.value ->> 'type' <> 'object'
+        and json_extract(${column}, leaf.value ->> 'path') is not leaf.value ->> 'value')
+  )`;
+}
+
+/** `allows` of shared/filters.ts, in the database. */
+export function fulfils(column: Column, filters: Filters | null): SQL | undefined {
+  if (filters === null) return undefined;
+  const conditions = Object.entries(filters).map(([key, filter]) => {
+    const path = `$.${JSON.stringify(key)}`;
+    if ("eq" in filter) return { path, type: typeOf(filter.eq), value: filter.eq };
+    return { path, type: "array", items: filter.contains.map((value) => [typeOf(value), value]) };
+  });
+  return sql`not exists (
+    select 1 from json_each(${JSON.stringify(conditions)}) as wanted
+    where json_type(${column}, wanted.value ->> 'path') is not wanted.value ->> 'type'
+      or (wanted.value ->> 'type' <> 'array'
+        and json_extract(${column}, wanted.value ->> 'path') is not wanted.value ->> 'value')
+      or exists (
+        select 1 from json_each(wanted.value, '$.items') as item
+        where not exists (
+          select 1 from json_each(${column}, wanted.value ->> 'path') as kept
+          where (kept.type is item.value ->> 0) and (kept.value is item.value ->> 1)
+        )
+      )
+  )`;
+}
+
+function leavesOf(object: Record<string, unknown>, path: string): Leaf[] {
+  return Object.entries(object).flatMap(([key, value]) => {
+    const at = `${path}.${JSON.stringify(key)}`;
+    if (!isObject(value)) return [{ path: at, type: typeOf(value), value }];
+    return [{ path: at, type: "object", value: null }, ...leavesOf(value, at)];
+  });
+}
+
+/** As SQLite's json_type names it. */
+function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "string") return "text";
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "real";
+  return String(value);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,109 @@
+import { and, asc, desc, eq, lt, sql } from "drizzle-orm";
+import { type Context, database } from "../../../shared/context.ts";
+import type { Filters } from "../../../shared/filters.ts";
+import { among } from "../../../shared/storage/sql.ts";
+import { contains, fulfils } from "../containment.ts";
+import { digestOf } from "../digest.ts";
+import type { DirectoryEntry } from "../storage/thread-rows.ts";
+import { threads } from "./table.ts";
+import type { ThreadCount, ThreadSearch } from "./thread-schema.ts";
+
+/** Writes what a thread says of itself into D1. A later sequence wins, whatever arrives last. */
+export async function recordThread(env: Env, entry: DirectoryEntry): Promise<void> {
+  const { deployment_id, thread_id, workspace_id, seq, ...shown } = entry;
+  await database(env)
+    .insert(threads)
+    .values({ deployment_id, thread_id, workspace_id, seq, ...shown })
+    .onConflictDoUpdate({
+      target: [threads.deployment_id, threads.thread_id],
+      set: { seq, ...shown },
+      setWhere: lt(threads.seq, seq),
+    });
+}
+
+export async function forgetThread(
+  env: Env,
+  { deployment_id, thread_id }: { deployment_id: string; thread_id: string },
+): Promise<void> {
+  await database(env)
+    .delete(threads)
+    .where(and(eq(threads.deployment_id, deployment_id), eq(threads.thread_id, thread_id)));
+}
+
+/** Some threads of a deployment, for its deletion. */
+export async function someThreadsOf(env: Env, deployment_id: string, limit: number) {
+  return database(env)
+    .select({ thread_id: threads.thread_id })
+    .from(threads)
+    .where(eq(threads.deployment_id, deployment_id))
+    .orderBy(sql`thread_id`)
+    .limit(limit);
+}
+
+type Place = { deployment_id: string };
+
+/** What the directory knows of the threads that match, and one more than a page has. */
+export async function findThreads(
+  ctx: Context,
+  place: Place,
+  query: ThreadSearch,
+  filters: Filters | null,
+) {
+  const { limit, offset, sort_by = "created_at", sort_order = "desc" } = query;
+  const order = sort_order === "asc" ? asc : desc;
+  return ctx.db
+    .select({
+      thread_id: threads.thread_id,
+      created_at: threads.created_at,
+      updated_at: threads.updated_at,
+      state_updated_at: threads.state_updated_at,
+      status: threads.status,
+      metadata: threads.metadata,
+    })
+    .from(threads)
+    .where(and(matches(ctx, place, query), fulfils(threads.metadata, filters)))
+    .orderBy(order(threads[sort_by]), order(threads.thread_id))
+    .limit(limit + 1)
+    .offset(offset);
+}
+
+export async function countThreadRows(
+  ctx: Context,
+  place: Place,
+  query: ThreadCount,
+  filters: Filters | null,
+) {
+  const [row] = await ctx.db
+    .select({ count: sql<number>`count(*)` })
+    .from(threads)
+    .where(and(matches(ctx, place, query), fulfils(threads.metadata, filters)));
+  return row?.count ?? 0;
+}
+
+/** How many threads stand how. */
+export async function countByStatus(ctx: Context, { deployment_id }: Place) {
+  const rows = await ctx.db
+    .select({ status: threads.status, count: sql<number>`count(*)` })
+    .from(threads)
+    .where(isOf(ctx, { deployment_id }))
+    .groupBy(threads.status);
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+}
+
+function isOf({ caller }: Context, { deployment_id }: Place) {
+  return and(
+    eq(threads.deployment_id, deployment_id),
+    eq(threads.workspace_id, caller.workspace_id),
+  );
+}
+
+function matches(ctx: Context, place: Place, query: ThreadCount) {
+  const { ids, status, metadata, values } = query;
+  return and(
+    isOf(ctx, place),
+    ids && among(threads.thread_id, ids),
+    status && eq(threads.status, status),
+    metadata && contains(threads.metadata, metadata),
+    values && contains(threads.digest, digestOf(values)),
+  );
+}

@@ -1,0 +1,89 @@
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { WireConfig } from "../../../isolate/contract.ts";
+import type { ThreadStatus } from "../runs.ts";
+
+/** The directory of threads: which there are and how they stand. What is in one, its object knows. */
+/** Who runs a graph, and how: the newest of its versions. Each graph has one of its own from the start. */
+export const assistants = sqliteTable(
+  "assistants",
+  {
+    deployment_id: text().notNull(),
+    assistant_id: text().notNull(),
+    workspace_id: text().notNull(),
+    graph_id: text().notNull(),
+    version: integer().notNull(),
+    name: text().notNull(),
+    description: text(),
+    config: text({ mode: "json" }).$type<WireConfig>().notNull(),
+    context: text({ mode: "json" }).$type<unknown>().notNull(),
+    metadata: text({ mode: "json" }).$type<Record<string, unknown>>().notNull(),
+    is_system: integer({ mode: "boolean" }).notNull(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+    /** Gone for callers; the row stays until its threads are gone too. */
+    deleted_at: text(),
+    /** Its threads that were made until then are being deleted. */
+    purge_at: text(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.deployment_id, table.assistant_id] }),
+    index("assistants_by_creation").on(table.deployment_id, table.created_at),
+    index("assistants_by_purge").on(table.purge_at).where(sql`purge_at is not null`),
+  ],
+);
+
+export const assistant_versions = sqliteTable(
+  "assistant_versions",
+  {
+    deployment_id: text().notNull(),
+    assistant_id: text().notNull(),
+    version: integer().notNull(),
+    workspace_id: text().notNull(),
+    graph_id: text().notNull(),
+    name: text().notNull(),
+    description: text(),
+    config: text({ mode: "json" }).$type<WireConfig>().notNull(),
+    context: text({ mode: "json" }).$type<unknown>().notNull(),
+    metadata: text({ mode: "json" }).$type<Record<string, unknown>>().notNull(),
+    created_at: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.deployment_id, table.assistant_id, table.version] })],
+);
+
+export const threads = sqliteTable(
+  "threads",
+  {
+    deployment_id: text().notNull(),
+    thread_id: text().notNull(),
+    workspace_id: text().notNull(),
+    status: text().$type<ThreadStatus>().notNull(),
+    metadata: text({ mode: "json" }).$type<Record<string, unknown>>().notNull(),
+    created_at: text().notNull(),
+    updated_at: text().notNull(),
+    state_updated_at: text(),
+    /** What of the values is searched for, in short; null before the first state. */
+    digest: text({ mode: "json" }).$type<Record<string, unknown>>(),
+    /** Sequence of the object's outbox: an older entry never replaces a newer one. */
+    seq: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.deployment_id, table.thread_id] }),
+    index("threads_by_creation").on(table.deployment_id, table.created_at),
+    index("threads_by_update").on(table.deployment_id, table.updated_at),
+    index("threads_by_assistant").on(table.deployment_id, sql`metadata ->> 'assistant_id'`),
+  ],
+);
+
+/** Temporary threads whose run is not over after a moment, for who cancels runs without knowing their ids. */
+export const temporary_threads = sqliteTable(
+  "temporary_threads",
+  {
+    deployment_id: text().notNull(),
+    thread_id: text().notNull(),
+    workspace_id: text().notNull(),
+    metadata: text({ mode: "json" }).$type<Record<string, unknown>>().notNull(),
+    listed_at: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.deployment_id, table.thread_id] })],
+);

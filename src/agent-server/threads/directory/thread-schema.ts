@@ -1,0 +1,165 @@
+import { z } from "@hono/zod-openapi";
+import { list, optional, Timestamp, Uuid } from "../../../shared/schema.ts";
+import { Command, Loose, Metadata, Thread, ThreadStatus } from "../schema.ts";
+import { MAX_TTL_MINUTES, TTL_STRATEGIES } from "../ttl.ts";
+import { toSteps } from "./extract.ts";
+
+const Minutes = z.number().positive().max(MAX_TTL_MINUTES);
+
+/** Minutes, or minutes and what is done then. */
+const Ttl = z
+  .union([
+    Minutes,
+    z.object({
+      ttl: Minutes.describe("Minutes until the thread expires"),
+      strategy: optional(z.enum(TTL_STRATEGIES)).describe(
+        "What to do with expired threads: delete all, or keep the latest state",
+      ),
+    }),
+  ])
+  .nullish()
+  .transform((given) => {
+    if (given === null || given === undefined) return undefined;
+    const { ttl, strategy } = typeof given === "number" ? { ttl: given } : given;
+    return { ttl_minutes: ttl, strategy: strategy ?? ("delete" as const) };
+  });
+
+const StateWrite = z.object({
+  values: z.unknown().optional().describe("Values to write"),
+  command: Command.nullish().describe("Command to write"),
+  as_node: z.string().nullish().describe("Node that the values are written as"),
+});
+export type StateWrite = z.infer<typeof StateWrite>;
+
+const Superstep = z.object({ updates: list(StateWrite).describe("Writes of the step") });
+
+export const ThreadCreate = z
+  .object({
+    thread_id: optional(Uuid).describe("Id of the thread. Default: a new id"),
+    metadata: Metadata.nullish()
+      .transform((metadata) => metadata ?? {})
+      .openapi({ description: "Metadata", example: { customer: "acme" } }),
+    if_exists: z
+      .enum(["raise", "do_nothing"])
+      .nullish()
+      .transform((choice) => choice ?? "raise")
+      .describe("What to do when the thread exists"),
+    ttl: Ttl.describe("Retention: minutes, or minutes and a strategy"),
+    supersteps: optional(list(Superstep)).describe("Steps that create the initial state"),
+  })
+  .openapi("ThreadCreate");
+export type ThreadCreate = z.infer<typeof ThreadCreate>;
+
+export const ThreadPatch = z
+  .object({
+    metadata: Metadata.nullish()
+      .transform((metadata) => metadata ?? {})
+      .openapi({ description: "Metadata", example: { customer: "acme" } }),
+    ttl: Ttl.describe("Retention: minutes, or minutes and a strategy"),
+  })
+  .openapi("ThreadPatch");
+export type ThreadPatch = z.infer<typeof ThreadPatch>;
+
+export const ThreadWithTtl = Thread.extend({
+  ttl: z
+    .object({
+      strategy: z
+        .enum(TTL_STRATEGIES)
+        .describe("What to do with expired threads: delete all, or keep the latest state"),
+      ttl_minutes: z.number().describe("Minutes until the thread expires"),
+      expires_at: Timestamp.describe("Time at which the thread expires"),
+    })
+    .nullable()
+    .optional()
+    .describe("Retention, `null` when the thread does not expire"),
+}).openapi("ThreadWithTtl");
+
+const ThreadFilter = z.object({
+  metadata: optional(Metadata).describe("Metadata that threads contain"),
+  values: optional(Loose).describe("State values that threads contain"),
+  status: optional(ThreadStatus).describe("Status of the threads"),
+  ids: optional(list(Uuid)).describe("Ids of the threads"),
+});
+
+const SORTED_BY = ["thread_id", "status", "created_at", "updated_at", "state_updated_at"] as const;
+
+const THREAD_FIELDS = Object.keys(Thread.shape) as [keyof Thread, ...(keyof Thread)[]];
+
+const MAX_EXTRACTED = 10;
+const Extract = z
+  .record(
+    z.string(),
+    z
+      .string()
+      .refine((path) => toSteps(path) !== null, "must be a path: values.messages[-1].content"),
+  )
+  .refine(
+    (paths) => Object.keys(paths).length <= MAX_EXTRACTED,
+    `must have at most ${MAX_EXTRACTED} paths`,
+  );
+
+export const ThreadSearch = ThreadFilter.extend({
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .default(10)
+    .describe("Maximum number of threads on a page"),
+  offset: z.number().int().min(0).default(0).describe("Number of threads to skip"),
+  sort_by: optional(z.enum(SORTED_BY)).describe("Field to sort by"),
+  sort_order: optional(z.enum(["asc", "desc"])).describe("Order of the sort field"),
+  // `context` is a field of the published clients that no thread has.
+  select: optional(list(z.enum([...THREAD_FIELDS, "context"]))).describe(
+    "Fields to return. Default: all",
+  ),
+  extract: optional(Extract).describe("Paths of values to return in `extracted`, by name"),
+}).openapi("ThreadSearch");
+export type ThreadSearch = z.infer<typeof ThreadSearch>;
+
+export const FoundThread = Thread.partial()
+  .extend({ extracted: Loose.optional().describe("Values of the paths in `extract`") })
+  .openapi("FoundThread");
+
+export const ThreadCount = ThreadFilter.openapi("ThreadCount");
+export type ThreadCount = z.infer<typeof ThreadCount>;
+
+export const ThreadPrune = z
+  .object({
+    thread_ids: list(Uuid).openapi({
+      description: "Ids of the threads",
+      example: ["019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"],
+    }),
+    strategy: optional(z.enum(TTL_STRATEGIES)).describe(
+      "What to do with expired threads: delete all, or keep the latest state",
+    ),
+  })
+  .openapi("ThreadPrune");
+export type ThreadPrune = z.infer<typeof ThreadPrune>;
+
+export const ThreadsPruned = z
+  .object({ pruned_count: z.number().int().describe("Number of threads pruned") })
+  .openapi("ThreadsPruned");
+
+const Names = z.union([z.string(), z.array(z.string())]).optional();
+
+/** `include=ttl`, once, repeated, or with commas. */
+export const ThreadQuery = z.object({ include: Names.describe("`ttl` returns the retention too") });
+
+/** `stream_modes` in the documents of the API, `stream_mode` in its clients. */
+export const ThreadStreamQuery = z.object({
+  stream_mode: Names.describe("Stream modes to return"),
+  stream_modes: Names.describe("Stream modes to return"),
+});
+
+export const ThreadStreamHeaders = z.object({
+  "last-event-id": z
+    .string()
+    .regex(/^(-|-?\d+)?$/, "must be the id of an event, or - for all of them")
+    .optional()
+    .describe("Id of the last event received. `-` for all events"),
+});
+
+export const ThreadPatchHeaders = z.object({
+  prefer: z.string().optional().describe("`return=minimal` returns no body"),
+});

@@ -1,0 +1,43 @@
+import type { z } from "@hono/zod-openapi";
+import { isShallow, MAX_DEPTH } from "../../../shared/http/depth.ts";
+import { Command } from "./schema.ts";
+
+export type Failure = { error: string; message: string };
+
+/** A command out of its text, or what is wrong with it. */
+export function readCommand(text: string): Command | Failure {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return invalidArgument("A command is JSON text.");
+  }
+  if (!isShallow(json)) {
+    return invalidArgument(`A command is nested at most ${MAX_DEPTH} levels deep.`);
+  }
+  const command = Command.safeParse(json);
+  if (command.success) return command.data;
+  return invalidArgument(`A command is wrong: ${issuesOf(command.error)}`);
+}
+
+export function isFailure(value: object): value is Failure {
+  return "error" in value && "message" in value;
+}
+
+/** What a command asks for, or what is wrong with it. */
+export function readParams<T extends z.ZodType>(
+  schema: T,
+  { method, params }: Pick<Command, "method" | "params">,
+): { ok: z.output<T> } | Failure {
+  const parsed = schema.safeParse(params ?? {});
+  if (parsed.success) return { ok: parsed.data };
+  return invalidArgument(`The params of ${method} are wrong: ${issuesOf(parsed.error)}`);
+}
+
+export function issuesOf(error: z.core.$ZodError): string {
+  return error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
+}
+
+export function invalidArgument(message: string): Failure {
+  return { error: "invalid_argument", message };
+}

@@ -1,0 +1,107 @@
+import type { EventRow } from "../log/events.ts";
+import type { ThreadStore } from "../storage/store.ts";
+import { type Channel, type ProtocolEvent, RowEvents, rowOf } from "./event.ts";
+import type { AgentTree } from "./namespaces.ts";
+import { RunEvents, statusOf } from "./run-events.ts";
+
+type Current = { run_id: string; events: RunEvents; last: number };
+
+/**
+ * The events of a thread after a sequence number, as far as they are there by now. They are derived from the
+ * log of its runs each time they are read, and are the same each time.
+ */
+export class LogReader {
+  readonly #store: ThreadStore;
+  readonly #isOver: (run_id: string) => boolean;
+  readonly #wants: ReadonlySet<Channel>;
+  #after: number;
+  #since: number;
+  #at = 0;
+  #current: Current | null = null;
+
+  constructor(
+    store: ThreadStore,
+    isOver: (run_id: string) => boolean,
+    wants: ReadonlySet<Channel>,
+    since: number,
+  ) {
+    this.#store = store;
+    this.#isOver = isOver;
+    this.#wants = wants;
+    this.#since = since;
+    // What a run has said so far decides how it goes on: it is read from its beginning.
+    this.#after = since <= 0 ? 0 : store.events.lastBeforeRunOf(rowOf(since));
+  }
+
+  /** How far it has read: who goes on from here misses nothing. */
+  get since(): number {
+    return this.#since;
+  }
+
+  /** The next events; null: there are no more by now. An empty list: there may be. */
+  next(): ProtocolEvent[] | null {
+    const page = this.#store.events.pageOfAll(this.#after);
+    const events = page.length > 0 ? page.flatMap((row) => this.#take(row)) : this.#rest();
+    if (events === null) return null;
+    const fresh = events.filter(({ seq }) => seq > this.#since);
+    this.#since = fresh.at(-1)?.seq ?? this.#since;
+    return fresh;
+  }
+
+  #take(row: EventRow): ProtocolEvent[] {
+    const before = this.#current?.run_id === row.run_id ? [] : this.#open(row);
+    this.#after = row.id;
+    this.#at = row.at ?? this.#at;
+    if (this.#current) this.#current.last = row.id;
+    return [...before, ...(this.#current?.events.convert(row, this.#at) ?? [])];
+  }
+
+  #open({ id, run_id }: EventRow): ProtocolEvent[] {
+    const ended = this.#end();
+    const run = this.#store.runs.get(run_id);
+    const graph_id = run?.graph_id ?? "";
+    this.#at = run?.started_at ?? this.#at;
+    this.#current = { run_id, events: new RunEvents({ run_id, graph_id }, this.#wants), last: id };
+    return ended;
+  }
+
+  #end(): ProtocolEvent[] {
+    if (!this.#current) return [];
+    const { run_id, events, last } = this.#current;
+    this.#current = null;
+    return events.end(this.#store.runs.get(run_id), last, this.#at);
+  }
+
+  #rest(): ProtocolEvent[] | null {
+    if (this.#current) return this.#isOver(this.#current.run_id) ? this.#end() : null;
+    return this.#undone();
+  }
+
+  // The last run was undone, its events are gone: who has seen it begin must hear that it is over.
+  #undone(): ProtocolEvent[] | null {
+    const { events, runs } = this.#store;
+    const last = events.lastId();
+    if (last <= this.#after) return null;
+    this.#after = last;
+    const isExpired = runs.newestStarted()?.hasEvents === false;
+    if (isExpired || runs.inFlight().length > 0 || !this.#wants.has("lifecycle")) return [];
+    const told = new RowEvents(last, Date.now());
+    const data = JSON.stringify({ event: "interrupted" });
+    told.tell("over", { method: "lifecycle", namespace: [], data }, "undone");
+    return told.inOrder();
+  }
+}
+
+/** The graphs and nodes of a run, or of the newest; null: there is no such run. */
+export function treeOf({ runs, events }: ThreadStore, run_id: string | null): AgentTree | null {
+  const run = run_id === null ? runs.newest() : runs.get(run_id);
+  if (!run) return null;
+  const log = new RunEvents(run, new Set(["lifecycle"]));
+  let after = 0;
+  for (let page = events.page(run.run_id, after); page.length > 0; ) {
+    for (const row of page) log.convert(row, 0);
+    after = page.at(-1)?.id ?? after;
+    page = events.page(run.run_id, after);
+  }
+  return log.tree(statusOf(run));
+}

@@ -1,0 +1,120 @@
+import type { TypedResponse } from "hono";
+import { invalid } from "../../../shared/errors.ts";
+import { THREAD_STREAM_MODES, type ThreadStreamChoice } from "../readers/thread-stream.ts";
+import type { RunTarget, StreamChoice } from "../records.ts";
+
+type RunIds = { thread_id: string; run_id: string };
+
+export function toTarget(
+  { deployment_id, thread_id }: { deployment_id: string; thread_id?: string },
+  request: Request,
+): RunTarget {
+  return {
+    deployment_id,
+    thread_id: thread_id ?? null,
+    headers: Object.fromEntries(request.headers),
+    origin: new URL(request.url).origin,
+  };
+}
+
+/**
+ * `Content-Location` tells the client its run's id; `Location` switches on its own reconnect.
+ * Both are paths below the deployment's URL, and nothing may follow the run's id in the first.
+ */
+export function runHeaders({ thread_id, run_id }: RunIds) {
+  const path = `/threads/${thread_id}/runs/${run_id}`;
+  return { "Content-Location": path, Location: `${path}/stream` };
+}
+
+export function threadlessRunHeaders({ run_id }: Pick<RunIds, "run_id">) {
+  return { "Content-Location": `/runs/${run_id}`, Location: `/runs/${run_id}/stream` };
+}
+
+export function sseResponse(stream: ReadableStream, headers: Record<string, string>) {
+  return new Response(stream, {
+    headers: {
+      "Content-Type": "text/event-stream",
+      "Cache-Control": "no-cache",
+      "X-Accel-Buffering": "no",
+      ...headers,
+    },
+  });
+}
+
+/** The stream holds JSON text; its type is what the route's contract says. */
+export function valuesResponse(stream: ReadableStream, headers: Record<string, string> = {}) {
+  const response = new Response(stream, {
+    // Compressed on the way, the newlines that keep the connection alive would come with the end.
+    headers: { "Content-Type": "application/json", "Content-Encoding": "identity", ...headers },
+  });
+  return response as Response & TypedResponse<never, 200, "json">;
+}
+
+/** What an isolate has said is JSON text already: parsing it here would cost a copy and change nothing. */
+export function jsonText(text: string): Response & TypedResponse<never, 200, "json"> {
+  const headers = { "Content-Type": "application/json" };
+  return new Response(text, { headers }) as Response & TypedResponse<never, 200, "json">;
+}
+
+export function toFollow(
+  query: {
+    cancel_on_disconnect: boolean;
+    stream_mode?: string | string[] | undefined;
+    namespace?: string | string[] | undefined;
+    checkpoint_id?: string | undefined;
+  },
+  headers: { "last-event-id"?: string | undefined },
+): StreamChoice {
+  const modes = toList(query.stream_mode);
+  return {
+    after: Math.max(Number(headers["last-event-id"] || "-1"), -1),
+    modes: modes.length > 0 ? modes : null,
+    namespaces: toNamespaces(query.namespace),
+    cancel_on_disconnect: query.cancel_on_disconnect,
+    checkpoint_id: query.checkpoint_id,
+  };
+}
+
+/** Null: all of them. An empty one is the root. */
+export function toNamespaces(namespace: string | string[] | undefined): string[] | null {
+  return namespace === undefined ? null : toList(namespace);
+}
+
+/** Without Last-Event-ID only what comes; `-`, or -1, replays all that is kept. */
+export function toThreadFollow(
+  query: {
+    stream_mode?: string | string[] | undefined;
+    stream_modes?: string | string[] | undefined;
+  },
+  headers: { "last-event-id"?: string | undefined },
+): ThreadStreamChoice {
+  const id = headers["last-event-id"];
+  const wanted = [...toList(query.stream_mode), ...toList(query.stream_modes)];
+  const modes = THREAD_STREAM_MODES.filter((mode) => wanted.includes(mode));
+  const unknown = wanted.find((name) => !THREAD_STREAM_MODES.some((mode) => mode === name));
+  if (unknown !== undefined) {
+    const text = `"${unknown}" is none of ${THREAD_STREAM_MODES.join(", ")}`;
+    throw invalid(["query", "stream_mode"], text);
+  }
+  return {
+    after: id ? Math.max(Number(id) || 0, 0) : null,
+    modes: modes.length > 0 ? modes : ["run_modes"],
+  };
+}
+
+/** Arrays in a query: newer clients repeat the key, older ones send one JSON text. */
+export function toList(value: string | string[] | undefined): string[] {
+  return [value ?? []].flat().flatMap((text) => {
+    return text.startsWith("[") ? parseNames(text) : [text];
+  });
+}
+
+function parseNames(text: string): string[] {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (Array.isArray(parsed) && parsed.every((name) => typeof name === "string")) return parsed;
+  } catch {
+    // Refused below, like JSON that is no list of names.
+  }
+  throw invalid(["query"], `"${text}" is neither a name nor a JSON list of names`);
+}

@@ -1,0 +1,25 @@
+import { exports } from "cloudflare:workers";
+import type { AuthAnswer } from "../../../isolate/contract.ts";
+import { handOn } from "../../../shared/rpc.ts";
+import type { StoredRun } from "../storage/run-rows.ts";
+
+/** An agent asks for its user's token: the run says who that is, the agent has no word in it. */
+export function authenticateRun(run: StoredRun, body: string): Promise<AuthAnswer> {
+  const { asker, assistant_id, graph_id, kwargs } = run;
+  if (asker === null) return Promise.resolve(nobody());
+  const { user_id } = kwargs.config.configurable ?? {};
+  const tokens = exports.AgentTokens({
+    props: {
+      caller: asker.caller,
+      origin: asker.origin,
+      user_id: typeof user_id === "string" ? user_id : null,
+      agent_ids: [assistant_id, graph_id],
+    },
+  });
+  return handOn(tokens.authenticate(body));
+}
+
+function nobody(): AuthAnswer {
+  const detail = "This run began before Heddle kept whose it is; start another.";
+  return { status: 403, body: JSON.stringify({ detail }), retry_after_seconds: null };
+}

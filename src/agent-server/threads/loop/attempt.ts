@@ -1,0 +1,188 @@
+import { RpcTarget } from "cloudflare:workers";
+import type {
+  AuthAnswer,
+  GraphCall,
+  Host,
+  LoadedCheckpoint,
+  RunCall,
+  WireConfig,
+} from "../../../isolate/contract.ts";
+import type { StoreAnswer } from "../../../isolate/store-contract.ts";
+import type { AgentUser } from "../../../shared/context.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { parseBody, parseQuery, parseRef } from "../boundary/calls.ts";
+import { MAX_RUN_BYTES } from "../boundary/limits.ts";
+import { ReadPace } from "../boundary/read-pace.ts";
+import type { ThreadRecord } from "../records.ts";
+import type { StoredRun } from "../storage/run-rows.ts";
+import type { ThreadStore } from "../storage/store.ts";
+import { beginTrace, toTrace } from "../storage/trace-roots.ts";
+
+/** One try at a run. Its number fences: what an older attempt still sends is refused. */
+export class Attempt {
+  readonly run: StoredRun;
+  /** The attempt before lost its isolate. */
+  readonly isSuspect: boolean;
+  readonly #cancelled = Promise.withResolvers<boolean>();
+  #bytes_left = MAX_RUN_BYTES;
+
+  constructor(run: StoredRun, isSuspect: boolean) {
+    this.run = run;
+    this.isSuspect = isSuspect;
+  }
+
+  get cancelled(): Promise<boolean> {
+    return this.#cancelled.promise;
+  }
+
+  cancel() {
+    this.#cancelled.resolve(true);
+  }
+
+  /** @throws AppError when the attempt has sent more than one may */
+  count(bytes: number) {
+    this.#bytes_left -= bytes;
+    if (this.#bytes_left >= 0) return;
+    const message = `The run sent more than the ${MAX_RUN_BYTES} bytes of events, checkpoints and traces that a run may: stream fewer modes, or keep less in the state.`;
+    throw new AppError("too_large", message);
+  }
+
+  /** Settles what the isolate still waits for, so that nothing hangs on an attempt that is over. */
+  close() {
+    this.#cancelled.resolve(false);
+  }
+}
+
+/** Parses what it is given: the agent's code sends it. */
+type Commit = (ops: unknown) => void;
+type Authenticate = (body: string) => Promise<AuthAnswer>;
+type AskStore = (ops: unknown) => Promise<StoreAnswer>;
+
+type Untrusted<T> = {
+  [K in keyof T]: T[K] extends (...args: infer A) => infer R
+    ? (...args: { [N in keyof A]: unknown }) => R
+    : never;
+};
+
+/**
+ * The thread as an isolate sees it during a call. Calls that only read have no commit. The agent's code can
+ * reach it, so each argument is parsed before it is used.
+ */
+export class ThreadHost extends RpcTarget implements Untrusted<Host> {
+  readonly #store: ThreadStore;
+  readonly #commit: Commit | null;
+  readonly #cancelled: Promise<boolean>;
+  readonly #authenticate: Authenticate | null;
+  readonly #askStore: AskStore | null;
+  readonly #pace = new ReadPace();
+
+  constructor(
+    store: ThreadStore,
+    commit: Commit | null,
+    cancelled = Promise.resolve(false),
+    authenticate: Authenticate | null = null,
+    askStore: AskStore | null = null,
+  ) {
+    super();
+    this.#store = store;
+    this.#commit = commit;
+    this.#cancelled = cancelled;
+    this.#authenticate = authenticate;
+    this.#askStore = askStore;
+  }
+
+  async commit(ops: unknown): Promise<void> {
+    if (!this.#commit) throw new AppError("conflict", "This call only reads.");
+    this.#commit(ops);
+  }
+
+  async readCheckpoint(ns: unknown, checkpoint_id: unknown): Promise<LoadedCheckpoint | null> {
+    const ref = parseRef(ns, checkpoint_id);
+    return this.#paced(() => this.#store.checkpoints.read(...ref));
+  }
+
+  async listCheckpoints(query: unknown): Promise<LoadedCheckpoint[]> {
+    const parsed = parseQuery(query);
+    return this.#paced(() => this.#store.checkpoints.list(parsed));
+  }
+
+  #paced<T extends LoadedCheckpoint | LoadedCheckpoint[] | null>(read: () => T): Promise<T> {
+    return this.#pace.read(this.#store.thread.place().workspace_id, read);
+  }
+
+  async authenticate(body: unknown): Promise<AuthAnswer> {
+    if (!this.#authenticate) throw new AppError("conflict", "This call is of no run.");
+    return this.#authenticate(parseBody(body));
+  }
+
+  async store(ops: unknown): Promise<StoreAnswer> {
+    if (this.#askStore) return this.#askStore(ops);
+    const message = "The store is there for runs and updates of a state; this call only reads one.";
+    return { ok: false, refusal: { code: "invalid_request", message } };
+  }
+
+  cancelled(): Promise<boolean> {
+    return this.#cancelled;
+  }
+}
+
+export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
+  const { kwargs, run_id, thread_id, graph_id } = run;
+  const resuming = run.attempt > 1 && store.checkpoints.hasAnyOf(run_id);
+  return {
+    run_id,
+    thread_id,
+    graph_id,
+    resuming,
+    input: kwargs.input,
+    command: kwargs.command,
+    strict_resume: kwargs.strict_resume === true,
+    config: withUser(withAttempt(kwargs.config, run.attempt, resuming), run.asker?.user),
+    context: kwargs.context,
+    stream_modes: kwargs.stream_mode,
+    stream_subgraphs: kwargs.subgraphs,
+    short_forms: kwargs.protocol === "v2",
+    interrupt_before: kwargs.interrupt_before,
+    interrupt_after: kwargs.interrupt_after,
+    durability: kwargs.durability,
+    head: store.checkpoints.read("", null),
+    trace: toTrace(run, store.traces.of(run_id) ?? beginTrace(run, run.created_at)),
+  };
+}
+
+function withAttempt(
+  config: RunCall["config"],
+  run_attempt: number,
+  resuming: boolean,
+): RunCall["config"] {
+  // A run that goes on from its own checkpoint must not fork again from the one it was given.
+  const { checkpoint_id, ...configurable } = config.configurable ?? {};
+  const from = !resuming && checkpoint_id ? { checkpoint_id } : {};
+  return {
+    ...config,
+    configurable: { ...configurable, ...from },
+    metadata: { ...config.metadata, run_attempt },
+  };
+}
+
+export function toGraphCall(
+  thread: Pick<ThreadRecord, "thread_id" | "metadata" | "config">,
+): GraphCall | null {
+  const { graph_id } = thread.metadata;
+  if (typeof graph_id !== "string") return null;
+  const config = withUser(thread.config, undefined);
+  return { graph_id, thread_id: thread.thread_id, config, context: null };
+}
+
+/** Who asked, as graphs read it. What clients call so is never seen by any. */
+function withUser(config: WireConfig, user: AgentUser | undefined): WireConfig {
+  const own = Object.entries(config.configurable ?? {}).filter(([key]) => !key.startsWith(OF_USER));
+  const said = user && {
+    langgraph_auth_user: user,
+    langgraph_auth_user_id: user.identity,
+    langgraph_auth_permissions: user.permissions,
+  };
+  return { ...config, configurable: { ...Object.fromEntries(own), ...said } };
+}
+
+const OF_USER = "langgraph_auth_";

@@ -1,0 +1,17 @@
+import type { Op } from "../../../isolate/contract.ts";
+import { feedbackUrl } from "../../../traces/feedback/feedback-url-service.ts";
+import type { StoredRun } from "../storage/run-rows.ts";
+
+/** What a run says last that was asked for `feedback_keys`: where each of them can be given. */
+export async function feedbackOps(env: Env, run: StoredRun): Promise<Op[]> {
+  const { run_id, asker, kwargs } = run;
+  if (!asker || !kwargs.feedback_keys?.length) return [];
+  const { workspace_id } = asker.caller;
+  const urls = await Promise.all(
+    kwargs.feedback_keys.map(async (key) => [
+      key,
+      await feedbackUrl(env, asker.origin, { workspace_id, run_id, key }),
+    ]),
+  );
+  return [{ op: "event", event: "feedback", data: JSON.stringify(Object.fromEntries(urls)) }];
+}

@@ -1,0 +1,78 @@
+import { messageOf } from "../outcomes.ts";
+
+/**
+ * Turns of runs that have lost their isolate. One of them, or another run of the same agent, may have ended it,
+ * so each is retried in an isolate of its own and, as far as possible, alone: a loss then is its own.
+ * Runs of one workspace share a process on one machine, and with it their fate.
+ */
+
+/** A run of this age is no longer waited for: what ends an isolate does so soon. */
+const TURN_MS = 60_000;
+/** A wait that long ends without a turn: many innocent runs may have been lost with one. */
+const MAX_WAIT_MS = 60_000;
+const LOOK_MS = 200;
+/** An object that was evicted never leaves. */
+const FORGET_MS = 2 * 60 * 60 * 1000;
+
+/** Plain data: a promise of one object cannot be awaited in another. */
+type Stay = { since: number; wasAlone: boolean };
+const stays = new Map<string, Map<string, Stay>>();
+
+/** The isolate ended while no other run of its workspace was in quarantine. */
+export class LostAloneError extends Error {
+  override name = "LostAloneError";
+}
+
+/**
+ * Calls `work` with the name of a quarantine; without one when the turn does not come in time.
+ * @throws LostAloneError when the work fails and no other run can have been the cause
+ */
+export async function inQuarantine<T>(
+  workspace_id: string,
+  name: string,
+  work: (quarantine?: string) => Promise<T>,
+): Promise<T> {
+  if (!(await enter(workspace_id, name))) return work();
+  try {
+    return await work(name);
+  } catch (error) {
+    if (!leave(workspace_id, name)) throw error;
+    throw new LostAloneError(messageOf(error), { cause: error });
+  } finally {
+    leave(workspace_id, name);
+  }
+}
+
+/** @returns whether the turn came */
+async function enter(workspace_id: string, key: string): Promise<boolean> {
+  const until = Date.now() + MAX_WAIT_MS;
+  while (isTaken(staysOf(workspace_id))) {
+    if (Date.now() >= until) return false;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+  const others = staysOf(workspace_id);
+  for (const other of others.values()) other.wasAlone = false;
+  others.set(key, { since: Date.now(), wasAlone: others.size === 0 });
+  return true;
+}
+
+/** @returns whether no other run of the workspace was in quarantine at the same time */
+function leave(workspace_id: string, key: string): boolean {
+  const own = staysOf(workspace_id);
+  const { wasAlone = false } = own.get(key) ?? {};
+  own.delete(key);
+  if (own.size === 0) stays.delete(workspace_id);
+  return wasAlone;
+}
+
+function isTaken(others: Map<string, Stay>): boolean {
+  const now = Date.now();
+  for (const [key, { since }] of others) if (now - since > FORGET_MS) others.delete(key);
+  return [...others.values()].some(({ since }) => now - since < TURN_MS);
+}
+
+function staysOf(workspace_id: string): Map<string, Stay> {
+  const known = stays.get(workspace_id) ?? new Map<string, Stay>();
+  stays.set(workspace_id, known);
+  return known;
+}

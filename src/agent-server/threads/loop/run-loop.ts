@@ -1,0 +1,290 @@
+import type { RunOutcome, TraceOp } from "../../../isolate/contract.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { log } from "../../../shared/log.ts";
+import { release } from "../../../shared/rpc.ts";
+import { applyToStore } from "../../store/service.ts";
+import { parseOutcome } from "../boundary/answers.ts";
+import { EVENT_LIMIT, MAX_EVENT_CHARACTERS } from "../boundary/limits.ts";
+import { parseOps } from "../boundary/ops.ts";
+import { askedBy, failed, messageOf, statusOf } from "../outcomes.ts";
+import type { NewRun, RunRefusal } from "../records.ts";
+import {
+  afterLoss,
+  type CancelAction,
+  decideMultitask,
+  type Loss,
+  lossMessage,
+  threadStatusAfter,
+} from "../runs.ts";
+import type { StoredRun } from "../storage/run-rows.ts";
+import type { ThreadStore } from "../storage/store.ts";
+import { askAgent } from "./agent.ts";
+import { authenticateRun } from "./agent-tokens.ts";
+import { Attempt, ThreadHost, toRunCall } from "./attempt.ts";
+import { feedbackOps } from "./feedback-event.ts";
+import { isKeepable, mergeRun, outlineWithout } from "./merge.ts";
+import { inQuarantine, LostAloneError } from "./quarantine.ts";
+import { refusalOfPrincipal } from "./run-principal.ts";
+import { Settling } from "./settling.ts";
+import { TraceCollector } from "./trace-collector.ts";
+
+/** Accepts, starts, ends and cancels the runs of one thread: one at a time, in the order received. */
+export class RunLoop {
+  readonly #env: Env;
+  readonly #store: ThreadStore;
+  readonly #onChange: (run_ids?: string[]) => void;
+  /** Runs whose readers have something new to see. */
+  readonly #touched = new Set<string>();
+  readonly #traces: TraceCollector;
+  #live: Attempt | null = null;
+  readonly #settling: Settling;
+
+  constructor(
+    env: Env,
+    store: ThreadStore,
+    onChange: (run_ids?: string[]) => void,
+    onOrphans: (traces: TraceOp[]) => void,
+  ) {
+    this.#env = env;
+    this.#store = store;
+    this.#onChange = onChange;
+    this.#settling = new Settling(env, store, () => this.#onChange());
+    this.#traces = new TraceCollector(env, store, { onNews: () => this.#onChange([]), onOrphans });
+  }
+
+  get isLive(): boolean {
+    return this.#live !== null || this.#settling.pending !== undefined;
+  }
+
+  /** Over means final in every place: the run, its thread and the state that both tell of. */
+  isOver(run_id: string): boolean {
+    if (!this.#store.exists) return true;
+    return this.#settling.pending === undefined && !this.#store.runs.isInFlight(run_id);
+  }
+
+  accept(order: NewRun): StoredRun | RunRefusal {
+    const { runs, thread } = this.#store;
+    const verdict = decideMultitask(runs.inFlight(), order.multitask_strategy);
+    if (!verdict.accept) return "busy";
+    const merged = mergeRun(order, outlineWithout(this.#store, verdict.cancel));
+    if (!isKeepable(merged.metadata, merged.kwargs.config)) return "too_large";
+    const reason = `multitask: run ${order.run_id} came with multitask_strategy "${order.multitask_strategy}"`;
+    this.#store.transaction(() => {
+      for (const { run_id, action } of verdict.cancel) this.#stop(run_id, action, reason);
+      const isFree = runs.inFlight().length === 0;
+      runs.insert(order, merged, isFree ? thread.before() : null);
+      if (isFree) thread.take({ metadata: merged.threadMetadata, config: merged.kwargs.config });
+      this.#startNext();
+    });
+    this.#tell();
+    return runs.get(order.run_id) ?? "thread_missing";
+  }
+
+  /** Starts what is due. Called when a delayed run may be due, and after every change. */
+  advance() {
+    this.#store.transaction(() => this.#startNext());
+    this.#tell();
+  }
+
+  /** After a restart: a running run has lost its attempt, a busy thread may have lost its settling. */
+  recover() {
+    const running = this.#store.runs.running();
+    if (running && !this.#live) this.#tryAgain(running, "restart", "its process ended");
+    else if (!running && this.#store.thread.outline().status === "busy") this.#settling.start();
+    this.advance();
+    this.#traces.closeLost();
+  }
+
+  /** Ends runs at once, whatever they are doing, and resolves when their thread is settled. */
+  async cancel(run_ids: string[], action: CancelAction, reason: string | null): Promise<void> {
+    this.#store.transaction(() => {
+      for (const run_id of run_ids) this.#stop(run_id, action, reason);
+      this.#startNext();
+    });
+    this.#settling.start();
+    this.#tell();
+    await this.#settling.pending;
+  }
+
+  /** Forgets a run, also one that is over, as if it had never been. */
+  async forget(run_id: string): Promise<void> {
+    if (this.#store.runs.isInFlight(run_id)) return this.cancel([run_id], "rollback", null);
+    this.#store.transaction(() => {
+      this.#undo(run_id);
+      if (this.#store.runs.inFlight().length === 0) this.#store.thread.unsettle();
+    });
+    this.#settling.start();
+    this.#tell();
+    await this.#settling.pending;
+  }
+
+  // What was told of its trace is ended.
+  #undo(run_id: string) {
+    this.#traces.closeNow(run_id);
+    this.#store.undo(run_id);
+  }
+
+  /** The thread is going away: nothing that its attempt still sends may land. */
+  leave() {
+    this.#abandon();
+    this.#store.transaction(() => {
+      for (const run_id of this.#store.runs.inFlight()) this.#traces.closeNow(run_id);
+    });
+  }
+
+  #abandon() {
+    this.#live?.cancel();
+    this.#live = null;
+  }
+
+  #tell() {
+    const run_ids = [...this.#touched];
+    this.#touched.clear();
+    this.#onChange(run_ids);
+  }
+
+  #stop(run_id: string, action: CancelAction, reason: string | null) {
+    this.#touched.add(run_id);
+    if (this.#live?.run.run_id === run_id) this.#abandon();
+    if (action === "rollback") return this.#undo(run_id);
+    if (reason) this.#store.runs.setCancelReason(run_id, reason);
+    this.#store.runs.end(run_id, "interrupted");
+    this.#store.tellEnd(run_id, { hasResult: false });
+  }
+
+  #startNext() {
+    if (this.#live || this.#store.runs.running()) return;
+    const next = this.#store.runs.nextPending();
+    if (next && next.due_at <= Date.now()) this.#start(next);
+  }
+
+  #start({ run_id }: StoredRun, isSuspect = false) {
+    const { runs, thread } = this.#store;
+    runs.start(run_id);
+    const run = runs.get(run_id);
+    if (!run) return;
+    this.#say(run, "metadata", { run_id, attempt: run.attempt });
+    thread.begin(run.revision);
+    this.#traces.open(run);
+    const attempt = new Attempt(run, isSuspect);
+    this.#live = attempt;
+    // Not before the transaction around this is over: the isolate must find what it was started for.
+    queueMicrotask(() => this.#drive(attempt));
+  }
+
+  #say({ run_id }: StoredRun, event: string, data: unknown) {
+    this.#touched.add(run_id);
+    this.#store.apply(run_id, [{ op: "event", event, data: JSON.stringify(data) }]);
+  }
+
+  async #drive(attempt: Attempt) {
+    const { run } = attempt;
+    this.#traces.follow(attempt);
+    const call = (quarantine?: string) => this.#call(attempt, quarantine);
+    try {
+      const refusal = await refusalOfPrincipal(this.#env, attempt, this.#store.thread.outline());
+      if (refusal && this.#live === attempt) return this.#end(run, refusal);
+      const { workspace_id } = this.#store.thread.place();
+      const name = `${run.run_id}:${run.attempt}`;
+      await (attempt.isSuspect ? inQuarantine(workspace_id, name, call) : call());
+    } catch (error) {
+      log.warn("attempt_lost", { run_id: run.run_id, attempt: run.attempt, error: String(error) });
+      const loss = error instanceof LostAloneError ? "alone" : "isolate";
+      if (this.#live === attempt) this.#tryAgain(run, loss, messageOf(error));
+    } finally {
+      attempt.close();
+      this.#traces.leave(attempt);
+    }
+  }
+
+  async #call(attempt: Attempt, quarantine: string | undefined) {
+    // The turn may come after the run was cancelled.
+    if (this.#live !== attempt) return;
+    const { run } = attempt;
+    const revision = quarantine === undefined ? run.revision : { ...run.revision, quarantine };
+    const [call, host] = [toRunCall(run, this.#store), this.#hostOf(attempt)];
+    const outcome = await askAgent(this.#env, revision, (agent) => agent.run(call, host));
+    await this.#take(attempt, outcome).finally(() => release(outcome));
+  }
+
+  #hostOf(attempt: Attempt): ThreadHost {
+    return new ThreadHost(
+      this.#store,
+      (ops) => this.#commit(attempt, ops),
+      attempt.cancelled,
+      async (body) => authenticateRun(this.#liveRun(attempt), body),
+      async (ops) => applyToStore(this.#env, this.#liveRun(attempt).revision.deployment_id, ops),
+    );
+  }
+
+  async #take(attempt: Attempt, sent: unknown) {
+    const { run } = attempt;
+    const outcome = this.#parsed(attempt, () => parseOutcome(sent), "InvalidOutcomeError");
+    if (!outcome.failure) outcome.ops.push(...(await feedbackOps(this.#env, run)));
+    const isLive = this.#live === attempt;
+    if (isLive) this.#end(run, outcome, { isTold: outcome.traces === null });
+    attempt.close();
+    await this.#traces.collect(attempt, outcome, isLive);
+  }
+
+  /** Ends the run when its isolate has sent what no run may. Its later calls are refused unread. */
+  #parsed<T extends { bytes: number }>(attempt: Attempt, parse: () => T, error: string): T {
+    try {
+      const parsed = parse();
+      attempt.count(parsed.bytes);
+      return parsed;
+    } catch (reason) {
+      if (this.#live === attempt) this.#refuse(attempt, error, messageOf(reason));
+      throw reason;
+    }
+  }
+
+  #liveRun(attempt: Attempt): StoredRun {
+    if (this.#live === attempt) return attempt.run;
+    throw new AppError("conflict", "This attempt of the run is over.");
+  }
+
+  #commit(attempt: Attempt, sent: unknown) {
+    const { run_id } = this.#liveRun(attempt);
+    const { ops } = this.#parsed(attempt, () => parseOps(sent), "InvalidCommitError");
+    this.#touched.add(run_id);
+    const said = this.#store.transaction(() => this.#store.apply(run_id, ops));
+    if (said > MAX_EVENT_CHARACTERS) return this.#refuse(attempt, "EventLimitError", EVENT_LIMIT);
+    this.#tell();
+  }
+
+  #refuse(attempt: Attempt, error: string, message: string) {
+    attempt.cancel();
+    this.#end(attempt.run, failed(error, message));
+  }
+
+  #tryAgain(run: StoredRun, loss: Loss, reason: string) {
+    this.#live = null;
+    const next = afterLoss(run.attempt, loss);
+    if (next === "end") {
+      this.#end(run, failed("IsolateLostError", lossMessage(run.attempt, loss, reason)));
+    } else this.#store.transaction(() => this.#start(run, next === "quarantine"));
+    this.#tell();
+  }
+
+  /** `isTold`: with the outcome the trace is told to its end. */
+  #end(run: StoredRun, outcome: RunOutcome, { isTold } = { isTold: false }) {
+    const { ops, failure, summary } = outcome;
+    this.#live = null;
+    this.#touched.add(run.run_id);
+    const { runs, thread } = this.#store;
+    this.#store.transaction(() => {
+      this.#store.apply(run.run_id, ops);
+      if (failure) this.#say(run, "error", { error: failure.error, message: failure.message });
+      runs.end(run.run_id, statusOf(outcome), failure, askedBy(outcome));
+      if (isTold) this.#store.traces.keep(run.run_id, null);
+      const hasWaiting = runs.inFlight().length > 0;
+      const stands = { failed: failure !== null, next: summary?.next ?? [] };
+      thread.settle(threadStatusAfter(stands, hasWaiting), summary, failure);
+      this.#store.tellEnd(run.run_id, { hasResult: true });
+      if (run.kwargs.temporary && !hasWaiting) thread.markEnded();
+      this.#startNext();
+    });
+    this.#tell();
+  }
+}

@@ -1,0 +1,93 @@
+import type { RunOutcome } from "../../../isolate/contract.ts";
+import { assertMay } from "../../../shared/auth.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { allows } from "../../../shared/filters.ts";
+import { log } from "../../../shared/log.ts";
+import { authorize, isFinalRefusal, principalContext } from "../../access/service.ts";
+import { failed } from "../outcomes.ts";
+import type { StoredRun } from "../storage/run-rows.ts";
+import type { Attempt } from "./attempt.ts";
+
+/** A run that starts this soon after it was created needs no second check. With the cache of callers it makes 10 s. */
+const FRESH_MS = 1000;
+/** Pauses between checks that found D1 or the agent's own auth unavailable; the last one repeats. */
+const RETRY_MS = [1000, 5000, 15_000, 60_000];
+
+type ThreadMetadata = { metadata: Record<string, unknown> };
+
+/**
+ * Checks that the principal of a run that was delayed or queued may still start it. Waits while that cannot be known,
+ * as long as the attempt is not cancelled.
+ *
+ * @returns how the run ends after a final refusal, or `null`
+ */
+export async function refusalOfPrincipal(
+  env: Env,
+  attempt: Attempt,
+  thread: ThreadMetadata,
+): Promise<RunOutcome | null> {
+  const { run } = attempt;
+  if (isFresh(run)) return null;
+  let isCancelled = false;
+  for (let tries = 0; !isCancelled; tries++) {
+    try {
+      await assertMayStart(env, run, thread);
+      return null;
+    } catch (error) {
+      const failure = AppError.from(error);
+      if (isFinalRefusal(failure)) {
+        const why = `The run's principal may not start runs any more: ${failure.message}`;
+        return failed("AuthorizationError", why);
+      }
+      log.warn("principal_not_checked", { run_id: run.run_id, error: String(error) });
+      const pause = RETRY_MS[Math.min(tries, RETRY_MS.length - 1)] ?? 0;
+      isCancelled = await Promise.race([attempt.cancelled.then(() => true), sleep(pause)]);
+    }
+  }
+  return null;
+}
+
+async function assertMayStart(env: Env, run: StoredRun, { metadata }: ThreadMetadata) {
+  // `null` for runs created before the column existed.
+  if (run.asker === null) return;
+  const ctx = await principalContext(env, run.revision.deployment_id, run.asker);
+  assertMay(ctx, "write");
+  const { filters } = await authorize(ctx, {
+    resource: "threads",
+    action: "create_run",
+    value: toValue(run),
+  });
+  if (!allows(filters, metadata)) {
+    throw new AppError("forbidden", "The agent's auth does not show the thread to the user.");
+  }
+}
+
+function toValue({
+  thread_id,
+  run_id,
+  assistant_id,
+  metadata,
+  multitask_strategy,
+  kwargs,
+}: StoredRun) {
+  const { input, command, config, context, stream_mode, webhook } = kwargs;
+  return {
+    ...{ thread_id, run_id, assistant_id, metadata, multitask_strategy, status: "pending" },
+    prevent_insert_if_inflight: false,
+    if_not_exists: "reject",
+    after_seconds: 0,
+    kwargs: { input, command, config, context, stream_mode, webhook },
+  };
+}
+
+/** `created_at` of a delayed run is the time at which it is due. Its id is a UUIDv7, which begins with the time. */
+function isFresh({ run_id }: StoredRun): boolean {
+  const created_ms = Number.parseInt(run_id.replaceAll("-", "").slice(0, 12), 16);
+  const age_ms = Date.now() - created_ms;
+  // The clock of another machine may be ahead: an id of the future proves nothing.
+  return age_ms >= 0 && age_ms < FRESH_MS;
+}
+
+function sleep(ms: number): Promise<false> {
+  return new Promise((resolve) => setTimeout(() => resolve(false), ms));
+}

@@ -1,0 +1,57 @@
+import type { ThreadSummary } from "../../../isolate/contract.ts";
+import { parse, SummaryAnswer } from "../boundary/answers.ts";
+import { threadStatusAfter } from "../runs.ts";
+import type { ThreadStore } from "../storage/store.ts";
+import { askAgent } from "./agent.ts";
+import { ThreadHost, toGraphCall } from "./attempt.ts";
+
+/** Brings a thread to where its last checkpoint is after a run was cancelled; only the graph can read that. */
+export class Settling {
+  readonly #env: Env;
+  readonly #store: ThreadStore;
+  readonly #onChange: () => void;
+  #pending: Promise<void> | undefined;
+
+  constructor(env: Env, store: ThreadStore, onChange: () => void) {
+    this.#env = env;
+    this.#store = store;
+    this.#onChange = onChange;
+  }
+
+  get pending(): Promise<void> | undefined {
+    return this.#pending;
+  }
+
+  // A thread whose run was undone is as it was: there is nothing to read.
+  start() {
+    if (this.#store.runs.inFlight().length > 0) return;
+    const { thread } = this.#store;
+    if (thread.outline().status !== "busy" && !thread.place().temporary) return;
+    this.#pending ??= this.#settle().finally(() => {
+      this.#pending = undefined;
+      this.#onChange();
+    });
+  }
+
+  async #settle() {
+    const summary = await this.#summarize().catch(() => null);
+    if (!this.#store.exists || this.#store.runs.inFlight().length > 0) return;
+    const { thread } = this.#store;
+    this.#store.transaction(() => {
+      const outcome = { failed: false, next: summary?.next ?? [] };
+      thread.settle(threadStatusAfter(outcome, false), summary, null);
+      if (thread.place().temporary) thread.markEnded();
+    });
+  }
+
+  async #summarize(): Promise<ThreadSummary | null> {
+    const { thread } = this.#store;
+    const call = toGraphCall(thread.outline());
+    const { revision } = thread.place();
+    if (!call || !revision) return null;
+    const host = new ThreadHost(this.#store, null);
+    const sent = await askAgent(this.#env, revision, (agent) => agent.summarize(call, host));
+    const answer = parse("summary", SummaryAnswer, sent);
+    return answer.ok ? answer.value : null;
+  }
+}

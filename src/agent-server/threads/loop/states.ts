@@ -1,0 +1,95 @@
+import { parseAnswer } from "../../../control-plane/deployments/isolate/agent-answers.ts";
+import type {
+  Answer,
+  GraphCall,
+  HistoryCall,
+  StateCall,
+  UpdateCall,
+} from "../../../isolate/contract.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { applyToStore } from "../../store/service.ts";
+import { TextAnswer, UpdateAnswer } from "../boundary/answers.ts";
+import { parseOps } from "../boundary/ops.ts";
+import type { RevisionRef } from "../records.ts";
+import { threadStatusAfter } from "../runs.ts";
+import type { ThreadStore } from "../storage/store.ts";
+import { type AgentStub, askAgent } from "./agent.ts";
+import { ThreadHost, toGraphCall } from "./attempt.ts";
+
+/** JSON text from the graph, or what is missing to ask it: the thread, its graph, or that it is idle. */
+export type StateAnswer = Answer<string> | { missing: "thread" | "graph" | "idle" };
+
+export type HistoryPart = Omit<HistoryCall, keyof GraphCall>;
+export type UpdatePart = Omit<UpdateCall, keyof GraphCall>;
+export type StatePart = Omit<StateCall, keyof GraphCall>;
+
+/** The state of one thread: read and written through the graph, which alone knows its channels. */
+export class ThreadStates {
+  readonly #env: Env;
+  readonly #store: ThreadStore;
+  readonly #onChange: () => void;
+
+  constructor(env: Env, store: ThreadStore, onChange: () => void) {
+    this.#env = env;
+    this.#store = store;
+    this.#onChange = onChange;
+  }
+
+  get(call: StatePart, active: RevisionRef) {
+    return this.#ask(active, async (agent, graph) => {
+      const host = new ThreadHost(this.#store, null);
+      return parseAnswer("getState", TextAnswer, await agent.getState({ ...graph, ...call }, host));
+    });
+  }
+
+  history(call: HistoryPart, active: RevisionRef) {
+    return this.#ask(active, async (agent, graph) => {
+      const host = new ThreadHost(this.#store, null);
+      return parseAnswer(
+        "getHistory",
+        TextAnswer,
+        await agent.getHistory({ ...graph, ...call }, host),
+      );
+    });
+  }
+
+  async update(call: UpdatePart, active: RevisionRef): Promise<StateAnswer> {
+    if (!this.#isFree()) return { missing: "idle" };
+    return this.#ask(active, async (agent, graph) => {
+      // A run that came meanwhile began from the state before: the update has lost the race.
+      const apply = (sent: unknown) => {
+        if (!this.#isFree()) throw new AppError("conflict", "Thread is busy");
+        const { ops } = parseOps(sent);
+        this.#store.transaction(() => this.#store.apply(null, ops));
+      };
+      const { deployment_id } = this.#store.thread.place();
+      const askStore = (ops: unknown) => applyToStore(this.#env, deployment_id, ops);
+      const host = new ThreadHost(this.#store, apply, Promise.resolve(false), null, askStore);
+      const sent = await agent.updateState({ ...graph, ...call }, host);
+      const answer = parseAnswer("updateState", UpdateAnswer, sent);
+      if (!answer.ok) return this.#isFree() ? answer : { missing: "idle" };
+      const { checkpoint, summary } = answer.value;
+      const status = threadStatusAfter({ failed: false, next: summary.next }, false);
+      if (this.#isFree()) {
+        this.#store.transaction(() => this.#store.thread.settle(status, summary, null));
+      }
+      this.#onChange();
+      return { ok: true, value: JSON.stringify({ checkpoint }) };
+    });
+  }
+
+  #isFree(): boolean {
+    return this.#store.runs.inFlight().length === 0;
+  }
+
+  /** The graph of the thread's last run; of a thread that never ran, what serves its deployment. */
+  async #ask(
+    active: RevisionRef,
+    work: (agent: AgentStub, graph: GraphCall) => Promise<StateAnswer>,
+  ): Promise<StateAnswer> {
+    const graph = toGraphCall(this.#store.thread.outline());
+    if (!graph) return { missing: "graph" };
+    const revision = this.#store.thread.place().revision ?? active;
+    return askAgent(this.#env, revision, (agent) => work(agent, graph));
+  }
+}

@@ -1,0 +1,62 @@
+import { z } from "@hono/zod-openapi";
+import { router } from "../../../shared/http/http.ts";
+import { Info, Ok, OkQuery, SERVICE_INFO } from "../../../shared/http/version.ts";
+import { json, operationWithTag } from "../../../shared/schema.ts";
+import { AgentPath } from "../schema.ts";
+import { openAgent } from "../service/service.ts";
+import { toPrometheus } from "./metrics.ts";
+import { Metrics, MetricsQuery } from "./metrics-schema.ts";
+import { getMetrics } from "./metrics-service.ts";
+import { getOk } from "./ok-service.ts";
+
+export const metaRoutes = router();
+
+const operation = operationWithTag("System");
+
+metaRoutes.openapi(
+  operation("get", "/agents/{deployment_id}/ok", "agentOk", {
+    summary: "Check an agent's health",
+    request: { params: AgentPath, query: OkQuery },
+    responses: { 200: json(Ok, "It does") },
+  }),
+  async (c) => {
+    const { check_db } = c.req.valid("query");
+    return c.json(await getOk(c.var.ctx, c.req.valid("param").deployment_id, check_db), 200);
+  },
+);
+
+metaRoutes.openapi(
+  operation("get", "/agents/{deployment_id}/info", "agentInfo", {
+    summary: "Get an agent's version and features",
+    request: { params: AgentPath },
+    responses: { 200: json(Info, "Version and flags") },
+  }),
+  async (c) => {
+    await openAgent(c.var.ctx, c.req.valid("param").deployment_id, "read");
+    return c.json(SERVICE_INFO, 200);
+  },
+);
+
+const EXPOSITION = "text/plain; version=0.0.4; charset=utf-8";
+
+metaRoutes.openapi(
+  operation("get", "/agents/{deployment_id}/metrics", "agentMetrics", {
+    summary: "Get an agent's metrics",
+    description: "Counts of threads and runs, in the Prometheus text format or as JSON.",
+    request: { params: AgentPath, query: MetricsQuery },
+    responses: {
+      200: {
+        content: {
+          "text/plain": { schema: z.string() },
+          "application/json": { schema: Metrics },
+        },
+        description: "The numbers",
+      },
+    },
+  }),
+  async (c) => {
+    const metrics = await getMetrics(c.var.ctx, c.req.valid("param").deployment_id);
+    if (c.req.valid("query").format === "json") return c.json(Metrics.parse(metrics), 200);
+    return c.text(toPrometheus(metrics), 200, { "Content-Type": EXPOSITION });
+  },
+);

@@ -1,0 +1,43 @@
+import type { Context } from "../../../shared/context.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { authorize } from "../../access/service.ts";
+import { visitBusyThreads } from "../directory/busy-threads.ts";
+import { countByStatus } from "../directory/directory.ts";
+import { threadObject } from "../object/stub.ts";
+import { openAgent } from "../service/service.ts";
+import type { Metrics } from "./metrics-schema.ts";
+
+/** Counted when asked, in the directory and by the threads that are busy: nothing is estimated. */
+export async function getMetrics(ctx: Context, deployment: string): Promise<Metrics> {
+  const { deployment_id, revision_id } = await openAgent(ctx, deployment, "read");
+  await assertSeesAll(ctx);
+  const [counts, queue] = await Promise.all([
+    countByStatus(ctx, { deployment_id }),
+    getQueue(ctx, deployment_id),
+  ]);
+  const threads = { idle: 0, busy: 0, interrupted: 0, error: 0, ...counts };
+  return { deployment_id, revision_id, threads, queue };
+}
+
+/** Numbers of all threads are for who may see all threads. */
+async function assertSeesAll(ctx: Context): Promise<void> {
+  const asked = { resource: "threads", action: "search", value: {} } as const;
+  const { filters } = await authorize(ctx, asked);
+  if (filters === null) return;
+  throw new AppError("forbidden", "The metrics are of all threads, and you may see some.");
+}
+
+async function getQueue(ctx: Context, deployment_id: string): Promise<Metrics["queue"]> {
+  const now = Date.now();
+  let [n_pending, n_running, since] = [0, 0, now];
+  const wereAll = await visitBusyThreads(ctx, { deployment_id }, async (thread_ids) => {
+    const queues = thread_ids.map((id) => threadObject(ctx.env, deployment_id, id).getQueue());
+    for (const queue of await Promise.all(queues)) {
+      n_pending += queue.pending;
+      n_running += queue.running;
+      since = Math.min(since, queue.since ?? now);
+    }
+  });
+  if (!wereAll) return null;
+  return { n_pending, n_running, pending_runs_wait_time_max_secs: (now - since) / 1000 };
+}

@@ -1,0 +1,27 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { AppError } from "../../../shared/errors.ts";
+import { router } from "../../../shared/http/http.ts";
+import { body, json } from "../../../shared/schema.ts";
+import { AgentPath, Truncate } from "../schema.ts";
+import { truncate } from "./truncate-service.ts";
+
+/**
+ * What suites for LangGraph's own server call before their tests. Only where TRUNCATE_ALLOWED is "true", which
+ * no region is, and in no document: there is nothing here for a client.
+ */
+export const truncateRoutes = router();
+
+truncateRoutes.openapi(
+  createRoute({
+    hide: true,
+    method: "post",
+    path: "/agents/{deployment_id}/internal/truncate",
+    request: { params: AgentPath, body: body(Truncate) },
+    responses: { 200: json(z.object({ ok: z.literal(true) }), "It is gone") },
+  }),
+  async (c) => {
+    if (c.env.TRUNCATE_ALLOWED !== "true") throw new AppError("not_found", "404 Not Found");
+    await truncate(c.var.ctx, c.req.valid("param").deployment_id, c.req.valid("json"));
+    return c.json({ ok: true as const }, 200);
+  },
+);

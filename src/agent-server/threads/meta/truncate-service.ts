@@ -1,0 +1,32 @@
+import type { Context } from "../../../shared/context.ts";
+import { AppError, invalid } from "../../../shared/errors.ts";
+import { deleteStoreOf } from "../../store/service.ts";
+import { deleteAssistantsOf } from "../assistants/assistant-purge.ts";
+import { makeSystemAssistants } from "../assistants/system-assistants.ts";
+import type { Truncate } from "../schema.ts";
+import { deleteThreadsOf } from "../service/deletion.ts";
+import { openAgent } from "../service/service.ts";
+
+/** Empties a deployment between two tests of a suite. The graphs' own assistants are there again at once. */
+export async function truncate(ctx: Context, ref: string, what: Truncate): Promise<void> {
+  const agent = await openAgent(ctx, ref, "write");
+  const { deployment_id } = agent;
+  if (ctx.access?.user) throw new AppError("forbidden", "Users of an agent delete what is theirs.");
+  if ((what.runs || what.checkpointer) && !what.threads) {
+    throw invalid(
+      ["body", "threads"],
+      "must be true too: runs and checkpoints go with their threads",
+    );
+  }
+  const { env } = ctx;
+  if (what.threads) await untilDone(() => deleteThreadsOf(env, deployment_id));
+  if (what.assistants) {
+    await untilDone(() => deleteAssistantsOf(env, deployment_id));
+    await makeSystemAssistants(ctx, agent);
+  }
+  if (what.store) await deleteStoreOf(env, deployment_id);
+}
+
+async function untilDone(work: () => Promise<boolean>): Promise<void> {
+  while (!(await work()));
+}

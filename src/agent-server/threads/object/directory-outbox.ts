@@ -1,0 +1,75 @@
+import { log } from "../../../shared/log.ts";
+import { forgetThread, recordThread } from "../directory/directory.ts";
+import type { ThreadStore } from "../storage/store.ts";
+
+/** While runs are under way the directory hears of them this often; of their end, and of the rest, at once. */
+const TELL_PAUSE_MS = 300;
+
+/** Tells the directory how the thread stands: soon, and by alarm until it has heard. */
+export class DirectoryOutbox {
+  readonly #env: Env;
+  readonly #store: ThreadStore;
+  readonly #retry_ms: number;
+  readonly #onTold: () => void;
+  #publishing: Promise<void> | null = null;
+  #after = 0;
+  #told_at = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    env: Env,
+    store: ThreadStore,
+    { retry_ms, onTold }: { retry_ms: number; onTold: () => void },
+  ) {
+    this.#env = env;
+    this.#store = store;
+    this.#retry_ms = retry_ms;
+    this.#onTold = onTold;
+  }
+
+  /** When the alarm should look again; null: nothing waits. */
+  get wake(): number | null {
+    return this.#store.thread.hasNews() ? Date.now() + this.#retry_ms : null;
+  }
+
+  /** Resolves when it has heard all or could not be reached; then the alarm tries again. */
+  async publish(): Promise<void> {
+    while (this.#store.exists && this.#mayPublish()) {
+      this.#publishing ??= this.#tell().finally(() => {
+        this.#publishing = null;
+      });
+      await this.#publishing;
+    }
+  }
+
+  publishSoon() {
+    if (this.#publishing || !this.#mayPublish()) return;
+    const isBusy = this.#store.thread.outline().status === "busy";
+    const pause = isBusy ? this.#told_at + TELL_PAUSE_MS - Date.now() : 0;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.publish(), Math.max(pause, 0));
+  }
+
+  #mayPublish(): boolean {
+    return Date.now() >= this.#after && this.#store.thread.hasNews();
+  }
+
+  async #tell() {
+    const entry = this.#store.thread.directoryEntry();
+    try {
+      if (entry) await recordThread(this.#env, entry);
+      // A deletion may have passed this write on its way.
+      if (entry && !this.#store.exists) await forgetThread(this.#env, entry);
+      if (entry && this.#store.exists) this.#markSent(entry.seq);
+    } catch (error) {
+      log.error("directory_write_failed", error, { thread_id: entry?.thread_id });
+      this.#after = Date.now() + this.#retry_ms;
+    }
+    this.#told_at = Date.now();
+    this.#onTold();
+  }
+
+  #markSent(seq: number) {
+    this.#store.transaction(() => this.#store.thread.markDirectorySent(seq));
+  }
+}

@@ -1,0 +1,53 @@
+import type { StreamChoice } from "../records.ts";
+import type { ThreadStore } from "../storage/store.ts";
+
+/**
+ * The JSON text that `wait` and `join` answer with: the thread's values with pending interrupts
+ * merged in, or `__error__`. A cancelled run has no result: null for join, `{}` for wait, whose
+ * clients look for a key in it.
+ */
+export function resultText(store: ThreadStore, run_id: string, kind: "wait" | "join"): string {
+  const nothing = kind === "wait" ? "{}" : "null";
+  const run = store.exists ? store.runs.get(run_id) : null;
+  if (!run || run.status === "interrupted") return nothing;
+  if (run.error) {
+    const { error, message } = run.error;
+    return JSON.stringify({ __error__: { error, message } });
+  }
+  const values = store.thread.valuesText() ?? nothing;
+  const waiting = Object.values(store.thread.interrupts()).flat();
+  if (waiting.length === 0) return values;
+  return JSON.stringify({ ...JSON.parse(values), __interrupt__: waiting });
+}
+
+const ALWAYS = ["metadata", "error"];
+
+type Choice = Pick<StreamChoice, "modes" | "namespaces">;
+
+/** Which events a reader asked for; names are `mode`, `mode/detail` or `mode|namespace`. */
+export function eventFilter({ modes, namespaces }: Choice): (event: string) => boolean {
+  return (event) => {
+    const [name = "", ...ns] = event.split("|");
+    if (ALWAYS.includes(name)) return true;
+    return isOfModes(name, modes) && isOfNamespaces(name, ns, namespaces);
+  };
+}
+
+function isOfModes(name: string, modes: string[] | null): boolean {
+  if (modes === null) return true;
+  return modes.includes(name === "messages" ? "messages-tuple" : (name.split("/")[0] ?? name));
+}
+
+function isOfNamespaces(name: string, ns: string[], namespaces: string[] | null): boolean {
+  if (namespaces === null) return true;
+  // A message says which node it is of: its graph is one level up.
+  const graph = name === "messages" ? ns.slice(0, -1) : ns;
+  return namespaces.some((wanted) => isSameNamespace(wanted, graph));
+}
+
+/** Of a part without an id, such as `agent` for `agent:1f1e...`, the name counts. */
+function isSameNamespace(wanted: string, graph: string[]): boolean {
+  const parts = wanted === "" ? [] : wanted.split("|");
+  if (parts.length !== graph.length) return false;
+  return parts.every((part, n) => part === graph[n] || part === graph[n]?.split(":")[0]);
+}

@@ -1,0 +1,41 @@
+import type { RunLoop } from "../loop/run-loop.ts";
+import { type Followers, toByteStream } from "../readers/followers.ts";
+import { ThreadStream, type ThreadStreamChoice } from "../readers/thread-stream.ts";
+import type { StreamChoice } from "../records.ts";
+import type { ThreadStore } from "../storage/store.ts";
+import { eventFilter, resultText } from "./result.ts";
+
+/** What the readers of runs are given; leaving one may cancel it. */
+export class RunReaders {
+  readonly #store: ThreadStore;
+  readonly #loop: RunLoop;
+  readonly #followers: Followers;
+
+  constructor(store: ThreadStore, loop: RunLoop, followers: Followers) {
+    this.#store = store;
+    this.#loop = loop;
+    this.#followers = followers;
+  }
+
+  events(run_id: string, choice: StreamChoice): ReadableStream {
+    const { after, checkpoint_id } = choice;
+    const told = checkpoint_id ? this.#followers.eventOf(run_id, checkpoint_id) : -1;
+    const frames = this.#followers.events(run_id, Math.max(after, told), eventFilter(choice));
+    return toByteStream(frames, () => this.#left(run_id, choice.cancel_on_disconnect));
+  }
+
+  result(run_id: string, kind: "wait" | "join", cancel_on_disconnect: boolean): ReadableStream {
+    const text = this.#followers.result(run_id, () => resultText(this.#store, run_id, kind));
+    return toByteStream(text, () => this.#left(run_id, cancel_on_disconnect));
+  }
+
+  all(choice: ThreadStreamChoice): ReadableStream {
+    const isOver = (run_id: string) => this.#loop.isOver(run_id);
+    return toByteStream(new ThreadStream(this.#store, this.#followers, isOver, choice).frames());
+  }
+
+  #left(run_id: string, cancels: boolean) {
+    if (!cancels || this.#loop.isOver(run_id)) return;
+    void this.#loop.cancel([run_id], "interrupt", "disconnect: its client left");
+  }
+}

@@ -1,0 +1,104 @@
+import type { EventRow } from "../log/events.ts";
+import type { RunStatus } from "../runs.ts";
+import type { ThreadStore } from "../storage/store.ts";
+import { type Followers, toFrame } from "./followers.ts";
+import { HEARTBEAT, Pulse } from "./pulse.ts";
+
+export const THREAD_STREAM_MODES = ["run_modes", "lifecycle", "state_update"] as const;
+export type ThreadStreamMode = (typeof THREAD_STREAM_MODES)[number];
+
+/** `after`: the event that was seen last; null: what comes from now on. */
+export type ThreadStreamChoice = { after: number | null; modes: ThreadStreamMode[] };
+
+const ENDED: Record<RunStatus, string> = {
+  pending: "running",
+  running: "running",
+  success: "completed",
+  error: "failed",
+  timeout: "failed",
+  interrupted: "interrupted",
+};
+
+type Place = { after: number; run_id: string | null };
+
+/**
+ * What all runs of a thread say, for as long as the thread is there. Its beginnings and ends follow from
+ * the log and have no id of their own: who comes again hears the end of the last run once more, and
+ * misses none.
+ */
+export class ThreadStream {
+  readonly #store: ThreadStore;
+  readonly #followers: Followers;
+  readonly #isOver: (run_id: string) => boolean;
+  readonly #modes: ReadonlySet<ThreadStreamMode>;
+  #place: Place;
+
+  constructor(
+    store: ThreadStore,
+    followers: Followers,
+    isOver: (run_id: string) => boolean,
+    { after, modes }: ThreadStreamChoice,
+  ) {
+    this.#store = store;
+    this.#followers = followers;
+    this.#isOver = isOver;
+    this.#modes = new Set(modes);
+    this.#place = this.#begin(after);
+  }
+
+  async *frames() {
+    const pulse = new Pulse(HEARTBEAT);
+    while (this.#store.exists && this.#store.thread.endedAt() === null) {
+      const page = this.#store.events.pageOfAll(this.#place.after);
+      const { frames, ...next } = page.length > 0 ? this.#tell(page) : this.#end();
+      this.#place = next;
+      if (frames !== "") await this.#store.durable();
+      else if (page.length === 0) await this.#followers.changeOfAny(pulse.left_ms);
+      yield pulse.say(frames);
+    }
+  }
+
+  #begin(after: number | null): Place {
+    const { events, runs } = this.#store;
+    if (after === null) {
+      return { after: events.lastId(), run_id: runs.running()?.run_id ?? null };
+    }
+    return { after, run_id: events.runOf(after) };
+  }
+
+  #tell(page: EventRow[]): Place & { frames: string } {
+    let frames = "";
+    let current = this.#place.run_id;
+    for (const row of page) {
+      if (current !== null && row.run_id !== current) frames += this.#lifecycleEnd(current);
+      current = row.run_id;
+      if (row.event === "metadata") frames += this.#lifecycle(current, "running");
+      if (this.#modes.has("run_modes")) frames += toFrame(row);
+    }
+    return { frames, after: page.at(-1)?.id ?? 0, run_id: current };
+  }
+
+  #end(): Place & { frames: string } {
+    const { after, run_id } = this.#place;
+    if (run_id === null || !this.#isOver(run_id)) return { after, run_id, frames: "" };
+    const frames = this.#lifecycleEnd(run_id) + this.#stateUpdate(run_id);
+    return { after, run_id: null, frames };
+  }
+
+  #lifecycleEnd(run_id: string): string {
+    const run = this.#store.runs.get(run_id);
+    return this.#lifecycle(run_id, ENDED[run?.status ?? "interrupted"]);
+  }
+
+  #lifecycle(run_id: string, event: string): string {
+    if (!this.#modes.has("lifecycle")) return "";
+    return `event: lifecycle\ndata: ${JSON.stringify({ event, run_id })}\n\n`;
+  }
+
+  #stateUpdate(run_id: string): string {
+    if (!this.#modes.has("state_update")) return "";
+    const { values, status, interrupts } = this.#store.thread.record();
+    const data = JSON.stringify({ run_id, status, values, interrupts });
+    return `event: state_update\ndata: ${data}\n\n`;
+  }
+}

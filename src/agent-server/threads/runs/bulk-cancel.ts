@@ -1,0 +1,56 @@
+import type { Context } from "../../../shared/context.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { authorize } from "../../access/service.ts";
+import { visitAllBusyThreads } from "../directory/busy-threads.ts";
+import { threadAs } from "../object/stub.ts";
+import type { CancelChoice } from "../records.ts";
+import type { CancelAction } from "../runs.ts";
+import type { CancelRuns } from "../schema.ts";
+import { openAgent } from "../service/service.ts";
+
+/** Directory and list hear of a run within this time; a run that was told of before must be found, or be over. */
+const DIRECTORY_LAG_MS = 1_500;
+
+/** Cancels runs by their ids, or all of one status, of a thread or of the whole deployment. */
+export async function cancelRuns(
+  ctx: Context,
+  deployment: string,
+  { thread_id, run_ids, status }: CancelRuns,
+  action: CancelAction,
+): Promise<void> {
+  const { deployment_id } = await openAgent(ctx, deployment, "write");
+  const choice: CancelChoice = { run_ids: run_ids ?? null, status: status ?? "all" };
+  const value = { thread_id, run_ids, action, metadata: {} };
+  const { filters } = await authorize(ctx, { resource: "threads", action: "update", value });
+  const cancelIn = (id: string, of = choice) =>
+    threadAs(ctx.env, deployment_id, id, filters).cancelRuns(of, action, REASON);
+  const cancelAll = (ids: string[]) => sum(ids.map((id) => cancelIn(id)));
+  // A threadless run's thread shares its id.
+  const found = thread_id
+    ? await cancelIn(thread_id)
+    : run_ids?.length
+      ? await sum(run_ids.map((id) => cancelIn(id, { ...choice, run_ids: [id] })))
+      : await cancelBusy(ctx, { deployment_id, filters }, cancelAll);
+  if (found === 0) throw new AppError("not_found", "No run to cancel was found");
+}
+
+const REASON = "bulk: cancelled with others by POST /runs/cancel";
+
+async function cancelBusy(
+  ctx: Context,
+  place: Parameters<typeof visitAllBusyThreads>[1],
+  cancel: (thread_ids: string[]) => Promise<number>,
+): Promise<number> {
+  await new Promise((resolve) => setTimeout(resolve, DIRECTORY_LAG_MS));
+  let found = 0;
+  const wereAll = await visitAllBusyThreads(ctx, place, async (thread_ids) => {
+    found += await cancel(thread_ids);
+  });
+  if (wereAll) return found;
+  const text = `${found} runs are cancelled, and there are more: call again for the rest.`;
+  throw new AppError("unavailable", text, { retry_after_seconds: 1 });
+}
+
+async function sum(counts: Promise<number>[]): Promise<number> {
+  return (await Promise.all(counts)).reduce((all, count) => all + count, 0);
+}

@@ -1,0 +1,179 @@
+import { z } from "@hono/zod-openapi";
+import { router } from "../../../shared/http/http.ts";
+import { body, json, operationWithTag } from "../../../shared/schema.ts";
+import { eventStream, finalValues } from "../http/responses-schema.ts";
+import {
+  runHeaders,
+  sseResponse,
+  toFollow,
+  toList,
+  toNamespaces,
+  toTarget,
+  valuesResponse,
+} from "../http/run-http.ts";
+import {
+  CancelQuery,
+  FollowHeaders,
+  FollowQuery,
+  JoinQuery,
+  Run,
+  RunCreate,
+  RunPath,
+  RunQuery,
+  StreamQuery,
+  ThreadPath,
+} from "../schema.ts";
+import {
+  cancelRun,
+  createRun,
+  deleteRun,
+  followRun,
+  getRun,
+  joinRun,
+  listRuns,
+  streamRun,
+  waitRun,
+} from "./run-service.ts";
+
+const RUNS = "/agents/{deployment_id}/threads/{thread_id}/runs";
+const RUN = `${RUNS}/{run_id}` as const;
+const operation = operationWithTag("Runs");
+
+/** What clients look for begins with the word and a colon. */
+const TAKEN = "taken: its input was taken up by another run";
+
+export const runRoutes = router();
+
+runRoutes.openapi(
+  operation("post", RUNS, "createRun", {
+    summary: "Create a run",
+    description: "Queues the run and returns. Poll it, join it or stream it.",
+    request: { params: ThreadPath, body: body(RunCreate) },
+    responses: { 200: json(Run, "The run") },
+  }),
+  async (c) => {
+    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const run = await createRun(c.var.ctx, target, c.req.valid("json"));
+    return c.json(Run.parse(run), 200, runHeaders(run));
+  },
+);
+
+runRoutes.openapi(
+  operation("post", `${RUNS}/stream`, "streamRun", {
+    summary: "Create a run, stream its events",
+    request: { params: ThreadPath, query: StreamQuery, body: body(RunCreate) },
+    responses: { 200: eventStream },
+  }),
+  async (c) => {
+    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const namespaces = toNamespaces(c.req.valid("query").namespace);
+    const { run, stream } = await streamRun(c.var.ctx, target, c.req.valid("json"), namespaces);
+    return sseResponse(stream, runHeaders(run));
+  },
+);
+
+runRoutes.openapi(
+  operation("post", `${RUNS}/wait`, "waitRun", {
+    summary: "Create a run, wait for output",
+    description: "Returns the final values of the thread.",
+    request: { params: ThreadPath, body: body(RunCreate) },
+    responses: { 200: finalValues },
+  }),
+  async (c) => {
+    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const { run, stream } = await waitRun(c.var.ctx, target, c.req.valid("json"));
+    return valuesResponse(stream, runHeaders(run));
+  },
+);
+
+runRoutes.openapi(
+  operation("get", RUNS, "listRuns", {
+    summary: "List runs",
+    description: "Runs of a thread, newest first.",
+    request: { params: ThreadPath, query: RunQuery },
+    responses: { 200: json(z.array(Run.partial()), "The runs") },
+  }),
+  async (c) => {
+    const { select, ...query } = c.req.valid("query");
+    const fields = toList(select);
+    const runs = await listRuns(c.var.ctx, c.req.valid("param"), query);
+    return c.json(
+      runs.map((run) => pick(Run.parse(run), fields)),
+      200,
+    );
+  },
+);
+
+runRoutes.openapi(
+  operation("get", RUN, "getRun", {
+    summary: "Get a run",
+    request: { params: RunPath },
+    responses: { 200: json(Run, "The run") },
+  }),
+  async (c) => c.json(Run.parse(await getRun(c.var.ctx, c.req.valid("param"))), 200),
+);
+
+runRoutes.openapi(
+  operation("delete", RUN, "deleteRun", {
+    summary: "Delete a run",
+    description: "Deletes its checkpoints too.",
+    request: { params: RunPath },
+    responses: { 204: { description: "Deleted" } },
+  }),
+  async (c) => {
+    await deleteRun(c.var.ctx, c.req.valid("param"));
+    return c.body(null, 204);
+  },
+);
+
+runRoutes.openapi(
+  operation("post", `${RUN}/cancel`, "cancelRun", {
+    summary: "Cancel a run",
+    description:
+      "`interrupt` keeps the checkpoints of the run, `rollback` deletes them and the run.",
+    request: { params: RunPath, query: CancelQuery },
+    responses: {
+      202: { description: "Cancelled; the thread settles" },
+      204: { description: "Cancelled and settled" },
+    },
+  }),
+  async (c) => {
+    const { wait, action, reason } = c.req.valid("query");
+    const options = { wait, reason: reason === "taken" ? TAKEN : (reason ?? null) };
+    await cancelRun(c.var.ctx, c.req.valid("param"), action, options);
+    return c.body(null, wait ? 204 : 202);
+  },
+);
+
+runRoutes.openapi(
+  operation("get", `${RUN}/join`, "joinRun", {
+    summary: "Wait for a run",
+    description: "Returns the final values of the thread.",
+    request: { params: RunPath, query: JoinQuery },
+    responses: { 200: finalValues },
+  }),
+  async (c) => {
+    const { cancel_on_disconnect } = c.req.valid("query");
+    const stream = await joinRun(c.var.ctx, c.req.valid("param"), cancel_on_disconnect);
+    return valuesResponse(stream);
+  },
+);
+
+runRoutes.openapi(
+  operation("get", `${RUN}/stream`, "joinRunStream", {
+    summary: "Stream a run",
+    description: "From the first event, or after `Last-Event-ID`.",
+    request: { params: RunPath, query: FollowQuery, headers: FollowHeaders },
+    responses: { 200: eventStream },
+  }),
+  async (c) => {
+    const id = c.req.valid("param");
+    const follow = toFollow(c.req.valid("query"), c.req.valid("header"));
+    return sseResponse(await followRun(c.var.ctx, id, follow), runHeaders(id));
+  },
+);
+
+function pick(run: z.infer<typeof Run>, fields: string[]) {
+  if (fields.length === 0) return run;
+  return Object.fromEntries(Object.entries(run).filter(([field]) => fields.includes(field)));
+}

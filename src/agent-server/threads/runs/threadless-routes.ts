@@ -1,0 +1,121 @@
+import { z } from "@hono/zod-openapi";
+import { router } from "../../../shared/http/http.ts";
+import { body, json, operationWithTag } from "../../../shared/schema.ts";
+import { eventStream, finalValues } from "../http/responses-schema.ts";
+import {
+  sseResponse,
+  threadlessRunHeaders,
+  toFollow,
+  toNamespaces,
+  toTarget,
+  valuesResponse,
+} from "../http/run-http.ts";
+import {
+  AgentPath,
+  CancelRuns,
+  CancelRunsQuery,
+  FollowHeaders,
+  FollowQuery,
+  Run,
+  RunBatch,
+  RunCreate,
+  StreamQuery,
+  ThreadlessRunPath,
+} from "../schema.ts";
+import { cancelRuns } from "./bulk-cancel.ts";
+import { createRun, createRunBatch, followRun, streamRun, waitRun } from "./run-service.ts";
+
+const RUNS = "/agents/{deployment_id}/runs";
+const operation = operationWithTag("Threadless runs");
+const request = { params: AgentPath, body: body(RunCreate) };
+
+export const threadlessRoutes = router();
+
+threadlessRoutes.openapi(
+  operation("post", RUNS, "createThreadlessRun", {
+    summary: "Create a threadless run",
+    description:
+      "Creates a thread for the run. Deletes it when the run ends, unless `on_completion` is `keep`.",
+    request,
+    responses: { 200: json(Run, "The run") },
+  }),
+  async (c) => {
+    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const run = await createRun(c.var.ctx, target, c.req.valid("json"));
+    return c.json(Run.parse(run), 200, threadlessRunHeaders(run));
+  },
+);
+
+threadlessRoutes.openapi(
+  operation("post", `${RUNS}/stream`, "streamThreadlessRun", {
+    summary: "Create a threadless run, stream events",
+    request: { ...request, query: StreamQuery },
+    responses: { 200: eventStream },
+  }),
+  async (c) => {
+    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const namespaces = toNamespaces(c.req.valid("query").namespace);
+    const { run, stream } = await streamRun(c.var.ctx, target, c.req.valid("json"), namespaces);
+    return sseResponse(stream, threadlessRunHeaders(run));
+  },
+);
+
+threadlessRoutes.openapi(
+  operation("post", `${RUNS}/wait`, "waitThreadlessRun", {
+    summary: "Create a threadless run, wait for output",
+    request,
+    responses: { 200: finalValues },
+  }),
+  async (c) => {
+    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const { run, stream } = await waitRun(c.var.ctx, target, c.req.valid("json"));
+    return valuesResponse(stream, threadlessRunHeaders(run));
+  },
+);
+
+threadlessRoutes.openapi(
+  operation("post", `${RUNS}/batch`, "createRunBatch", {
+    summary: "Create several threadless runs",
+    request: { params: AgentPath, body: body(RunBatch) },
+    responses: { 200: json(z.array(Run), "The runs, in the order asked for") },
+  }),
+  async (c) => {
+    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const runs = await createRunBatch(c.var.ctx, target, c.req.valid("json"));
+    return c.json(
+      runs.map((run) => Run.parse(run)),
+      200,
+    );
+  },
+);
+
+threadlessRoutes.openapi(
+  operationWithTag("Runs")("post", `${RUNS}/cancel`, "cancelRuns", {
+    summary: "Cancel several runs",
+    description: "Selects runs by their ids, or all runs of a status.",
+    request: { params: AgentPath, query: CancelRunsQuery, body: body(CancelRuns) },
+    responses: { 204: { description: "Cancelled" } },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    const { action } = c.req.valid("query");
+    await cancelRuns(c.var.ctx, deployment_id, c.req.valid("json"), action);
+    return c.body(null, 204);
+  },
+);
+
+threadlessRoutes.openapi(
+  operation("get", `${RUNS}/{run_id}/stream`, "joinThreadlessRunStream", {
+    summary: "Stream a threadless run",
+    description: "From the first event, or after `Last-Event-ID`.",
+    request: { params: ThreadlessRunPath, query: FollowQuery, headers: FollowHeaders },
+    responses: { 200: eventStream },
+  }),
+  async (c) => {
+    const { deployment_id, run_id } = c.req.valid("param");
+    const follow = toFollow(c.req.valid("query"), c.req.valid("header"));
+    // A threadless run's thread shares its id.
+    const stream = await followRun(c.var.ctx, { deployment_id, thread_id: run_id, run_id }, follow);
+    return sseResponse(stream, threadlessRunHeaders({ run_id }));
+  },
+);

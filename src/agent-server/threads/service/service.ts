@@ -1,0 +1,145 @@
+import {
+  type ActiveRevision,
+  activeRevision,
+} from "../../../control-plane/deployments/api/service.ts";
+import type { WireUpdate } from "../../../isolate/contract.ts";
+import { assertMay } from "../../../shared/auth.ts";
+import type { Context } from "../../../shared/context.ts";
+import { AppError, invalid } from "../../../shared/errors.ts";
+import { newId } from "../../../shared/storage/ids.ts";
+import { assertAccess, authorize, metadataOf } from "../../access/service.ts";
+import type { StateWrite, ThreadCreate, ThreadPatch } from "../directory/thread-schema.ts";
+import { isKeepable, MAX_KEPT_CHARACTERS } from "../loop/merge.ts";
+import { textOf, threadNotFound } from "../loop/state-answers.ts";
+import type { ThreadCalls } from "../object/seen.ts";
+import { threadAs } from "../object/stub.ts";
+import type { NewThread, RevisionRef, ThreadRecord } from "../records.ts";
+import { defaultTtl, type Ttl } from "../ttl.ts";
+
+/** A deployment of the caller's workspace, by id or slug, with the revision that serves it, or this thread of it. */
+export async function openAgent(
+  ctx: Context,
+  deployment_id: string,
+  scope: "read" | "write",
+  thread_id: string | null = null,
+): Promise<ActiveRevision> {
+  assertMay(ctx, scope);
+  const agent = await activeRevision(ctx, deployment_id, thread_id);
+  assertAccess(ctx, agent);
+  return agent;
+}
+
+export type ThreadRef = { deployment_id: string; thread_id: string };
+export type ThreadAction = "create" | "read" | "update" | "delete" | "search" | "create_run";
+
+/** A thread as far as its caller may see it, for one thing that they want to do with it. */
+export async function openThread<V extends object>(
+  ctx: Context,
+  { deployment_id, thread_id }: ThreadRef,
+  action: ThreadAction,
+  asked: V,
+) {
+  const isReading = action === "read" || action === "search";
+  const agent = await openAgent(ctx, deployment_id, isReading ? "read" : "write", thread_id);
+  const value = { thread_id, ...asked };
+  const verdict = await authorize(ctx, { resource: "threads", action, value });
+  const object = threadAs(ctx.env, agent.deployment_id, thread_id, verdict.filters);
+  return { agent, object, ...verdict };
+}
+
+export async function createThread(
+  ctx: Context,
+  deployment_id: string,
+  input: ThreadCreate,
+): Promise<ThreadRecord> {
+  const thread_id = input.thread_id ?? newId();
+  const { metadata, if_exists } = input;
+  const asked = { metadata, if_exists };
+  const { agent, object, value } = await openThread(
+    ctx,
+    { deployment_id, thread_id },
+    "create",
+    asked,
+  );
+  const thread = newThread(agent, thread_id, keepable(value), input.ttl);
+  const created = await object.createThread(thread);
+  if (created) return input.supersteps ? withState(object, agent, input.supersteps) : created;
+  const existing = input.if_exists === "do_nothing" ? await object.getThread() : null;
+  if (existing) return existing;
+  throw new AppError("conflict", "Thread already exists");
+}
+
+/** A thread whose first state the graph refuses was never there. */
+async function withState(
+  object: ThreadCalls,
+  agent: ActiveRevision,
+  supersteps: NonNullable<ThreadCreate["supersteps"]>,
+): Promise<ThreadRecord> {
+  const updates = supersteps.map(({ updates }) => updates.map(toUpdate));
+  const call = { ns: "", checkpoint_id: null, supersteps: updates };
+  const answer = await object.updateState(call, toRevisionRef(agent));
+  const thread = await object.getThread();
+  if ("ok" in answer && answer.ok && thread) return thread;
+  await object.deleteThread();
+  textOf(answer, thread?.thread_id ?? "", null);
+  throw new AppError("conflict", "The thread was deleted while it was made.");
+}
+
+function toUpdate({ values, command, as_node }: StateWrite): WireUpdate {
+  return { values, command: command ?? null, as_node: as_node ?? null };
+}
+
+export async function getThread(ctx: Context, deployment_id: string, thread_id: string) {
+  const { object } = await openThread(ctx, { deployment_id, thread_id }, "read", {});
+  const thread = await object.getThread();
+  if (!thread) throw threadNotFound(thread_id);
+  return thread;
+}
+
+export async function updateThread(
+  ctx: Context,
+  ref: ThreadRef,
+  { metadata, ttl }: Pick<ThreadPatch, "metadata"> & Partial<ThreadPatch>,
+) {
+  const { object, value } = await openThread(ctx, ref, "update", { metadata });
+  const thread = await object.patchThread(keepable(value), ttl ?? null);
+  if (thread === "thread_missing") throw threadNotFound(ref.thread_id);
+  if (thread === "too_large") throw tooMuchKept("metadata");
+  return thread;
+}
+
+export async function deleteThread(ctx: Context, deployment_id: string, thread_id: string) {
+  const { object } = await openThread(ctx, { deployment_id, thread_id }, "delete", {});
+  const deleted = await object.deleteThread();
+  if (!deleted) throw threadNotFound(thread_id);
+}
+
+export function newThread(
+  { deployment_id, workspace_id, config }: ActiveRevision,
+  thread_id: string,
+  metadata: Record<string, unknown>,
+  ttl: Ttl | undefined = undefined,
+): NewThread {
+  const kept = ttl ?? defaultTtl({ config });
+  return { thread_id, deployment_id, workspace_id, metadata, temporary: false, ttl: kept };
+}
+
+/** Metadata as an agent's handler left it, which may have added to it. */
+export function keepable(value: { metadata?: unknown }): Record<string, unknown> {
+  const metadata = metadataOf(value);
+  if (!isKeepable(metadata)) throw tooMuchKept("metadata");
+  return metadata;
+}
+
+export function tooMuchKept(what: string, whose = "thread"): AppError {
+  const text = `the ${whose}'s ${what} would have more than ${MAX_KEPT_CHARACTERS} characters of JSON`;
+  return invalid(["body"], text, "too_large");
+}
+
+export function toRevisionRef({
+  deployment_id,
+  revision_id,
+  secrets_version,
+}: ActiveRevision): RevisionRef {
+  return { deployment_id, revision_id, secrets_version };
+}

@@ -1,0 +1,131 @@
+import type { Context } from "../../../shared/context.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { newId } from "../../../shared/storage/ids.ts";
+import { authorize } from "../../access/service.ts";
+import { countThreadRows, findThreads } from "../directory/directory.ts";
+import { extract } from "../directory/extract.ts";
+import type { ThreadCount, ThreadPrune, ThreadSearch } from "../directory/thread-schema.ts";
+import { threadNotFound } from "../loop/state-answers.ts";
+import type { ThreadCalls } from "../object/seen.ts";
+import { threadAs } from "../object/stub.ts";
+import { pick, toPage } from "../page.ts";
+import type { ThreadStreamChoice } from "../readers/thread-stream.ts";
+import { Thread } from "../schema.ts";
+import { keepable, newThread, openAgent, openThread, type ThreadRef } from "./service.ts";
+
+const SEARCH = { resource: "threads", action: "search" } as const;
+
+/** Objects asked at once for what only they know. */
+const AT_ONCE = 20;
+
+/** Values of one answer, in characters of JSON: they are in memory at once. */
+const MAX_FOUND_CHARACTERS = 20 * 1024 * 1024;
+
+/** What the directory can answer without asking the thread itself. */
+const KNOWN = ["thread_id", "created_at", "updated_at", "state_updated_at", "status", "metadata"];
+
+/** The page and its headers. */
+export async function searchThreads(ctx: Context, deployment_id: string, query: ThreadSearch) {
+  const agent = await openAgent(ctx, deployment_id, "read");
+  const { filters } = await authorize(ctx, { ...SEARCH, value: { ...query } });
+  const { rows, headers } = toPage(await findThreads(ctx, agent, query, filters), query);
+  const { select } = query;
+  const isKnown = select?.length && !query.extract && select.every((name) => KNOWN.includes(name));
+  if (isKnown) return { rows: rows.map((row) => pick(row, select)), headers };
+  const call = (row: { thread_id: string }, characters: number) =>
+    threadAs(ctx.env, agent.deployment_id, row.thread_id, filters).getThreadWithin(characters);
+  return { rows: await readThreads(rows, query, call), headers };
+}
+
+type Read<R> = (row: R, characters: number) => ReturnType<ThreadCalls["getThreadWithin"]>;
+
+/** Large threads are read one after the other, as far as the whole answer stays within its limit. */
+async function readThreads<R>(rows: R[], query: ThreadSearch, read: Read<R>) {
+  const found: ReturnType<typeof toFound>[] = [];
+  let left = MAX_FOUND_CHARACTERS;
+  const add = (thread: Awaited<ReturnType<Read<R>>>) => {
+    if (!thread) return;
+    if (thread === "too_large") throw tooMuchFound();
+    const shown = toFound(Thread.parse(thread), query);
+    left -= JSON.stringify(shown).length;
+    if (left < 0) throw tooMuchFound();
+    found.push(shown);
+  };
+  for (let from = 0; from < rows.length; from += AT_ONCE) {
+    const some = rows.slice(from, from + AT_ONCE);
+    const threads = await Promise.all(some.map((row) => read(row, MAX_FOUND_CHARACTERS / AT_ONCE)));
+    for (const [n, row] of some.entries()) {
+      add(threads[n] === "too_large" ? await read(row, left) : (threads[n] ?? false));
+    }
+  }
+  return found;
+}
+
+export async function countThreads(ctx: Context, deployment_id: string, query: ThreadCount) {
+  const agent = await openAgent(ctx, deployment_id, "read");
+  const { filters } = await authorize(ctx, { ...SEARCH, value: { ...query } });
+  return countThreadRows(ctx, agent, query, filters);
+}
+
+/** A thread with the history of another, every checkpoint under its own id. */
+export async function copyThread(ctx: Context, { deployment_id, thread_id }: ThreadRef) {
+  const { filters } = await openThread(ctx, { deployment_id, thread_id }, "read", {});
+  const copy_id = newId();
+  const made = await openThread(ctx, { deployment_id, thread_id: copy_id }, "create", NEW);
+  const copy = newThread(made.agent, copy_id, keepable(made.value));
+  const copied = await made.object.copyThread(thread_id, copy, filters);
+  if (copied) return copied;
+  // Users of an agent are told what its servers tell them.
+  if (ctx.access?.user) throw new AppError("conflict", "Thread not found");
+  throw threadNotFound(thread_id);
+}
+
+const NEW: { metadata: Record<string, unknown> } = { metadata: {} };
+
+/** How many there were to prune; a thread whose past a run may still need is left alone. */
+export async function pruneThreads(
+  ctx: Context,
+  deployment_id: string,
+  { thread_ids, strategy }: ThreadPrune,
+): Promise<number> {
+  const action = strategy === "keep_latest" ? "update" : "delete";
+  const ids = [...new Set(thread_ids)];
+  const { deployment_id: id } = await openAgent(ctx, deployment_id, "write");
+  const value = { thread_id: ids[0], ids, metadata: {} };
+  const { filters } = await authorize(ctx, { resource: "threads", action, value });
+  const pruned = await inTurns(ids, (thread_id) => {
+    const object = threadAs(ctx.env, id, thread_id, filters);
+    return strategy === "keep_latest" ? object.pruneThread() : object.deleteThread();
+  });
+  return pruned.filter(Boolean).length;
+}
+
+export async function followThread(
+  ctx: Context,
+  { deployment_id, thread_id }: ThreadRef,
+  choice: ThreadStreamChoice,
+) {
+  const { object } = await openThread(ctx, { deployment_id, thread_id }, "read", {});
+  const stream = await object.followThread(choice);
+  if (!stream) throw threadNotFound(thread_id);
+  return stream;
+}
+
+function tooMuchFound(): AppError {
+  const message = `The answer would hold more than ${MAX_FOUND_CHARACTERS} characters: lower the limit, or select fields without values.`;
+  return new AppError("too_large", message);
+}
+
+function toFound(thread: Thread, { select, extract: paths }: ThreadSearch) {
+  if (!paths) return pick(thread, select);
+  const extracted = Object.entries(paths).map(([name, path]) => [name, extract(thread, path)]);
+  return { ...pick(thread, select), extracted: Object.fromEntries(extracted) };
+}
+
+async function inTurns<T, R>(items: T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const done: R[] = [];
+  for (let from = 0; from < items.length; from += AT_ONCE) {
+    done.push(...(await Promise.all(items.slice(from, from + AT_ONCE).map(work))));
+  }
+  return done;
+}

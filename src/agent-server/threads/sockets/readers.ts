@@ -1,0 +1,52 @@
+import { exports } from "cloudflare:workers";
+import { eventStream } from "../events/event-stream.ts";
+import type { EventFilter } from "../events/filter.ts";
+import { treeOf } from "../events/log-reader.ts";
+import type { AgentTree } from "../events/namespaces.ts";
+import type { Refused, Session } from "../events/session.ts";
+import { type Followers, toByteStream } from "../readers/followers.ts";
+import type { ThreadStore } from "../storage/store.ts";
+import { Sockets } from "./sockets.ts";
+
+type Thread = {
+  ctx: DurableObjectState;
+  store: ThreadStore;
+  followers: Followers;
+  isOver: (run_id: string) => boolean;
+  isThere: () => boolean;
+};
+
+/** Who follows a thread: streams, which end with their object, and sockets, which do not. */
+export class ProtocolReaders {
+  readonly sockets: Sockets;
+  readonly #thread: Thread;
+
+  constructor(thread: Thread) {
+    this.#thread = thread;
+    this.sockets = new Sockets(thread);
+  }
+
+  /** There is something new of these runs; without a list, of any. */
+  wake(run_ids?: string[]) {
+    this.#thread.followers.wake(run_ids);
+    this.sockets.wake();
+  }
+
+  /** The thread is gone. */
+  leave(refused: Refused) {
+    this.#thread.followers.wake();
+    this.sockets.closeAll(refused);
+  }
+
+  stream(filter: EventFilter, since: number, session: Session): ReadableStream {
+    const mayRead = () => exports.ThreadSession({ props: session }).mayRead();
+    return toByteStream(eventStream({ ...this.#thread, filter, since, mayRead }));
+  }
+
+  /** Null: there is no such run. With it the thread's last event. */
+  tree(run_id: string | null): { tree: AgentTree | null; last_event: number } {
+    const { store, isThere } = this.#thread;
+    if (!isThere()) return { tree: null, last_event: 0 };
+    return { tree: treeOf(store, run_id), last_event: store.events.lastId() };
+  }
+}

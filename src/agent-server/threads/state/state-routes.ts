@@ -1,0 +1,142 @@
+import { z } from "@hono/zod-openapi";
+import { invalid } from "../../../shared/errors.ts";
+import { router } from "../../../shared/http/http.ts";
+import { body, json, operationWithTag } from "../../../shared/schema.ts";
+import { jsonText, toList } from "../http/run-http.ts";
+import {
+  CheckpointBody,
+  HistoryQuery,
+  StateFields,
+  StatePatch,
+  StateQuery,
+  StateUpdate,
+  StateUpdated,
+  ThreadPath,
+  ThreadState,
+} from "../schema.ts";
+import { updateThread } from "../service/service.ts";
+import { type At, getHistory, getState, updateState } from "./state-service.ts";
+
+const THREAD = "/agents/{deployment_id}/threads/{thread_id}";
+const operation = operationWithTag("Thread state");
+/** All of its fields, unless some were selected. */
+const SomeState = ThreadState.partial();
+
+export const stateRoutes = router();
+
+stateRoutes.openapi(
+  operation("get", `${THREAD}/state`, "getThreadState", {
+    summary: "Get the thread state",
+    request: { params: ThreadPath, query: StateQuery },
+    responses: { 200: json(SomeState, "The state") },
+  }),
+  async (c) => {
+    const { subgraphs, select } = c.req.valid("query");
+    const at = { ns: "", checkpoint_id: null, subgraphs, select: toFields(select) };
+    return jsonText(await getState(c.var.ctx, c.req.valid("param"), at));
+  },
+);
+
+stateRoutes.openapi(
+  operation("get", `${THREAD}/state/{checkpoint_id}`, "getThreadStateAt", {
+    summary: "Get the state at a checkpoint",
+    request: {
+      params: ThreadPath.extend({ checkpoint_id: z.string().describe("Id of the checkpoint") }),
+      query: StateQuery,
+    },
+    responses: { 200: json(SomeState, "The state") },
+  }),
+  async (c) => {
+    const { checkpoint_id, ...id } = c.req.valid("param");
+    const { subgraphs, select } = c.req.valid("query");
+    const at = { ns: "", checkpoint_id, subgraphs, select: toFields(select) };
+    return jsonText(await getState(c.var.ctx, id, at));
+  },
+);
+
+stateRoutes.openapi(
+  operation("post", `${THREAD}/state/checkpoint`, "getThreadStateAtCheckpoint", {
+    summary: "Get the state at any checkpoint",
+    description: "The body can name a checkpoint of a subgraph.",
+    request: { params: ThreadPath, body: body(CheckpointBody) },
+    responses: { 200: json(SomeState, "The state") },
+  }),
+  async (c) => {
+    const { checkpoint, subgraphs, select } = c.req.valid("json");
+    const at = {
+      ...toAt(checkpoint, null),
+      subgraphs: subgraphs ?? false,
+      select: select ?? [],
+    };
+    return jsonText(await getState(c.var.ctx, c.req.valid("param"), at));
+  },
+);
+
+stateRoutes.openapi(
+  operation("post", `${THREAD}/state`, "updateThreadState", {
+    summary: "Update the thread state",
+    description: "Writes a checkpoint as if a node had written the values.",
+    request: { params: ThreadPath, body: body(StateUpdate) },
+    responses: { 200: json(StateUpdated, "The new checkpoint") },
+  }),
+  async (c) => {
+    const { values, as_node, checkpoint, checkpoint_id } = c.req.valid("json");
+    const update = { ...toAt(checkpoint, checkpoint_id), values, as_node: as_node ?? null };
+    return jsonText(await updateState(c.var.ctx, c.req.valid("param"), update));
+  },
+);
+
+stateRoutes.openapi(
+  operation("post", `${THREAD}/history`, "getThreadHistory", {
+    summary: "List thread states",
+    description: "Newest first.",
+    request: { params: ThreadPath, body: body(HistoryQuery) },
+    responses: { 200: json(z.array(SomeState), "The states") },
+  }),
+  async (c) => {
+    const { limit, before, metadata, checkpoint, select } = c.req.valid("json");
+    const before_id =
+      typeof before === "string"
+        ? before
+        : (before?.checkpoint_id ?? before?.configurable?.checkpoint_id ?? null);
+    const query = {
+      ...toAt(checkpoint, null),
+      limit: limit ?? 10,
+      before_id,
+      metadata: metadata ?? null,
+      select: select ?? [],
+    };
+    return jsonText(await getHistory(c.var.ctx, c.req.valid("param"), query));
+  },
+);
+
+stateRoutes.openapi(
+  operation("patch", `${THREAD}/state`, "patchThreadState", {
+    summary: "Update thread metadata",
+    description: "For older clients. Merges `metadata` into the thread's metadata.",
+    request: { params: ThreadPath, body: body(StatePatch) },
+    responses: { 204: { description: "Merged" } },
+  }),
+  async (c) => {
+    const { deployment_id, thread_id } = c.req.valid("param");
+    await updateThread(c.var.ctx, { deployment_id, thread_id }, c.req.valid("json"));
+    return c.body(null, 204);
+  },
+);
+
+/** Arrays in a query are repeated keys or one JSON list; what they hold is checked like a body's. */
+function toFields(select: string | string[] | undefined): string[] {
+  const fields = StateFields.safeParse(toList(select));
+  if (fields.success) return fields.data;
+  throw invalid(["query", "select"], fields.error.issues[0]?.message ?? "is wrong");
+}
+
+function toAt(
+  checkpoint: z.infer<typeof CheckpointBody>["checkpoint"] | null | undefined,
+  checkpoint_id: string | null | undefined,
+): At {
+  return {
+    ns: checkpoint?.checkpoint_ns ?? "",
+    checkpoint_id: checkpoint_id ?? checkpoint?.checkpoint_id ?? null,
+  };
+}

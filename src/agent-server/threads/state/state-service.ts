@@ -1,0 +1,60 @@
+import type { Context } from "../../../shared/context.ts";
+import { textOf } from "../loop/state-answers.ts";
+import { openThread, type ThreadRef, toRevisionRef } from "../service/service.ts";
+import { pickState } from "./state-fields.ts";
+
+export type At = { ns: string; checkpoint_id: string | null };
+
+// What a thread without a graph shows: exactly these fields.
+const EMPTY_STATE = JSON.stringify({
+  values: {},
+  next: [],
+  tasks: [],
+  created_at: null,
+  checkpoint: null,
+  parent_checkpoint: null,
+});
+
+/** A ThreadState as JSON text. */
+export async function getState(
+  ctx: Context,
+  id: ThreadRef,
+  { select, ...at }: At & { subgraphs: boolean; select: string[] },
+) {
+  const { object, active } = await openState(ctx, id, "read");
+  return pickState(textOf(await object.getState(at, active), id.thread_id, EMPTY_STATE), select);
+}
+
+/** ThreadState[] as JSON text, newest first. */
+export async function getHistory(
+  ctx: Context,
+  id: ThreadRef,
+  {
+    select,
+    ...query
+  }: At & {
+    limit: number;
+    before_id: string | null;
+    metadata: Record<string, unknown> | null;
+    select: string[];
+  },
+) {
+  const { object, active } = await openState(ctx, id, "read");
+  return pickState(textOf(await object.getHistory(query, active), id.thread_id, "[]"), select);
+}
+
+/** `{checkpoint}` as JSON text. */
+export async function updateState(
+  ctx: Context,
+  id: ThreadRef,
+  { values, as_node, ...at }: At & { values: unknown; as_node: string | null },
+) {
+  const { object, active } = await openState(ctx, id, "update");
+  const supersteps = [[{ values, command: null, as_node }]];
+  return textOf(await object.updateState({ ...at, supersteps }, active), id.thread_id, null);
+}
+
+async function openState(ctx: Context, id: ThreadRef, action: "read" | "update") {
+  const { agent, object } = await openThread(ctx, id, action, {});
+  return { object, active: toRevisionRef(agent) };
+}

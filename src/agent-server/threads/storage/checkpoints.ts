@@ -1,0 +1,288 @@
+import type {
+  CheckpointQuery,
+  LoadedCheckpoint,
+  StoredCheckpoint,
+  StoredValue,
+  StoredWrite,
+} from "../../../isolate/contract.ts";
+import { AppError } from "../../../shared/errors.ts";
+import {
+  MAX_CHECKPOINT_BYTES,
+  MAX_PAGE_BYTES,
+  MAX_SCANNED_CHARACTERS,
+} from "../boundary/limits.ts";
+import { insertRows } from "../log/insert.ts";
+import type { Parts } from "../log/parts.ts";
+import { SEGMENTED_BYTES, Segments } from "../log/segments.ts";
+import { type NewWrite, ReplacedWrites } from "./replaced-writes.ts";
+
+type ValueRow = {
+  channel: string;
+  version: number;
+  type: string;
+  data: ArrayBuffer | null;
+  segments: string | null;
+};
+type WriteRow = {
+  task_id: string;
+  idx: number;
+  channel: string;
+  type: string;
+  data: ArrayBuffer | null;
+};
+
+export type NewCheckpoint = StoredCheckpoint & { values: StoredValue[] };
+type PageQuery = CheckpointQuery & { limit: number };
+const INSERT_CHECKPOINT =
+  "INSERT INTO checkpoints (ns, checkpoint_id, parent_id, run_id, checkpoint, metadata)";
+const REPLACE_CHECKPOINT =
+  "ON CONFLICT DO UPDATE SET checkpoint = excluded.checkpoint, metadata = excluded.metadata";
+const INSERT_VALUE =
+  "INSERT OR IGNORE INTO channel_values (ns, channel, version, run_id, type, data, segments)";
+const INTO_WRITES = "INTO writes (ns, checkpoint_id, task_id, idx, run_id, channel, type, data)";
+
+/** A value's channel, version and type. */
+const ENTRY_BYTES = 64;
+
+/** Checkpoints of all namespaces, with each channel value stored once per version. */
+export class Checkpoints {
+  readonly #sql: SqlStorage;
+  readonly #parts: Parts;
+  readonly #segments: Segments;
+  readonly #replaced: ReplacedWrites;
+  /** Known to hold none. */
+  #isEmpty = false;
+
+  constructor(sql: SqlStorage, parts: Parts) {
+    this.#sql = sql;
+    this.#parts = parts;
+    this.#segments = new Segments(sql, "value_segments", "channel_values");
+    this.#replaced = new ReplacedWrites(sql);
+  }
+
+  /** The tables are new: there is nothing to read. */
+  startEmpty() {
+    this.#isEmpty = true;
+  }
+
+  forget() {
+    this.#isEmpty = false;
+  }
+
+  put(run_id: string | null, checkpoints: NewCheckpoint[]) {
+    if (checkpoints.length > 0) this.#isEmpty = false;
+    const rows = checkpoints.map(({ ns, checkpoint_id, parent_id, checkpoint, metadata }) => [
+      ns,
+      checkpoint_id,
+      parent_id,
+      run_id,
+      checkpoint,
+      metadata,
+    ]);
+    insertRows(this.#sql, INSERT_CHECKPOINT, rows, REPLACE_CHECKPOINT);
+    const small: (SqlStorageValue | Uint8Array)[][] = [];
+    for (const { ns, values } of checkpoints) {
+      for (const value of values) {
+        const { channel, version, type, data } = value;
+        if (data.byteLength >= SEGMENTED_BYTES) this.#putLong(ns, run_id, value);
+        else small.push([ns, channel, version, run_id, type, data, null]);
+      }
+    }
+    insertRows(this.#sql, INSERT_VALUE, small);
+  }
+
+  // The newest value of a channel is the one that the next most likely begins like, whichever fork it is of.
+  #putLong(ns: string, run_id: string | null, { channel, version, type, data }: StoredValue) {
+    const [newest] = this.#sql
+      .exec<Pick<ValueRow, "version" | "segments">>(
+        `SELECT version, segments FROM channel_values WHERE ns = ? AND channel = ?
+         ORDER BY version DESC LIMIT 1`,
+        ns,
+        channel,
+      )
+      .toArray();
+    // What comes twice is there already.
+    if (newest?.version === version) return;
+    const { segments, tail } = this.#segments.put(data, newest?.segments ?? null);
+    const row = [ns, channel, version, run_id, type, tail, segments];
+    insertRows(this.#sql, INSERT_VALUE, [row]);
+  }
+
+  // Special writes (errors, interrupts, resumes; negative idx) replace, a task's own never change.
+  putWrites(run_id: string | null, writes: NewWrite[]) {
+    const toRow = ({ ns, checkpoint_id, task_id, idx, channel, type, data }: NewWrite) => {
+      const name = writeName(ns, checkpoint_id, task_id, idx);
+      const kept = this.#parts.put(name, data);
+      return [ns, checkpoint_id, task_id, idx, run_id, channel, type, kept];
+    };
+    const special = writes.filter(({ idx }) => idx < 0);
+    if (run_id !== null) this.#replaced.keep(run_id, special);
+    const own = writes.filter(({ idx }) => idx >= 0);
+    insertRows(this.#sql, `INSERT OR REPLACE ${INTO_WRITES}`, special.map(toRow));
+    insertRows(this.#sql, `INSERT OR IGNORE ${INTO_WRITES}`, own.map(toRow));
+  }
+
+  /** One checkpoint of a namespace, the newest when no id is given. */
+  read(ns: string, checkpoint_id: string | null): LoadedCheckpoint | null {
+    const [loaded] = this.list({ ns, limit: 1, ...(checkpoint_id && { checkpoint_id }) });
+    return loaded ?? null;
+  }
+
+  /**
+   * Returns at most `limit` checkpoints, newest first; ids of checkpoints sort by time. The page is shorter
+   * when more would not fit one message.
+   * @throws AppError when the first of them alone does not fit
+   */
+  list({ limit, metadata, ...query }: PageQuery): LoadedCheckpoint[] {
+    if (this.#isEmpty) return [];
+    const page: LoadedCheckpoint[] = [];
+    const budget = new ByteBudget(MAX_CHECKPOINT_BYTES);
+    for (const row of matching(this.#newest(query), metadata)) {
+      if (page.length === limit || budget.used > MAX_PAGE_BYTES) break;
+      const loaded = this.#load(row, budget);
+      if (loaded) page.push(loaded);
+      else if (page.length === 0) throw checkpointTooLarge(row);
+      else break;
+    }
+    return page;
+  }
+
+  #newest({ ns, checkpoint_id, before_id }: CheckpointQuery): Iterable<StoredCheckpoint> {
+    return this.#sql.exec<StoredCheckpoint>(
+      `SELECT ns, checkpoint_id, parent_id, checkpoint, metadata FROM checkpoints
+       WHERE (?1 IS NULL OR ns = ?1) AND (?2 IS NULL OR checkpoint_id = ?2)
+         AND (?3 IS NULL OR checkpoint_id < ?3)
+       ORDER BY checkpoint_id DESC`,
+      ns ?? null,
+      checkpoint_id ?? null,
+      before_id ?? null,
+    );
+  }
+
+  /** @returns `null` when the checkpoint takes more than is left */
+  #load(row: StoredCheckpoint, budget: ByteBudget): LoadedCheckpoint | null {
+    if (!budget.take(row.checkpoint.length + row.metadata.length)) return null;
+    const values = this.#values(row, budget);
+    const writes = values && this.#writes(row, budget);
+    return values && writes && { ...row, values, writes };
+  }
+
+  // Rows are read one by one: together they may be larger than the memory of an isolate.
+  #values({ ns, checkpoint }: StoredCheckpoint, budget: ByteBudget): StoredValue[] | null {
+    const rows = this.#sql.exec<ValueRow>(
+      `SELECT v.channel, v.version, v.type, v.data, v.segments
+       FROM json_each(?1, '$.channel_versions') AS wanted
+       JOIN channel_values AS v ON v.ns = ?2 AND v.channel = wanted.key AND v.version = wanted.value`,
+      checkpoint,
+      ns,
+    );
+    const values: StoredValue[] = [];
+    for (const { channel, version, type, data, segments } of rows) {
+      const own = this.#parts.bytes(valueName(ns, channel, version), data);
+      const whole = segments === null ? own : this.#segments.bytes(segments, own);
+      if (!budget.take(whole.byteLength + ENTRY_BYTES)) return null;
+      values.push({ channel, version, type, data: whole });
+    }
+    return values;
+  }
+
+  #writes({ ns, checkpoint_id }: StoredCheckpoint, budget: ByteBudget): StoredWrite[] | null {
+    const rows = this.#sql.exec<WriteRow>(
+      `SELECT task_id, idx, channel, type, data FROM writes
+       WHERE ns = ? AND checkpoint_id = ? ORDER BY rowid`,
+      ns,
+      checkpoint_id,
+    );
+    const writes: StoredWrite[] = [];
+    for (const { data, ...row } of rows) {
+      const name = writeName(ns, checkpoint_id, row.task_id, row.idx);
+      const whole = this.#parts.bytes(name, data);
+      if (!budget.take(whole.byteLength + ENTRY_BYTES)) return null;
+      writes.push({ ...row, data: whole });
+    }
+    return writes;
+  }
+
+  hasAnyOf(run_id: string): boolean {
+    const { found } = this.#sql
+      .exec<{ found: number }>(
+        "SELECT EXISTS(SELECT 1 FROM checkpoints WHERE run_id = ?) AS found",
+        run_id,
+      )
+      .one();
+    return found === 1;
+  }
+
+  /**
+   * Undoes a run: its checkpoints, and what it wrote onto the checkpoints of others. Values that
+   * checkpoints of others still show stay.
+   */
+  deleteOf(run_id: string) {
+    this.#sql.exec("DELETE FROM checkpoints WHERE run_id = ?", run_id);
+    const values = this.#sql
+      .exec<Pick<ValueRow, "channel" | "version" | "segments"> & { ns: string; is_large: number }>(
+        `DELETE FROM channel_values WHERE run_id = ? AND (ns, channel, version) NOT IN (
+           SELECT shown.ns, wanted.key, wanted.value
+           FROM checkpoints AS shown, json_each(shown.checkpoint, '$.channel_versions') AS wanted)
+         RETURNING ns, channel, version, segments, data IS NULL AS is_large`,
+        run_id,
+      )
+      .toArray();
+    for (const { ns, channel, version, is_large } of values) {
+      if (is_large) this.#parts.delete(valueName(ns, channel, version));
+    }
+    if (values.some(({ segments }) => segments !== null)) this.#segments.dropUnused();
+    this.#sql.exec("DELETE FROM writes WHERE run_id = ?", run_id);
+    this.#replaced.putBack(run_id);
+  }
+}
+
+class ByteBudget {
+  readonly #max: number;
+  used = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** @returns whether so much was left */
+  take(bytes: number): boolean {
+    this.used += bytes;
+    return this.used <= this.#max;
+  }
+}
+
+function* matching(rows: Iterable<StoredCheckpoint>, metadata: PageQuery["metadata"]) {
+  let scanned = 0;
+  for (const row of rows) {
+    scanned += metadata ? row.metadata.length : 0;
+    if (scanned > MAX_SCANNED_CHARACTERS) throw tooMuchToScan();
+    if (matches(row.metadata, metadata)) yield row;
+  }
+}
+
+function checkpointTooLarge({ checkpoint_id }: StoredCheckpoint): AppError {
+  const message = `Checkpoint ${checkpoint_id} has more than ${MAX_CHECKPOINT_BYTES} bytes with its values and writes: keep less in the state.`;
+  return new AppError("too_large", message);
+}
+
+function tooMuchToScan(): AppError {
+  const message = `metadata: the filter reads more than ${MAX_SCANNED_CHARACTERS} characters of metadata; list without it, or from a newer checkpoint with before.`;
+  return new AppError("too_large", message);
+}
+
+function matches(text: string, wanted: Record<string, unknown> | undefined): boolean {
+  if (!wanted) return true;
+  const metadata: Record<string, unknown> = JSON.parse(text);
+  return Object.entries(wanted).every(
+    ([key, value]) => JSON.stringify(metadata[key]) === JSON.stringify(value),
+  );
+}
+
+function valueName(ns: string, channel: string, version: number): string {
+  return `value ${ns} ${channel} ${version}`;
+}
+
+function writeName(ns: string, checkpoint_id: string, task_id: string, idx: number): string {
+  return `write ${ns} ${checkpoint_id} ${task_id} ${idx}`;
+}

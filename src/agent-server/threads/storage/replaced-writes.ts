@@ -1,0 +1,58 @@
+import type { StoredWrite } from "../../../isolate/contract.ts";
+
+export type NewWrite = StoredWrite & { ns: string; checkpoint_id: string };
+
+type Place = { ns: string; checkpoint_id: string; task_id: string; idx: number };
+type Replaced = Place & { rowid: number; taken_by: string | null };
+
+const COLUMNS = "ns, checkpoint_id, task_id, idx, run_id, channel, type, data";
+const HERE = "ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ?";
+
+/**
+ * Answers, questions and errors that a later run put its own in the place of: when that run is
+ * undone, they wait again. Larger than a row they are not kept.
+ */
+export class ReplacedWrites {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** Before a run writes there. */
+  keep(run_id: string, writes: NewWrite[]) {
+    for (const { ns, checkpoint_id, task_id, idx } of writes) {
+      this.#sql.exec(
+        `INSERT INTO replaced_writes (${COLUMNS}, by_run) SELECT ${COLUMNS}, ? FROM writes
+         WHERE ${HERE} AND run_id IS NOT ? AND data IS NOT NULL`,
+        ...[run_id, ns, checkpoint_id, task_id, idx, run_id],
+      );
+    }
+  }
+
+  /** After the run's own are deleted. What a third run replaced meanwhile is put back with that one. */
+  putBack(run_id: string) {
+    this.#sql.exec("DELETE FROM replaced_writes WHERE run_id = ?", run_id);
+    const rows = this.#sql
+      .exec<Replaced>(
+        `SELECT old.rowid, old.ns, old.checkpoint_id, old.task_id, old.idx, now.run_id AS taken_by
+         FROM replaced_writes AS old LEFT JOIN writes AS now
+           ON now.ns = old.ns AND now.checkpoint_id = old.checkpoint_id
+             AND now.task_id = old.task_id AND now.idx = old.idx
+         WHERE old.by_run = ?`,
+        run_id,
+      )
+      .toArray();
+    for (const { rowid, taken_by } of rows) {
+      if (taken_by !== null) {
+        this.#sql.exec("UPDATE replaced_writes SET by_run = ? WHERE rowid = ?", taken_by, rowid);
+        continue;
+      }
+      this.#sql.exec(
+        `INSERT INTO writes (${COLUMNS}) SELECT ${COLUMNS} FROM replaced_writes WHERE rowid = ?`,
+        rowid,
+      );
+      this.#sql.exec("DELETE FROM replaced_writes WHERE rowid = ?", rowid);
+    }
+  }
+}

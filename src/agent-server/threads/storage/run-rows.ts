@@ -1,0 +1,128 @@
+import { insertRows } from "../log/insert.ts";
+import type { Asker, Interrupts, RevisionRef, RunRecord } from "../records.ts";
+import type { RunStatus } from "../runs.ts";
+
+/** The public record of a run and the fields that only its thread reads. */
+export type StoredRun = RunRecord & {
+  revision: RevisionRef;
+  /** `null` for runs created before the column existed. */
+  asker: Asker | null;
+  due_at: number;
+  attempt: number;
+  started_at: number | null;
+  ended_at: number | null;
+  /** Pending interrupts by task. */
+  interrupts: Interrupts | null;
+};
+
+export type RunQuery = { status?: RunStatus | undefined; limit: number; offset: number };
+
+/** A run as its table has it. */
+export type Row = {
+  seq: number;
+  run_id: string;
+  assistant_id: string;
+  graph_id: string;
+  status: RunStatus;
+  multitask_strategy: RunRecord["multitask_strategy"];
+  metadata: string;
+  kwargs: string | null;
+  revision: string;
+  created_at: string;
+  updated_at: string;
+  due_at: number;
+  ended_at: number | null;
+  attempt: number;
+  /** Characters of events that are kept; 0 once they were dropped. */
+  event_characters: number;
+  error: string | null;
+  cancel_reason: string | null;
+  asker: string | null;
+  /** JSON of an OpenTrace; null once all of it is told. */
+  trace: string | null;
+  /** When its first attempt began. */
+  started_at: number | null;
+  /** JSON of a ThreadBefore while the run that took the thread is not over. */
+  thread_before: string | null;
+  webhook: string | null;
+  /** JSON of what it asks; null where it did not stop for an answer. */
+  interrupts: string | null;
+  /** The id of the first event it said. */
+  first_event: number | null;
+};
+
+export function insertRun(sql: SqlStorage, row: Row) {
+  insertRows(sql, `INSERT INTO runs (${Object.keys(row).join(", ")})`, [Object.values(row)]);
+}
+
+export function updateRun(sql: SqlStorage, row: Row) {
+  const { status, updated_at, ended_at, attempt, event_characters, error, cancel_reason } = row;
+  sql.exec(
+    `UPDATE runs SET status = ?, updated_at = ?, ended_at = ?, attempt = ?, event_characters = ?,
+       error = ?, cancel_reason = ?, trace = ?, started_at = ?, thread_before = ?, interrupts = ?,
+       first_event = ?
+     WHERE run_id = ?`,
+    ...[status, updated_at, ended_at, attempt, event_characters, error, cancel_reason],
+    ...[row.trace, row.started_at, row.thread_before, row.interrupts, row.first_event],
+    row.run_id,
+  );
+}
+
+export function kwargsName(run_id: string): string {
+  return `kwargs ${run_id}`;
+}
+
+/** `kwargs`: their text, which may stand outside of the row. */
+export function toStoredRun(row: Row, thread_id: string, kwargs: string): StoredRun {
+  const { seq: _s, thread_before: _b, webhook: _w, event_characters: _c, ...rest } = row;
+  const { trace: _t, first_event: _f, ...kept } = rest;
+  return {
+    ...kept,
+    thread_id,
+    metadata: JSON.parse(row.metadata),
+    kwargs: JSON.parse(kwargs),
+    revision: JSON.parse(row.revision),
+    asker: row.asker === null ? null : JSON.parse(row.asker),
+    error: row.error === null ? null : JSON.parse(row.error),
+    interrupts: row.interrupts === null ? null : JSON.parse(row.interrupts),
+  };
+}
+
+/** The public part. */
+export function toRecord(run: StoredRun): RunRecord {
+  const { interrupts: _i, revision: _r, asker: _s, due_at: _d, attempt: _a, ...shown } = run;
+  const { started_at: _b, ended_at: _e, ...record } = shown;
+  return record;
+}
+
+/** Maximum of one list: each run has its input, which may be as large as a request. */
+export const MAX_LIST_CHARACTERS = 20 * 1024 * 1024;
+
+/** Reads the newest runs first. A single run always fits. */
+export function listRecords(
+  sql: SqlStorage,
+  { status, limit, offset }: RunQuery,
+  read: (row: Row) => StoredRun,
+): RunRecord[] | "too_large" {
+  const rows = sql.exec<Row>(
+    `SELECT * FROM runs WHERE (?1 IS NULL OR status = ?1)
+     ORDER BY created_at DESC, seq DESC LIMIT ?2 OFFSET ?3`,
+    status ?? null,
+    limit,
+    offset,
+  );
+  const records: RunRecord[] = [];
+  let characters = 0;
+  for (const row of rows) {
+    const record = toRecord(read(row));
+    characters += JSON.stringify(record).length;
+    if (characters > MAX_LIST_CHARACTERS && records.length > 0) return "too_large";
+    records.push(record);
+  }
+  return records;
+}
+
+export function newestRow(sql: SqlStorage): Row | null {
+  const query = "SELECT * FROM runs ORDER BY created_at DESC, seq DESC LIMIT 1";
+  return sql.exec<Row>(query).toArray()[0] ?? null;
+}

@@ -1,0 +1,174 @@
+import type { Op } from "../../../isolate/contract.ts";
+import { isMigrated, migrate } from "../../../shared/storage/object-tables.ts";
+import { sizeOfEvent } from "../boundary/ops.ts";
+import { Events } from "../log/events.ts";
+import { Parts } from "../log/parts.ts";
+import { keepLatest } from "../log/prune.ts";
+import type { NewThread, ThreadBefore } from "../records.ts";
+import { Checkpoints } from "./checkpoints.ts";
+import {
+  type CopiedPage,
+  type CopiedRow,
+  type CopiedTable,
+  type CopyBounds,
+  copyBounds,
+  copyPage,
+  insertCopies,
+} from "./copy.ts";
+import { MIGRATIONS } from "./migrations.ts";
+import { Runs } from "./runs.ts";
+import { Thread } from "./thread.ts";
+import { Traces } from "./traces.ts";
+import { toWebhookPayload } from "./webhook-payload.ts";
+import { Webhooks } from "./webhooks.ts";
+
+/** All that one thread keeps. Calls are synchronous; what stands or falls together is one transaction. */
+export class ThreadStore {
+  readonly thread: Thread;
+  readonly runs: Runs;
+  readonly events: Events;
+  readonly checkpoints: Checkpoints;
+  readonly traces: Traces;
+  readonly webhooks: Webhooks;
+  readonly #storage: DurableObjectStorage;
+
+  #exists: boolean;
+
+  constructor(storage: DurableObjectStorage) {
+    const parts = new Parts(storage.sql);
+    this.#storage = storage;
+    this.#exists = isMigrated(storage);
+    if (this.#exists) migrate(storage, MIGRATIONS);
+    this.thread = new Thread(storage.sql, parts);
+    this.runs = new Runs(storage.sql, parts, this.thread);
+    this.events = new Events(storage.sql, parts);
+    this.checkpoints = new Checkpoints(storage.sql, parts);
+    this.traces = new Traces(storage.sql, parts, this.runs);
+    this.webhooks = new Webhooks(storage.sql, parts);
+  }
+
+  get exists(): boolean {
+    return this.#exists;
+  }
+
+  create(thread: NewThread) {
+    migrate(this.#storage, MIGRATIONS);
+    this.#exists = true;
+    this.transaction(() => this.thread.insert(thread));
+    for (const part of [this.runs, this.events, this.checkpoints, this.traces, this.webhooks]) {
+      part.startEmpty();
+    }
+  }
+
+  /** What is in memory follows what is stored: written at the end, or forgotten when the work fails. */
+  transaction<T>(work: () => T): T {
+    try {
+      return this.#storage.transactionSync(() => {
+        const result = work();
+        this.thread.flush();
+        this.runs.flush();
+        return result;
+      });
+    } catch (error) {
+      this.#forget();
+      throw error;
+    }
+  }
+
+  /** Resolves when everything written so far survives a crash. */
+  durable(): Promise<void> {
+    return this.#storage.sync();
+  }
+
+  /** Everything is gone at once for those who ask, and from the disk when this resolves. */
+  async deleteAll(): Promise<void> {
+    this.#exists = false;
+    this.#forget();
+    await this.#storage.deleteAll();
+  }
+
+  /**
+   * Applies a batch (of a run, or of a state update without one) and returns the characters of all events
+   * of the run. Within a transaction the kinds may be written one after the other.
+   */
+  apply(run_id: string | null, ops: Op[]): number {
+    this.checkpoints.put(
+      run_id,
+      ops.filter((op) => op.op === "checkpoint"),
+    );
+    const writes = ops.flatMap((op) =>
+      op.op === "writes"
+        ? op.writes.map((write) => ({ ...write, ns: op.ns, checkpoint_id: op.checkpoint_id }))
+        : [],
+    );
+    this.checkpoints.putWrites(run_id, writes);
+    if (run_id !== null) {
+      this.traces.append(
+        run_id,
+        ops.filter((op) => op.op === "trace"),
+      );
+    }
+    const events = ops.filter((op) => op.op === "event");
+    if (run_id === null || events.length === 0) return 0;
+    const first = this.events.append(run_id, events);
+    const characters = events.reduce((sum, event) => sum + sizeOfEvent(event), 0);
+    return this.runs.addEvents(run_id, first, characters);
+  }
+
+  /** All of the past goes but the latest state. */
+  keepLatest() {
+    keepLatest(this.#storage.sql);
+  }
+
+  copyBounds(): CopyBounds {
+    return copyBounds(this.#storage.sql);
+  }
+
+  copyPage(table: CopiedTable, after: number, upto: number): CopiedPage {
+    return copyPage(this.#storage.sql, table, after, upto);
+  }
+
+  insertCopies(table: CopiedTable, rows: CopiedRow[]) {
+    insertCopies(this.#storage.sql, table, rows, this.thread.id);
+    this.checkpoints.forget();
+  }
+
+  /** Leaves what the webhook of a run that has just ended is to be told. */
+  tellEnd(run_id: string, { hasResult }: { hasResult: boolean }) {
+    const url = this.runs.webhook(run_id);
+    const run = url === null ? null : this.runs.get(run_id);
+    if (url === null || run === null) return;
+    const values = hasResult ? this.thread.valuesText() : null;
+    const user = (url.startsWith("/") && run.asker?.user) || null;
+    this.webhooks.add({ run_id, url, payload: toWebhookPayload(run, values), user });
+  }
+
+  /** Forgets a run as if it had never been: its row, its events, its checkpoints, its mark on the thread. */
+  undo(run_id: string) {
+    const before = this.runs.threadBefore(run_id);
+    if (before) this.#giveBack(run_id, before);
+    this.checkpoints.deleteOf(run_id);
+    if (this.events.deleteOf(run_id)) this.events.dropUnused();
+    this.runs.delete(run_id);
+  }
+
+  /** The thread as the run found it, or with the run that waits next as who took it. */
+  #giveBack(run_id: string, before: ThreadBefore) {
+    this.thread.restore(before);
+    const next = this.runs.pending().find((run) => run.run_id !== run_id);
+    if (!next) return;
+    const { graph_id, assistant_id, kwargs } = next;
+    const metadata = { ...this.thread.outline().metadata, graph_id, assistant_id };
+    this.runs.setThreadBefore(next.run_id, before);
+    this.thread.take({ metadata, config: kwargs.config });
+  }
+
+  #forget() {
+    this.thread.forget();
+    this.runs.forget();
+    this.events.forget();
+    this.checkpoints.forget();
+    this.traces.forget();
+    this.webhooks.forget();
+  }
+}

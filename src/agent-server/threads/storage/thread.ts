@@ -1,0 +1,293 @@
+import type { ThreadSummary } from "../../../isolate/contract.ts";
+import { digestText } from "../digest.ts";
+import { insertRows } from "../log/insert.ts";
+import type { Parts } from "../log/parts.ts";
+import type { Interrupts, NewThread, RevisionRef, ThreadBefore, ThreadRecord } from "../records.ts";
+import type { ThreadStatus } from "../runs.ts";
+import { expiryOf, type Ttl } from "../ttl.ts";
+import type { CopyHead } from "./copy.ts";
+import {
+  type DirectoryEntry,
+  type KeptTtl,
+  type Row,
+  type ThreadPlace,
+  toThreadRecord,
+  withoutRun,
+} from "./thread-rows.ts";
+
+const VALUES = "thread values";
+/** Of a temporary thread that is not among the listed ones; in the directory it never is. */
+const UNLISTED = Number.MAX_SAFE_INTEGER;
+
+/**
+ * The one row of the thread, read once and kept. Changes gather until the end of their transaction,
+ * which flushes them as one statement; a transaction that fails forgets them.
+ */
+export class Thread {
+  readonly #sql: SqlStorage;
+  readonly #parts: Parts;
+  #cached: Row | null = null;
+  #isNew = false;
+  readonly #changed = new Set<keyof Row>();
+  #digested: { at: string; digest: Record<string, unknown> } | null = null;
+
+  constructor(sql: SqlStorage, parts: Parts) {
+    this.#sql = sql;
+    this.#parts = parts;
+  }
+
+  insert({ thread_id, deployment_id, workspace_id, metadata, temporary, ttl }: NewThread) {
+    const now = new Date().toISOString();
+    this.#isNew = true;
+    this.#cached = {
+      only: 1,
+      thread_id,
+      deployment_id,
+      workspace_id,
+      created_at: now,
+      updated_at: now,
+      state_updated_at: null,
+      status: "idle",
+      metadata: JSON.stringify(metadata),
+      config: "{}",
+      values: null,
+      interrupts: "{}",
+      error: null,
+      temporary: temporary ? 1 : 0,
+      ended_at: null,
+      revision: null,
+      directory_seq: 1,
+      directory_sent: temporary ? UNLISTED : 0,
+      ttl: ttl ? JSON.stringify(ttl) : null,
+    };
+  }
+
+  flush() {
+    const row = this.#cached;
+    if (!row) return;
+    if (this.#isNew) {
+      const columns = Object.keys(row).map((column) => `"${column}"`);
+      insertRows(this.#sql, `INSERT INTO thread (${columns.join(", ")})`, [Object.values(row)]);
+    } else if (this.#changed.size > 0) {
+      const changed = [...this.#changed];
+      const set = changed.map((column) => `"${column}" = ?`).join(", ");
+      this.#sql.exec(`UPDATE thread SET ${set}`, ...changed.map((column) => row[column]));
+    }
+    this.#isNew = false;
+    this.#changed.clear();
+  }
+
+  /** What is remembered may not have been written: read it again. */
+  forget() {
+    this.#cached = null;
+    this.#isNew = false;
+    this.#changed.clear();
+  }
+
+  get id(): string {
+    return this.#row().thread_id;
+  }
+
+  /** Without the values, which may be large: what runs and reads begin with. */
+  outline(): Pick<ThreadRecord, "thread_id" | "status" | "metadata" | "config"> {
+    const { thread_id, status, metadata, config } = this.#row();
+    return { thread_id, status, metadata: JSON.parse(metadata), config: JSON.parse(config) };
+  }
+
+  interrupts(): Interrupts {
+    return JSON.parse(this.#row().interrupts);
+  }
+
+  record(): ThreadRecord {
+    return toThreadRecord(this.#row(), this.valuesText());
+  }
+
+  /** @returns `"too_large"` when the values have more characters; they are not parsed then */
+  recordWithin(characters: number): ThreadRecord | "too_large" {
+    const values = this.valuesText();
+    return (values?.length ?? 0) > characters ? "too_large" : toThreadRecord(this.#row(), values);
+  }
+
+  /** When the only run of a temporary thread was over; null for every other thread. */
+  endedAt(): number | null {
+    return this.#row().ended_at;
+  }
+
+  place(): ThreadPlace {
+    const { thread_id, deployment_id, workspace_id, temporary, ended_at, revision } = this.#row();
+    return {
+      ...{ thread_id, deployment_id, workspace_id, ended_at },
+      temporary: temporary === 1,
+      revision: revision === null ? null : JSON.parse(revision),
+    };
+  }
+
+  /** The values as JSON text; null before the first state. */
+  valuesText(): string | null {
+    const { state_updated_at, values } = this.#row();
+    return state_updated_at === null ? null : this.#parts.text(VALUES, values);
+  }
+
+  /** A run begins: until it ends, and for reads after it, state is what its revision's graph says. */
+  begin(revision: RevisionRef) {
+    this.#change({ status: "busy", revision: JSON.stringify(revision) });
+  }
+
+  patch({ metadata, ttl }: { metadata?: Record<string, unknown>; ttl?: Ttl | null }) {
+    this.#change({
+      ...(metadata && { metadata: JSON.stringify(metadata) }),
+      ...(ttl && { ttl: JSON.stringify(ttl) }),
+    });
+  }
+
+  get ttl(): KeptTtl | null {
+    const { ttl } = this.#row();
+    return ttl === null ? null : JSON.parse(ttl);
+  }
+
+  /** When the thread has outlived its time, in epoch milliseconds; null: it has none, or is pruned already. */
+  expiresAt(): number | null {
+    const { ttl } = this;
+    const { updated_at } = this.#row();
+    return ttl && ttl.done_at !== updated_at ? expiryOf(ttl, updated_at) : null;
+  }
+
+  /** Pruned for its time: until it changes again, there is nothing to do. */
+  markPruned() {
+    const row = this.#row();
+    if (row.ttl === null) return;
+    row.ttl = JSON.stringify({ ...JSON.parse(row.ttl), done_at: row.updated_at });
+    this.#changed.add("ttl");
+  }
+
+  /** A copy that is whole: from now on it is a thread like any other. */
+  adopt({ metadata, config, status, interrupts, values, revision }: CopyHead) {
+    this.#change({
+      metadata: JSON.stringify(metadata),
+      config: JSON.stringify(config),
+      interrupts: JSON.stringify(interrupts),
+      revision: revision && JSON.stringify(revision),
+      // What is under way at the original is not at the copy, which is settled by what was copied.
+      status: status === "error" ? "idle" : status,
+      temporary: 0,
+      ended_at: null,
+      directory_sent: 0,
+    });
+    if (values === null) return;
+    this.#change({
+      values: this.#parts.put(VALUES, values),
+      state_updated_at: new Date().toISOString(),
+    });
+  }
+
+  /** A run takes the free thread: its graph and its config stay for those that follow. */
+  take(run: { metadata: Record<string, unknown>; config: ThreadRecord["config"] }) {
+    const [metadata, config] = [JSON.stringify(run.metadata), JSON.stringify(run.config)];
+    this.#change({ status: "busy", metadata, config });
+  }
+
+  /** What `take` and `begin` will change, to be put back when the run is undone. */
+  before(): ThreadBefore {
+    const { status, metadata, config, error, revision } = this.#row();
+    const { graph_id, assistant_id } = JSON.parse(metadata);
+    return {
+      status,
+      config: JSON.parse(config),
+      error: error && JSON.parse(error),
+      served_by: { graph_id, assistant_id },
+      revision: revision && JSON.parse(revision),
+    };
+  }
+
+  restore({ status, config, error, revision, ...before }: ThreadBefore) {
+    const metadata = withoutRun(this.outline().metadata, before);
+    this.#change({
+      status,
+      config: JSON.stringify(config),
+      metadata: JSON.stringify(metadata),
+      error: error && JSON.stringify(error),
+      revision: revision && JSON.stringify(revision),
+    });
+  }
+
+  /** Where it stands is to be read again. */
+  unsettle() {
+    this.#change({ status: "busy" });
+  }
+
+  /** Where the thread stands after a run; without a summary its values stay as they were. */
+  settle(status: ThreadStatus, summary: ThreadSummary | null, error: ThreadRecord["error"]) {
+    this.#change({ status, error: error && JSON.stringify(error) });
+    if (!summary) return;
+    this.#change({
+      values: this.#parts.put(VALUES, summary.values),
+      interrupts: summary.interrupts,
+      state_updated_at: new Date().toISOString(),
+    });
+  }
+
+  markEnded() {
+    this.#change({ ended_at: Date.now() });
+  }
+
+  /** Whether there is something that the directory has not heard yet. */
+  hasNews(): boolean {
+    const { temporary, directory_seq, directory_sent } = this.#row();
+    return temporary === 0 && directory_sent < directory_seq;
+  }
+
+  /** Of a temporary thread whether it is, or may be, among the listed ones; null for every other thread. */
+  get isListed(): boolean | null {
+    const { temporary, directory_sent } = this.#row();
+    return temporary === 1 ? directory_sent !== UNLISTED : null;
+  }
+
+  markListed(isListed: boolean) {
+    this.#row().directory_sent = isListed ? 0 : UNLISTED;
+    this.#changed.add("directory_sent");
+  }
+
+  directoryEntry(): DirectoryEntry | null {
+    if (!this.hasNews()) return null;
+    const row = this.#row();
+    const { thread_id, deployment_id, workspace_id, created_at, updated_at, state_updated_at } =
+      row;
+    return {
+      ...{ thread_id, deployment_id, workspace_id, created_at, updated_at, state_updated_at },
+      status: row.status,
+      metadata: JSON.parse(row.metadata),
+      digest: this.#digest(),
+      seq: row.directory_seq,
+    };
+  }
+
+  // Values change less often than what is told of them.
+  #digest(): Record<string, unknown> | null {
+    const { state_updated_at } = this.#row();
+    if (state_updated_at === null) return null;
+    if (this.#digested?.at !== state_updated_at) {
+      const digest = digestText(this.valuesText() ?? "{}");
+      this.#digested = { at: state_updated_at, digest };
+    }
+    return this.#digested.digest;
+  }
+
+  markDirectorySent(seq: number) {
+    this.#row().directory_sent = Math.max(this.#row().directory_sent, seq);
+    this.#changed.add("directory_sent");
+  }
+
+  // Every change is news for the directory.
+  #change(patch: Partial<Row>) {
+    const row = this.#row();
+    const updated_at = new Date().toISOString();
+    const all = { ...patch, updated_at, directory_seq: row.directory_seq + 1 };
+    Object.assign(row, all);
+    for (const column of Object.keys(all)) this.#changed.add(column as keyof Row);
+  }
+
+  #row(): Row {
+    this.#cached ??= this.#sql.exec<Row>("SELECT * FROM thread").one();
+    return this.#cached;
+  }
+}

@@ -1,0 +1,107 @@
+import type { RunCall, TraceOp } from "../../../isolate/contract.ts";
+import type { StoredRun } from "./run-rows.ts";
+
+/** What a thread keeps of a trace until all of it is told. */
+export type OpenTrace = {
+  /** Of the first attempt. */
+  start_time: string;
+  project_name: string | null;
+  /** Whether ingestion will hear of the root. */
+  told: boolean;
+  /** Where the runs stand that were told of and did not end, by their ids. */
+  open: Record<string, string>;
+};
+
+/** They are in one row with the run. Runs over this are not ended when their isolate is lost. */
+const MAX_OPEN_CHARACTERS = 256 * 1024;
+
+/** Where the trace of a run begins and how it ends when its isolate cannot tell. Pure. */
+
+export function beginTrace({ kwargs }: StoredRun, start_time: string): OpenTrace {
+  const name = kwargs.config.configurable?.langsmith_project;
+  return {
+    start_time,
+    project_name: typeof name === "string" ? name : null,
+    told: false,
+    open: {},
+  };
+}
+
+export function advanceTrace(run_id: string, trace: OpenTrace, ops: TraceOp[]): OpenTrace {
+  const open = new Map(Object.entries(trace.open));
+  let characters = [...open].reduce((sum, entry) => sum + entry.join("").length, 0);
+  for (const { id, open: dotted_order } of ops) {
+    characters -= open.has(id) ? id.length + (open.get(id) ?? "").length : 0;
+    open.delete(id);
+    if (dotted_order === null) continue;
+    // The root is kept: its end is written here when the isolate is lost.
+    const size = id.length + dotted_order.length;
+    if (id !== run_id && characters + size > MAX_OPEN_CHARACTERS) continue;
+    open.set(id, dotted_order);
+    characters += size;
+  }
+  return {
+    ...trace,
+    open: Object.fromEntries(open),
+    told: trace.told || ops.some(({ id }) => id === run_id),
+  };
+}
+
+/** The first and only segment: `YYYYMMDDTHHMMSSffffffZ` and the run's id. */
+function dottedOrder(run_id: string, { start_time }: OpenTrace): string {
+  return `${start_time.replace(/[-:.]/g, "").replace("Z", "000Z")}${run_id}`;
+}
+
+export function toTrace(run: StoredRun, trace: OpenTrace): RunCall["trace"] {
+  const { start_time } = trace;
+  return { start_time, dotted_order: dottedOrder(run.run_id, trace), metadata: idsOf(run) };
+}
+
+function idsOf({ thread_id, run_id, assistant_id, graph_id, revision }: StoredRun) {
+  const { deployment_id, revision_id } = revision;
+  return { thread_id, run_id, assistant_id, graph_id, deployment_id, revision_id };
+}
+
+/** Ends what an attempt left open: all below the root, which the next attempt goes on with. */
+export function endAttempt(run_id: string, trace: OpenTrace, now: string): TraceOp[] {
+  const lost = Object.entries(trace.open).filter(([id]) => id !== run_id);
+  return lost.map(([id, dotted_order]) => {
+    const error = "Interrupted: its process ended before it did.";
+    return toOp("patch", trace, { id, trace_id: run_id, dotted_order, end_time: now, error });
+  });
+}
+
+/** Ends all that is open of a run that is over, and of which no isolate will tell any more. */
+export function endTrace(run: StoredRun, trace: OpenTrace, now: string): TraceOp[] {
+  const { run_id, graph_id: name, kwargs } = run;
+  const ops = endAttempt(run_id, trace, now);
+  if (trace.told && !(run_id in trace.open)) return ops;
+  const end = {
+    id: run_id,
+    trace_id: run_id,
+    dotted_order: dottedOrder(run_id, trace),
+    end_time: now,
+    ...(run.status !== "success" && { error: errorOf(run) }),
+  };
+  if (trace.told) return [...ops, toOp("patch", trace, end)];
+  const { input } = kwargs;
+  const root = {
+    name,
+    run_type: "chain",
+    start_time: trace.start_time,
+    inputs: typeof input === "object" && !Array.isArray(input) ? (input ?? {}) : { input },
+    tags: kwargs.config.tags,
+    extra: { metadata: { ...kwargs.config.metadata, ...idsOf(run) } },
+  };
+  return [...ops, toOp("post", trace, { ...root, ...end })];
+}
+
+function errorOf({ error, status, cancel_reason }: StoredRun): string {
+  return error?.message ?? cancel_reason ?? `The run ended as ${status}.`;
+}
+
+function toOp(kind: TraceOp["kind"], trace: OpenTrace, run: Record<string, unknown>): TraceOp {
+  const name = trace.project_name;
+  const data = JSON.stringify({ ...run, ...(name !== null && { session_name: name }) });
+  return { op: "trace", kind, id: String(run.id), open: null, data };
+}

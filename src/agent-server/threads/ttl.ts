@@ -1,0 +1,41 @@
+import type { ActiveRevision } from "../../control-plane/deployments/api/service.ts";
+
+/** How long a thread is kept after its last change, and what is done then. */
+export type Ttl = { strategy: "delete" | "keep_latest"; ttl_minutes: number };
+
+export type ShownTtl = Ttl & { expires_at: string };
+
+export const TTL_STRATEGIES = ["delete", "keep_latest"] as const;
+
+// Ten years: what is later than any date can be would never come.
+export const MAX_TTL_MINUTES = 10 * 366 * 24 * 60;
+
+const MINUTE_MS = 60_000;
+
+/** What `checkpointer.ttl` of langgraph.json says of every new thread; null: they are kept. */
+export function defaultTtl({ config }: Pick<ActiveRevision, "config">): Ttl | null {
+  const checkpointer = config?.checkpointer;
+  const ttl = isObject(checkpointer) ? checkpointer.ttl : null;
+  if (!isObject(ttl)) return null;
+  const { default_ttl, strategy } = ttl;
+  if (typeof default_ttl !== "number" || !(default_ttl > 0 && default_ttl <= MAX_TTL_MINUTES)) {
+    return null;
+  }
+  return {
+    strategy: strategy === "keep_latest" ? "keep_latest" : "delete",
+    ttl_minutes: default_ttl,
+  };
+}
+
+/** When a thread that last changed at `changed_at` has outlived its time, in epoch milliseconds. */
+export function expiryOf({ ttl_minutes }: Ttl, changed_at: string): number {
+  return Date.parse(changed_at) + ttl_minutes * MINUTE_MS;
+}
+
+export function toShown(ttl: Ttl, changed_at: string): ShownTtl {
+  return { ...ttl, expires_at: new Date(expiryOf(ttl, changed_at)).toISOString() };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

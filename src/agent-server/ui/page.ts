@@ -1,0 +1,40 @@
+import type { UiFiles } from "../../control-plane/deployments/isolate/ui-service.ts";
+
+/** The files of an agent's components are below the URL of its server. */
+type UiPlace = { server_url: string; agent: string };
+
+/**
+ * HTML that loads the components of an agent and draws one of them. Its reader puts the id of a shadow
+ * root for `{{shadowRootId}}`. Over http only where nobody has https.
+ */
+export function uiPage({ server_url, agent }: UiPlace, files: UiFiles, name: string): string {
+  const { host, hostname, pathname } = new URL(server_url);
+  const protocol = ["localhost", "127.0.0.1"].includes(hostname) ? "http:" : "";
+  const base = pathname.replace(/\/$/, "");
+  const url = (file: string) =>
+    escaped(`${protocol}//${host}${base}/ui/${encodeURIComponent(agent)}/${file}`);
+  const call = escaped(
+    `${globalOf(agent)}.render(${JSON.stringify(name)}, "{{shadowRootId}}")`,
+    "'",
+  );
+  const names = Object.keys(files);
+  const links = names
+    .filter((file) => file.endsWith(".css"))
+    .map((file) => `<link rel="stylesheet" href="${url(file)}" />`);
+  const scripts = names
+    .filter((file) => file.endsWith(".js"))
+    .map((file) => `<script src="${url(file)}" onload='${call}'></script>`);
+  return [...links, ...scripts].join("\n");
+}
+
+function globalOf(agent: string): string {
+  return `__LGUI_${agent.replaceAll(/[^a-zA-Z0-9]/g, "_")}`;
+}
+
+/** For an attribute between these quotes. */
+function escaped(text: string, quote: '"' | "'" = '"'): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(quote, quote === '"' ? "&quot;" : "&#39;");
+}

@@ -1,0 +1,63 @@
+import { z } from "@hono/zod-openapi";
+import { router } from "../../shared/http/http.ts";
+import { agentServerUrl } from "../../shared/http/paths.ts";
+import { body, operationWithTag } from "../../shared/schema.ts";
+import { uiPage } from "./page.ts";
+import { UiFilePath, UiPath, UiRequest } from "./schema.ts";
+import { findUi, getUiFile } from "./service.ts";
+
+const UI = "/agents/{deployment_id}/ui/{agent}";
+const operation = operationWithTag("UI");
+
+export const uiRoutes = router();
+
+uiRoutes.openapi(
+  operation("post", UI, "getUi", {
+    summary: "Get a UI component",
+    description: "Returns HTML that loads and renders a component of an agent.",
+    request: { params: UiPath, body: body(UiRequest) },
+    responses: {
+      200: { content: { "text/html": { schema: z.string() } }, description: "Links and scripts" },
+    },
+  }),
+  async (c) => {
+    const ref = c.req.valid("param");
+    const { agent, files } = await findUi(c.var.ctx, ref);
+    const place = { server_url: agentServerUrl(c.req.raw, c.env, ref.deployment_id), agent };
+    return c.html(uiPage(place, files, c.req.valid("json").name), 200);
+  },
+);
+
+/** Before the authentication: a page's script tags bring no key. */
+export const uiFileRoutes = router();
+
+uiFileRoutes.openapi(
+  operation("get", `${UI}/{file}`, "getUiFile", {
+    summary: "Get a UI file",
+    description:
+      "Returns a script or a style sheet of an agent's UI components. Needs no API key, because pages load it with a script tag.",
+    security: [],
+    request: { params: UiFilePath },
+    responses: {
+      200: {
+        content: {
+          "text/javascript": { schema: z.string() },
+          "text/css": { schema: z.string() },
+        },
+        description: "The file",
+      },
+      304: { description: "The browser has it" },
+    },
+  }),
+  async (c) => {
+    const { text, type, etag } = await getUiFile(c.env, c.req.valid("param"));
+    // Another revision may serve at any time: ask again, and be told that nothing changed.
+    const headers = {
+      ETag: etag,
+      "Cache-Control": "no-cache",
+      "X-Content-Type-Options": "nosniff",
+    };
+    if (c.req.header("If-None-Match") === etag) return c.body(null, 304, headers);
+    return c.body(text, 200, { ...headers, "Content-Type": type });
+  },
+);

@@ -1,0 +1,117 @@
+import { exports } from "cloudflare:workers";
+import { servedRevision } from "../../control-plane/deployments/api/service.ts";
+import { readVariables } from "../../control-plane/deployments/isolate/isolate.ts";
+import { egressPolicy, safeFetch } from "../../shared/egress/egress.ts";
+import { AppError } from "../../shared/errors.ts";
+import { VERSION } from "../../shared/http/version.ts";
+import { log } from "../../shared/log.ts";
+import { carries } from "../../shared/queue.ts";
+import { claimWebhook, settleAttempt, type WebhookRow } from "./lease.ts";
+import { ATTEMPT_MS } from "./limits.ts";
+import { hasTemplates, ownHeaders } from "./own-headers.ts";
+import { type Outcome, outcomeOf, pauseAfter } from "./pauses.ts";
+import { payloadKey, withSentAt } from "./payloads.ts";
+import { signingSecrets } from "./secret-service.ts";
+import { webhookSettings } from "./settings.ts";
+import { signedHeaders } from "./signature.ts";
+import { webhookProblem } from "./url-rules.ts";
+
+export type WebhookMessage = { run_webhook_id: string };
+
+/** What a message can wait for; the sweep sends another one for later attempts. */
+const MAX_DELAY_SECONDS = 12 * 3_600;
+
+export function isWebhookMessage(body: unknown): body is WebhookMessage {
+  return carries(body, "run_webhook_id");
+}
+
+/** One attempt, by whoever claims it; what comes twice finds it claimed, not due, or done. */
+export async function consumeWebhook(env: Env, { run_webhook_id }: WebhookMessage): Promise<void> {
+  const row = await claimWebhook(env, run_webhook_id, new Date());
+  if (row === null) return;
+  const started = new Date();
+  const outcome = await attempt(env, row, started);
+  const { status, error } = outcome;
+  const duration_ms = Date.now() - started.getTime();
+  const entry = { at: started.toISOString(), status, error, duration_ms };
+  const pause =
+    error === null ? null : pauseAfter(row.attempt - row.attempts_before, outcome, Math.random());
+  const due_at = new Date(Date.now() + (pause ?? 0) * 1000);
+  const ended = error === null ? ("delivered" as const) : ("failed" as const);
+  const end = { status: pause === null ? ended : ("pending" as const), due_at };
+  const isOurs = await settleAttempt(env, row, entry, end);
+  if (!isOurs) return;
+  if (error === null) await env.ARTIFACTS.delete(payloadKey(row));
+  if (pause !== null) await sendLater(env, run_webhook_id, pause);
+}
+
+async function attempt(env: Env, row: WebhookRow, now: Date): Promise<Outcome> {
+  const payload = await env.ARTIFACTS.get(payloadKey(row));
+  if (!payload) return failure("Its payload is gone.", true);
+  const body = withSentAt(await payload.text(), now);
+  const secrets = await signingSecrets(env, row.workspace_id, now);
+  const signed = await signedHeaders(row.run_id, now, body, secrets);
+  try {
+    const own = await configuredHeaders(env, row);
+    const headers = { ...own, "content-type": "application/json", ...signed };
+    const { status, headers: answered } = await tell(env, row, { headers, body });
+    return outcomeOf(status, answered, new Date());
+  } catch (error) {
+    const { code, message } = AppError.from(error);
+    if (code === "internal") throw error;
+    return failure(message, code === "invalid_request");
+  }
+}
+
+/** By the revision that serves the thread now: a rule or a secret that was changed holds from then on. */
+async function configuredHeaders(env: Env, row: WebhookRow): Promise<Record<string, string>> {
+  const served = await servedRevision(env, row.deployment_id, row.thread_id);
+  if (!served) throw new AppError("unavailable", "The agent does not serve for the moment.");
+  const settings = webhookSettings(served.config);
+  const broken = webhookProblem(row.url, settings);
+  if (broken !== null) throw new AppError("invalid_request", `The webhook ${broken}.`);
+  const variables = hasTemplates(settings) ? await readVariables(env, served) : {};
+  return { "user-agent": `Heddle/${VERSION}`, ...ownHeaders(settings, variables) };
+}
+
+/** A path is of the agent's own app, which is told as the user whose run it was. */
+function tell(env: Env, row: WebhookRow, init: RequestInit): Promise<Response> {
+  return row.url.startsWith("/") ? tellApp(row, init) : post(env, row.url, init);
+}
+
+async function tellApp({ deployment_id, url, user }: WebhookRow, init: RequestInit) {
+  const base_url = `https://agent.internal/agents/${deployment_id}`;
+  const agent = { deployment_id, ref: deployment_id };
+  const inner = { kind: "webhook", ...agent, user: user ?? null, depth: 0 } as const;
+  const app = exports.AgentServer({ props: { base_url, inner } });
+  const signal = AbortSignal.timeout(ATTEMPT_MS);
+  const sent = { ...init, method: "POST", redirect: "manual", signal } as const;
+  const response = await app.fetch(new URL(url, "https://agent.internal"), sent);
+  await response.body?.cancel();
+  return response;
+}
+
+async function post(env: Env, url: string, init: RequestInit): Promise<Response> {
+  const limits = { timeout_ms: ATTEMPT_MS, max_bytes: Number.MAX_SAFE_INTEGER };
+  const response = await safeFetch(
+    egressPolicy(env, "webhooks"),
+    url,
+    { ...init, method: "POST" },
+    { ...limits, redirects: "answer" },
+  );
+  await response.body?.cancel();
+  return response;
+}
+
+function failure(error: string, is_final: boolean): Outcome {
+  return { status: null, error, is_final, retry_after_seconds: null };
+}
+
+async function sendLater(env: Env, run_webhook_id: string, pause: number): Promise<void> {
+  const delaySeconds = Math.min(Math.ceil(pause), MAX_DELAY_SECONDS);
+  try {
+    await env.WEBHOOKS.send({ run_webhook_id }, { delaySeconds });
+  } catch (error) {
+    log.error("message_not_sent", error, { run_webhook_id });
+  }
+}

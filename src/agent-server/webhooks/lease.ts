@@ -1,0 +1,64 @@
+import { and, eq, isNull, lte, or, sql } from "drizzle-orm";
+import { database } from "../../shared/context.ts";
+import { KEEP_MS, LEASE_MS } from "./limits.ts";
+import type { Attempt } from "./schema.ts";
+import { run_webhooks } from "./table.ts";
+
+export type WebhookRow = typeof run_webhooks.$inferSelect;
+
+const CUT_OFF = "The attempt ended with its process, before it said how it went.";
+
+/** The delivery with a new attempt, when it is due and nobody is at it; null otherwise. */
+export async function claimWebhook(
+  env: Env,
+  run_id: string,
+  now: Date,
+): Promise<WebhookRow | null> {
+  const at = now.toISOString();
+  // What stands there until the attempt says better.
+  const entry: Attempt = { at, status: null, error: CUT_OFF, duration_ms: null };
+  const [row] = await database(env)
+    .update(run_webhooks)
+    .set({
+      attempt: sql`${run_webhooks.attempt} + 1`,
+      attempts: sql`json_insert(${run_webhooks.attempts}, '$[#]', json(${JSON.stringify(entry)}))`,
+      lease_expires_at: new Date(now.getTime() + LEASE_MS).toISOString(),
+    })
+    .where(
+      and(
+        eq(run_webhooks.run_id, run_id),
+        eq(run_webhooks.status, "pending"),
+        lte(run_webhooks.due_at, at),
+        or(isNull(run_webhooks.lease_expires_at), lte(run_webhooks.lease_expires_at, at)),
+      ),
+    )
+    .returning();
+  return row ?? null;
+}
+
+type End = Pick<WebhookRow, "status"> & { due_at: Date };
+
+/** False: somebody else is at it by now. */
+export async function settleAttempt(
+  env: Env,
+  { run_id, attempt }: WebhookRow,
+  entry: Attempt,
+  { status, due_at }: End,
+): Promise<boolean> {
+  const now = new Date();
+  const kept_until = new Date(now.getTime() + KEEP_MS);
+  const isOver = status !== "pending";
+  const rows = await database(env)
+    .update(run_webhooks)
+    .set({
+      status,
+      attempts: sql`json_set(${run_webhooks.attempts}, '$[#-1]', json(${JSON.stringify(entry)}))`,
+      due_at: (isOver ? kept_until : due_at).toISOString(),
+      sent_at: now.toISOString(),
+      lease_expires_at: null,
+      finished_at: isOver ? now.toISOString() : null,
+    })
+    .where(and(eq(run_webhooks.run_id, run_id), eq(run_webhooks.attempt, attempt)))
+    .returning({ run_id: run_webhooks.run_id });
+  return rows.length > 0;
+}

@@ -1,0 +1,79 @@
+import { z } from "@hono/zod-openapi";
+import { CreatedAt, Timestamp, Uuid } from "../../shared/schema.ts";
+
+const DeliveryStatuses = z.enum(["pending", "delivered", "failed"]);
+export type DeliveryStatus = z.infer<typeof DeliveryStatuses>;
+
+const Attempt = z
+  .object({
+    at: Timestamp.describe("Time of the attempt"),
+    status: z.number().int().nullable().openapi({ description: "What the receiver answered." }),
+    error: z.string().nullable().describe("Why it failed, `null` when a response arrived"),
+    duration_ms: z.number().int().nullable().openapi({
+      description: "Null while it goes on, and where its process ended before it did.",
+    }),
+  })
+  .openapi("WebhookAttempt");
+export type Attempt = z.infer<typeof Attempt>;
+
+export const Delivery = z
+  .object({
+    run_id: Uuid.describe("Id of the run"),
+    thread_id: Uuid.describe("Id of the thread"),
+    url: z
+      .string()
+      .openapi({ description: "URL of the receiver", example: "https://example.com/hooks/runs" }),
+    status: DeliveryStatuses.describe("Status of the delivery"),
+    attempts: z.array(Attempt).describe("Attempts, oldest first"),
+    next_attempt_at: Timestamp.nullable().describe(
+      "Time of the next attempt, `null` when there is none",
+    ),
+    created_at: CreatedAt,
+    finished_at: Timestamp.nullable().describe(
+      "Time at which it was delivered or given up, `null` before",
+    ),
+  })
+  .openapi("WebhookDelivery");
+
+export const DeliveryPath = z.object({
+  deployment_id: z
+    .string()
+    .min(1)
+    .toLowerCase()
+    .describe("Id or name of the deployment, with `@<revision id>` for one revision"),
+  thread_id: Uuid.describe("Id of the thread"),
+  run_id: Uuid.describe("Id of the run"),
+});
+
+// 24 to 64 bytes, as the scheme has it.
+const SECRET = /^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const [MIN_CHARACTERS, MAX_CHARACTERS] = [38, 94];
+
+export const SecretChange = z
+  .object({
+    secret: z
+      .string()
+      .min(MIN_CHARACTERS)
+      .max(MAX_CHARACTERS)
+      .regex(SECRET, "must be whsec_ and 24 to 64 bytes in base64")
+      .nullish()
+      .openapi({ description: "Left out, one is made and answered, this once." }),
+  })
+  .openapi("WebhookSecretChange");
+export type SecretChange = z.infer<typeof SecretChange>;
+
+export const SecretState = z
+  .object({
+    is_set: z.boolean().describe("Whether run webhooks are signed"),
+    updated_at: Timestamp.nullable().describe(
+      "Time at which the secret was set, `null` when there is none",
+    ),
+    previous_valid_until: Timestamp.nullable().openapi({
+      description: "Until then deliveries are signed with the secret before, too.",
+    }),
+  })
+  .openapi("WebhookSecretState");
+
+export const SecretSet = SecretState.extend({
+  secret: z.string().nullable().openapi({ description: "Only of one that was made here." }),
+}).openapi("WebhookSecretSet");

@@ -1,0 +1,153 @@
+import { and, eq, ne, sql } from "drizzle-orm";
+import type { z } from "zod";
+import { activeRevision } from "../../control-plane/deployments/api/service.ts";
+import { assertMay } from "../../shared/auth.ts";
+import { type AgentUser, type Context, database } from "../../shared/context.ts";
+import { assertReachable } from "../../shared/egress/egress.ts";
+import { AppError, invalid } from "../../shared/errors.ts";
+import { sendOrLeave } from "../../shared/queue.ts";
+import { HttpUrl } from "../../shared/schema.ts";
+import { type HttpSettings, httpSettings } from "../access/service.ts";
+import { MAX_ATTEMPTS } from "./limits.ts";
+import { payloadKey } from "./payloads.ts";
+import { Delivery } from "./schema.ts";
+import { webhookSettings } from "./settings.ts";
+import { run_webhooks } from "./table.ts";
+import { webhookProblem } from "./url-rules.ts";
+
+type Place = { workspace_id: string; deployment_id: string; thread_id: string };
+
+/** Told when the run is asked for, instead of when nobody hears of its end. */
+export function assertWebhook(
+  env: Env,
+  url: string | null | undefined,
+  config: Record<string, unknown> | null,
+): void {
+  if (url === null || url === undefined) return;
+  const http = httpSettings(config);
+  if (http.disable_webhooks === true) {
+    throw invalid(LOC, "is switched off by http.disable_webhooks of this agent");
+  }
+  if (url.startsWith("/")) assertOwnPath(url, http);
+  else assertWholeUrl(env, url);
+  const problem = webhookProblem(url, webhookSettings(config));
+  if (problem !== null) throw invalid(LOC, problem);
+}
+
+const LOC = ["body", "webhook"];
+
+function assertWholeUrl(env: Env, url: string): void {
+  const { error } = HttpUrl.safeParse(url);
+  if (error) throw invalid(LOC, error.issues[0]?.message ?? "must be a URL");
+  assertReachable(env, "webhooks", { webhook: url });
+}
+
+type Told = { run_id: string; url: string; payload: string; user: AgentUser | null };
+
+function assertOwnPath(path: string, { app }: Pick<HttpSettings, "app">): void {
+  if (!app) {
+    const text =
+      "is a path of the agent's own HTTP app, and it has none (http.app); name a whole URL";
+    throw invalid(LOC, text);
+  }
+  if (OWN_PATH.test(path)) return;
+  throw invalid(LOC, `must be a path of at most ${MAX_PATH} characters, like /webhooks/runs`);
+}
+
+const MAX_PATH = 2048;
+const OWN_PATH = new RegExp(`^/(?![/\\\\])[!-~]{0,${MAX_PATH - 1}}$`);
+
+/** Twice does no harm: the run is the key of the payload and of the row. */
+export async function enqueueWebhook(
+  env: Env,
+  { workspace_id, deployment_id, thread_id }: Place,
+  { run_id, url, payload, user }: Told,
+): Promise<void> {
+  const now = new Date().toISOString();
+  await env.ARTIFACTS.put(payloadKey({ deployment_id, run_id }), payload);
+  const row = { run_id, workspace_id, deployment_id, thread_id, url, user };
+  const waiting = { status: "pending" as const, attempt: 0, attempts: [] };
+  const times = { due_at: now, sent_at: now, created_at: now };
+  await database(env)
+    .insert(run_webhooks)
+    .values({ ...row, ...waiting, ...times })
+    .onConflictDoNothing();
+  await sendOrLeave(env.WEBHOOKS, { run_webhook_id: run_id });
+}
+
+type RunPlace = Omit<Place, "workspace_id"> & { run_id: string };
+
+/** What became of a run's webhook. It can be read when the run is over, also where that left no thread. */
+export async function getDelivery(ctx: Context, id: RunPlace): Promise<z.infer<typeof Delivery>> {
+  assertMay(ctx, "read");
+  return toDelivery(await findDelivery(ctx, id));
+}
+
+/** Begins anew with one that was given up, and does not wait with one that waits. */
+export async function redeliver(ctx: Context, id: RunPlace): Promise<z.infer<typeof Delivery>> {
+  assertMay(ctx, "write");
+  const found = await findDelivery(ctx, id);
+  if (found.status === "delivered") throw isDelivered(found);
+  if (!(await ctx.env.ARTIFACTS.head(payloadKey(found)))) {
+    throw new AppError(
+      "conflict",
+      "What was to be told is not kept any more: read the run instead.",
+    );
+  }
+  if (found.attempts.length >= MAX_ATTEMPTS) {
+    throw new AppError("conflict", `It was tried ${MAX_ATTEMPTS} times: read the run instead.`);
+  }
+  const now = new Date().toISOString();
+  const { attempt, attempts_before, status } = run_webhooks;
+  const [row] = await ctx.db
+    .update(run_webhooks)
+    .set({
+      status: "pending",
+      // What is given up has no pause left: they begin again.
+      attempts_before: sql`iif(${status} = 'failed', ${attempt}, ${attempts_before})`,
+      due_at: now,
+      sent_at: now,
+      finished_at: null,
+    })
+    .where(
+      and(
+        eq(run_webhooks.run_id, found.run_id),
+        eq(run_webhooks.workspace_id, ctx.caller.workspace_id),
+        ne(status, "delivered"),
+      ),
+    )
+    .returning();
+  if (!row) throw isDelivered(await findDelivery(ctx, id));
+  await sendOrLeave(ctx.env.WEBHOOKS, { run_webhook_id: row.run_id });
+  return toDelivery(row);
+}
+
+type Row = typeof run_webhooks.$inferSelect;
+
+async function findDelivery(
+  ctx: Context,
+  { deployment_id, thread_id, run_id }: RunPlace,
+): Promise<Row> {
+  const agent = await activeRevision(ctx, deployment_id, null);
+  const [row] = await ctx.db
+    .select()
+    .from(run_webhooks)
+    .where(
+      and(
+        eq(run_webhooks.run_id, run_id),
+        eq(run_webhooks.workspace_id, ctx.caller.workspace_id),
+        eq(run_webhooks.deployment_id, agent.deployment_id),
+        eq(run_webhooks.thread_id, thread_id),
+      ),
+    );
+  if (row) return row;
+  throw new AppError("not_found", `Run ${run_id} is not over, or it was given no webhook`);
+}
+
+function toDelivery(row: Row): z.infer<typeof Delivery> {
+  return Delivery.parse({ ...row, next_attempt_at: row.status === "pending" ? row.due_at : null });
+}
+
+function isDelivered({ finished_at }: Row): AppError {
+  return new AppError("conflict", `It was delivered, at ${finished_at}.`);
+}

@@ -1,0 +1,65 @@
+import { and, eq, inArray, lte, sql } from "drizzle-orm";
+import { database } from "../../shared/context.ts";
+import { resealRows } from "../../shared/crypto/rotation.ts";
+import { sendAllOrLeave } from "../../shared/queue.ts";
+import { deleteBelow } from "../../shared/storage/objects-below.ts";
+import { among } from "../../shared/storage/sql.ts";
+import { payloadKey, payloadPrefix } from "./payloads.ts";
+import { ownerOf } from "./secret-service.ts";
+import { run_webhooks, webhook_secrets } from "./table.ts";
+
+/** A message that has not led to an attempt by then is taken for lost; a second one does no harm. */
+const RESEND_AFTER_MS = 10_000;
+const BATCH = 500;
+
+/** Deliveries that are due and whose message, or whose Worker, was lost. */
+export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
+  const at = now.toISOString();
+  const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
+  const rows = await database(env)
+    .update(run_webhooks)
+    .set({ sent_at: at })
+    .where(
+      sql`${run_webhooks.run_id} in (
+        select run_id from run_webhooks
+        where status = 'pending' and due_at <= ${before} and sent_at <= ${before}
+          and (lease_expires_at is null or lease_expires_at <= ${at})
+        order by due_at limit ${BATCH}
+      )`,
+    )
+    .returning({ run_webhook_id: run_webhooks.run_id });
+  await sendAllOrLeave(env.WEBHOOKS, rows);
+}
+
+/** Logs of deliveries that ended long ago, and what was kept to tell once more of those that failed. */
+export async function sweepDeliveryLogs(env: Env, now: Date): Promise<void> {
+  const db = database(env);
+  const isOld = and(
+    inArray(run_webhooks.status, ["delivered", "failed"]),
+    lte(run_webhooks.due_at, now.toISOString()),
+  );
+  const { run_id, deployment_id, status } = run_webhooks;
+  const rows = await db
+    .select({ run_id, deployment_id, status })
+    .from(run_webhooks)
+    .where(isOld)
+    .limit(BATCH);
+  const failed = rows.filter((row) => row.status === "failed");
+  // First, so that what a crash leaves is found again by its row.
+  if (failed.length > 0) await env.ARTIFACTS.delete(failed.map(payloadKey));
+  const ids = rows.map((row) => row.run_id);
+  await db.delete(run_webhooks).where(and(isOld, among(run_webhooks.run_id, ids)));
+}
+
+/** What a deployment that is deleted leaves; true once there is nothing. Its threads go before. */
+export async function deleteWebhooksOf(env: Env, deployment_id: string): Promise<boolean> {
+  await database(env).delete(run_webhooks).where(eq(run_webhooks.deployment_id, deployment_id));
+  return deleteBelow(env.ARTIFACTS, payloadPrefix(deployment_id));
+}
+
+/** After a rotation of keys. A secret that was replaced is not worth it: it serves for a day. */
+export function resealWebhookSecrets(env: Env): Promise<void> {
+  return resealRows<typeof webhook_secrets.$inferSelect>(env, webhook_secrets, ({ workspace_id }) =>
+    ownerOf(workspace_id),
+  );
+}

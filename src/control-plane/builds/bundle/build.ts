@@ -1,0 +1,118 @@
+import type { EgressPolicy } from "../../../shared/egress/egress.ts";
+import { type BuildLog, buildLog } from "../build-log.ts";
+import { readConfig } from "../config/config.ts";
+import type {
+  AgentConfig,
+  Artifact,
+  ArtifactKind,
+  BuildOrder,
+  BuildOutcome,
+  BuildSink,
+  BuildStore,
+  UiBundles,
+} from "../contract.ts";
+import { BuildFailure } from "../failure.ts";
+import { ARTIFACT_BYTES, BUILD_TIMEOUT_MS } from "../limits.ts";
+import { prebuiltRuntime } from "../packages/carried.ts";
+import { installAll, readDependencies } from "../packages/dependencies.ts";
+import { installer } from "../packages/install.ts";
+import { readProject } from "../packages/project.ts";
+import { fetchSource } from "../source/source.ts";
+import { bytesText, countText, cutMessage, durationText } from "../text.ts";
+import { compile } from "./compile.ts";
+import { compileUi } from "./ui.ts";
+
+/** Makes the artifact of a revision from its source. Failures are outcomes. */
+export async function runBuild(
+  storage: BuildStore,
+  order: BuildOrder,
+  sink: BuildSink,
+): Promise<BuildOutcome> {
+  const log = buildLog(sink);
+  const outcome = await inTime(build(storage, order, log)).catch((error: unknown) =>
+    toOutcome(log, error),
+  );
+  try {
+    await log.flush();
+  } catch (error) {
+    const message = cutMessage(`The log cannot be written: ${String(error)}`);
+    return { ok: false, reason: "internal", message, is_transient: true };
+  }
+  return outcome;
+}
+
+async function build(storage: BuildStore, order: BuildOrder, log: BuildLog): Promise<BuildOutcome> {
+  const started = Date.now();
+  const { tree, warnings, name } = await fetchSource(storage, order);
+  const at = tree.commit === null ? "" : ` at ${tree.commit.slice(0, 7)}`;
+  const size = `${countText(tree.files.size + tree.others.size, "file")}, ${bytesText(tree.bytes)}`;
+  log.info(`Fetched ${name}${at} (${size}) in ${durationText(Date.now() - started)}`);
+  for (const warning of warnings) log.warn(warning);
+  const config = readConfig(tree, order.config_path);
+  log.info(`Read ${order.config_path}: ${graphsText(config)}`);
+  const project = readProject(tree, order.config_path);
+  const policy: EgressPolicy = order;
+  const runtime = prebuiltRuntime();
+  const options = { policy, registry_url: order.registry_url };
+  const dependencies = await readDependencies(log, project, runtime, options);
+  const packages = installer(storage, policy, log);
+  await installAll(log, packages, project, dependencies);
+  const input = { tree, config, project, dependencies, installer: packages, runtime };
+  const artifact = await compile(log, input);
+  const stored = await store(storage, order, artifact, await compileUi(log, input));
+  log.info(
+    `Stored the artifact (${bytesText(stored.artifact_bytes)}); the build took ${durationText(Date.now() - started)}`,
+  );
+  return { ok: true, ...stored, repo_commit_sha: tree.commit, config };
+}
+
+function graphsText({ graphs }: AgentConfig): string {
+  const texts = Object.entries(graphs).map(
+    ([id, { path, export_name }]) => `graph "${id}" is ${export_name} of ${path}`,
+  );
+  return texts.join(", ");
+}
+
+async function store(
+  storage: BuildStore,
+  { revision_id }: BuildOrder,
+  artifact: Artifact,
+  ui: UiBundles | null,
+) {
+  const put = async (kind: ArtifactKind, value: unknown) => {
+    const blob = new Blob([JSON.stringify(value)]);
+    if (blob.size > ARTIFACT_BYTES) {
+      const sizes = `${bytesText(blob.size)}; at most ${bytesText(ARTIFACT_BYTES)} are allowed`;
+      throw new BuildFailure("bundle_failed", `The bundle with its source map has ${sizes}.`);
+    }
+    await storage.writeArtifact(kind, blob.size, blob.stream());
+    return blob.size;
+  };
+  if (ui) await put("ui", ui);
+  const artifact_bytes = await put("artifact", artifact);
+  return { artifact_key: `artifacts/${revision_id}.json`, artifact_bytes };
+}
+
+async function inTime(work: Promise<BuildOutcome>): Promise<BuildOutcome> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const text = `The build took more than ${BUILD_TIMEOUT_MS / 1000} s.`;
+    timer = setTimeout(() => reject(new BuildFailure("timed_out", text)), BUILD_TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Any other error is an outcome too: the call rejects only when the isolate itself has ended. */
+function toOutcome(log: BuildLog, error: unknown): BuildOutcome {
+  if (error instanceof BuildFailure) {
+    log.error(error.message);
+    return { ok: false, reason: error.reason, message: error.message };
+  }
+  const message = cutMessage(error instanceof Error ? error.message : String(error));
+  log.error(`The builder failed: ${message}`);
+  return { ok: false, reason: "internal", message, is_transient: true };
+}

@@ -1,0 +1,134 @@
+import wasm from "esbuild-wasm/esbuild.wasm";
+import * as esbuild from "esbuild-wasm/esm/browser.js";
+import type { UiFiles } from "../contract.ts";
+import { BuildFailure } from "../failure.ts";
+import { BUNDLE_TIMEOUT_MS } from "../limits.ts";
+import type { TsConfig } from "./tsconfig.ts";
+import { withHostRequire } from "./ui-module.ts";
+
+type Failed = { ok: false; errors: string[] };
+export type Bundled = { ok: true; code: string; map: string; warnings: string[] } | Failed;
+type BundledUi = { ok: true; files: UiFiles; warnings: string[] } | Failed;
+
+let started: Promise<void> | null = null;
+
+/** One esbuild per isolate: starting it costs more than a small bundle. */
+function startEsbuild(): Promise<void> {
+  started ??= esbuild.initialize({ wasmModule: wasm, worker: false }).catch((error: unknown) => {
+    started = null;
+    throw error;
+  });
+  return started;
+}
+
+/** After a crash or a stall the next build gets a new one. */
+function stopEsbuild(): void {
+  void esbuild.stop();
+  started = null;
+}
+
+export async function bundle(
+  entry: string,
+  plugin: esbuild.Plugin,
+  { compilerOptions }: TsConfig,
+): Promise<Bundled> {
+  const built = await build({
+    entryPoints: [entry],
+    outfile: "/main.js",
+    format: "esm",
+    platform: "neutral",
+    target: "es2024",
+    sourcemap: "external",
+    sourcesContent: false,
+    tsconfigRaw: { compilerOptions },
+    plugins: [plugin],
+  });
+  return "ok" in built ? built : toBundled(built);
+}
+
+/** For browsers: one script that leaves a global, and its styles beside it. */
+export async function bundleUi(
+  entry: string,
+  plugin: esbuild.Plugin,
+  { compilerOptions }: TsConfig,
+  globalName: string,
+): Promise<BundledUi> {
+  const { jsx: _jsx, target: _target, ...rest } = compilerOptions;
+  const built = await build({
+    entryPoints: { entrypoint: entry },
+    outdir: "/ui",
+    format: "iife",
+    globalName,
+    platform: "browser",
+    target: "es2020",
+    jsx: "automatic",
+    tsconfigRaw: { compilerOptions: rest },
+    plugins: [plugin],
+  });
+  if ("ok" in built) return built;
+  const files = built.outputFiles.map(({ path, text }) => {
+    const name = path.slice("/ui/".length);
+    return [name, name.endsWith(".js") ? withHostRequire(text) : text];
+  });
+  return { ok: true, files: Object.fromEntries(files), warnings: warningsOf(built) };
+}
+
+type Output = esbuild.BuildResult<{ write: false }>;
+
+async function build(options: esbuild.BuildOptions): Promise<Output | Failed> {
+  const work = startEsbuild().then(() =>
+    esbuild.build({
+      ...options,
+      bundle: true,
+      write: false,
+      absWorkingDir: "/",
+      legalComments: "none",
+      define: { "process.env.NODE_ENV": '"production"' },
+      logLevel: "silent",
+    }),
+  );
+  try {
+    return await inTime(work);
+  } catch (error) {
+    if (isBuildError(error)) return { ok: false, errors: error.errors.map(toLine) };
+    stopEsbuild();
+    throw error;
+  }
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(
+        new BuildFailure("timed_out", `Bundling took more than ${BUNDLE_TIMEOUT_MS / 1000} s.`),
+      );
+    }, BUNDLE_TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function toBundled(result: Output): Bundled {
+  const text = (name: string) =>
+    result.outputFiles.find(({ path }) => path.endsWith(name))?.text ?? "";
+  const warnings = warningsOf(result);
+  return { ok: true, code: text("main.js"), map: text("main.js.map"), warnings };
+}
+
+function warningsOf({ warnings }: Output): string[] {
+  return warnings.filter(({ location }) => !location?.file.includes("node_modules/")).map(toLine);
+}
+
+function isBuildError(error: unknown): error is esbuild.BuildFailure {
+  return error instanceof Error && "errors" in error && Array.isArray(error.errors);
+}
+
+/** `src/agent.ts:3:14: message`, as editors and terminals make links of. */
+function toLine({ text, location }: esbuild.Message): string {
+  if (location === null) return text;
+  return `${location.file.replace(/^\/+/, "")}:${location.line}:${location.column + 1}: ${text}`;
+}

@@ -1,0 +1,139 @@
+import type { BuildLog } from "../build-log.ts";
+import type { AgentConfig, Artifact } from "../contract.ts";
+import { BuildFailure } from "../failure.ts";
+import { HARNESS } from "../packages/carried.ts";
+import type { Dependencies } from "../packages/dependencies.ts";
+import type { Installer } from "../packages/install.ts";
+import { closure, type Runtime } from "../packages/prebuilt.ts";
+import { type Project, textOf } from "../packages/project.ts";
+import { inRounds } from "../packages/rounds.ts";
+import { bytesText, countText, durationText } from "../text.ts";
+import type { Tree } from "../tree.ts";
+import { contextType } from "../types/context-type.ts";
+import { graphsModule } from "../types/graphs-module.ts";
+import { stateTypes } from "../types/state-types.ts";
+import { TYPE_LIMITS, TypeBudget } from "../types/type-budget.ts";
+import type { Schema } from "../types/type-reader.ts";
+import { isBuiltin } from "./builtins.ts";
+import { bundle } from "./bundle.ts";
+import { disk } from "./disk.ts";
+import { AGENT_LOADERS, heddlePlugin, type PluginOptions } from "./plugin.ts";
+import { createResolver } from "./resolver.ts";
+import { readTsConfig, type TsConfig } from "./tsconfig.ts";
+
+/** The runtime that artifacts are loaded with; a newer Heddle does not change what is deployed. */
+const COMPATIBILITY_DATE = "2026-11-01";
+const MAIN = "main.js";
+const MAX_LOGGED = 20;
+const TYPES_CUT =
+  `The types of the state are too large to describe in full: at most ${TYPE_LIMITS.nodes_per_type} nodes of one type, ` +
+  `${TYPE_LIMITS.nodes} in total, and ${bytesText(TYPE_LIMITS.source)} of TypeScript are read. ` +
+  "The agent runs all the same; the schemas of some fields are empty.";
+
+export type CompileInput = {
+  tree: Tree;
+  config: AgentConfig;
+  project: Project;
+  dependencies: Dependencies;
+  installer: Installer;
+  runtime: Runtime;
+};
+
+export async function compile(log: BuildLog, input: CompileInput): Promise<Artifact> {
+  const { tree, project } = input;
+  const tsconfig = readTsConfig(project.folder, (path) => textOf(tree, path));
+  const started = Date.now();
+  const graphs = describeGraphs(log, input);
+  let used = new Set<string>();
+  const bundled = await inRounds(log, input, async () => {
+    const options = pluginOptions(input, tsconfig, graphs);
+    used = options.used;
+    const plugin = heddlePlugin(options);
+    return {
+      bundled: await bundle("heddle:agent", plugin, tsconfig),
+      missing: options.missing,
+    };
+  });
+  if (!bundled.ok) throw bundleFailed(log, input.dependencies, bundled.errors);
+  for (const warning of bundled.warnings.slice(0, MAX_LOGGED)) log.warn(warning);
+  const prebuilt = closure(input.runtime, used);
+  explain(log, bundled.code, prebuilt, Date.now() - started);
+  return {
+    compatibility_date: COMPATIBILITY_DATE,
+    main_module: MAIN,
+    modules: { [MAIN]: bundled.code, ...prebuilt },
+    source_map: bundled.map,
+  };
+}
+
+function pluginOptions(input: CompileInput, tsconfig: TsConfig, graphs: string): PluginOptions {
+  const { tree, dependencies, installer, runtime } = input;
+  const files = disk(tree, dependencies.install, installer.installed);
+  const { langgraph, provided } = dependencies;
+  return {
+    disk: files,
+    resolve: createResolver({ disk: files, tsconfig, provided, isBuiltin }),
+    runtime,
+    virtual: {
+      // Imports of the harness lead to the LangGraph that the agent has, and to what that one sees.
+      "heddle:agent": {
+        text: langgraph === null ? HARNESS.plain_agent : HARNESS.langgraph_agent,
+        directory: langgraph ?? dependencies.directory,
+      },
+      "heddle:globals": { text: HARNESS.globals, directory: "/" },
+      "heddle:graphs": { text: graphs, directory: "/" },
+    },
+    loaders: AGENT_LOADERS,
+    used: new Set(),
+    missing: new Set(),
+  };
+}
+
+/** Returns the module that lists the graphs with their types. */
+function describeGraphs(log: BuildLog, { tree, config }: CompileInput): string {
+  const budget = new TypeBudget();
+  const byPath = new Map<string, Schema | null>();
+  // Contexts come first: the files of graphs are few, and the rest of a large source may use up the budget.
+  const contexts = Object.entries(config.graphs).map(([id, { path }]) => {
+    if (!byPath.has(path)) byPath.set(path, contextType(textOf(tree, path) ?? "", budget));
+    return [id, byPath.get(path) ?? null] as const;
+  });
+  const types = stateTypes(typeScriptOf(tree), budget);
+  if (budget.isExceeded) log.warn(TYPES_CUT);
+  return graphsModule(config, types, Object.fromEntries(contexts));
+}
+
+function* typeScriptOf(tree: Tree): Generator<string> {
+  for (const path of tree.files.keys()) {
+    if (/\.[cm]?tsx?$/.test(path) && !path.includes("node_modules/"))
+      yield textOf(tree, path) ?? "";
+  }
+}
+
+function explain(log: BuildLog, code: string, prebuilt: Record<string, string>, took: number) {
+  const count = Object.keys(prebuilt).length;
+  const beside = count === 0 ? "" : ` beside ${countText(count, "prebuilt module")}`;
+  log.info(`Bundled ${bytesText(code.length)}${beside} in ${durationText(took)}`);
+}
+
+function bundleFailed(
+  log: BuildLog,
+  { install, langgraph }: Dependencies,
+  errors: string[],
+): BuildFailure {
+  for (const error of errors.slice(0, MAX_LOGGED)) log.error(error);
+  const own = errors.find((error) => !error.startsWith("heddle:"));
+  if (own === undefined && langgraph !== null) {
+    const version = install.packages.get(langgraph)?.version;
+    const text = `Heddle cannot drive LangGraph ${version}: it lacks what version 1 has. Update @langchain/langgraph.`;
+    return new BuildFailure("bundle_failed", text);
+  }
+  const more =
+    errors.length > 1
+      ? ` (and ${countText(errors.length - 1, "more error")}; see the build log)`
+      : "";
+  const isDependency = errors.every((error) => error.includes('" is not installed;'));
+  const reason = isDependency ? "dependency_unresolved" : "bundle_failed";
+  const first = own ?? errors[0] ?? "The bundler failed without a message.";
+  return new BuildFailure(reason, first + more);
+}

@@ -1,0 +1,224 @@
+import type {
+  ImportKind as EsbuildKind,
+  Loader,
+  OnLoadResult,
+  OnResolveArgs,
+  OnResolveResult,
+  Plugin,
+} from "esbuild-wasm";
+import { ASSET_BYTES } from "../limits.ts";
+import { RUNTIME_FOLDER, type Runtime } from "../packages/prebuilt.ts";
+import { directoryOf } from "../paths.ts";
+import { bytesText } from "../text.ts";
+import type { Disk } from "./disk.ts";
+import { splitPackagePath } from "./disk.ts";
+import type { RequestKind, Resolved, Resolver } from "./resolver.ts";
+
+export type PluginOptions = {
+  disk: Disk;
+  resolve: Resolver;
+  runtime: Runtime;
+  /** `heddle:` modules by name. */
+  virtual: Record<string, { text: string; directory: string }>;
+  /** Files that the bundle can hold, by their extensions. */
+  loaders: Record<string, Loader>;
+  /** What is left to whoever runs the bundle. */
+  isShared?: (specifier: string) => boolean;
+  /** What a style sheet is before the bundler reads it. */
+  styles?: (css: string, directory: string) => Promise<string>;
+  /** Filled while bundling: prebuilt files in use, and packages to fetch for a second try. */
+  used: Set<string>;
+  missing: Set<string>;
+};
+
+const ESM_STUB = "heddle-esm:";
+const ABSENT = "absent";
+
+export const AGENT_LOADERS: Record<string, Loader> = {
+  ts: "ts",
+  mts: "ts",
+  cts: "ts",
+  tsx: "tsx",
+  jsx: "jsx",
+  js: "js",
+  mjs: "js",
+  cjs: "js",
+  json: "json",
+  txt: "text",
+  md: "text",
+  sql: "text",
+  html: "text",
+  graphql: "text",
+};
+
+/** A browser's bundle has styles too, and in them what they show. */
+export const UI_LOADERS: Record<string, Loader> = {
+  ...AGENT_LOADERS,
+  css: "css",
+  gif: "dataurl",
+  jpg: "dataurl",
+  jpeg: "dataurl",
+  png: "dataurl",
+  svg: "dataurl",
+  webp: "dataurl",
+  woff: "dataurl",
+  woff2: "dataurl",
+};
+
+/** esbuild sees only what this plugin shows it: it has no file system. */
+export function heddlePlugin(options: PluginOptions): Plugin {
+  return {
+    name: "heddle",
+    setup(build) {
+      build.onResolve({ filter: /.*/ }, (args) => resolveImport(options, args));
+      build.onLoad({ filter: /.*/, namespace: "heddle" }, ({ path }) => loadVirtual(options, path));
+      build.onLoad({ filter: /.*/, namespace: "file" }, ({ path }) => loadFile(options, path));
+      build.onLoad({ filter: /.*/, namespace: ABSENT }, ({ path }) => loadAbsent(path));
+      externals(build);
+    },
+  };
+}
+
+function resolveImport(options: PluginOptions, args: OnResolveArgs): OnResolveResult {
+  const { path, importer, namespace, kind, resolveDir } = args;
+  if (path in options.virtual) return { path, namespace: "heddle" };
+  if (options.isShared?.(path)) return { path, external: true };
+  if (path.startsWith(ESM_STUB))
+    return { path: path.slice(ESM_STUB.length), namespace: "external-esm" };
+  if (namespace === "external-esm") return { path, external: true };
+  const directory = namespace === "file" ? directoryOf(importer) : resolveDir;
+  const resolved = options.resolve(path, directory, toRequest(kind));
+  if (resolved.type === "absent" && maySpare(kind, importer)) {
+    return { path: resolved.text, namespace: ABSENT };
+  }
+  return toResult(options, resolved, kind);
+}
+
+/** Packages try what they have a use for; the agent's own source means what it imports. */
+function maySpare(kind: EsbuildKind, importer: string): boolean {
+  return splitPackagePath(importer) !== null && !/^(import-statement|import-rule)$/.test(kind);
+}
+
+/** As in Node, it is missed when it is asked for, and by whom it can be caught. */
+function loadAbsent(text: string): OnLoadResult {
+  const code = '{ code: "MODULE_NOT_FOUND" }';
+  return { contents: `throw Object.assign(new Error(${JSON.stringify(text)}), ${code});` };
+}
+
+function toRequest(kind: EsbuildKind): RequestKind {
+  if (kind === "require-call" || kind === "require-resolve") return "require";
+  return kind === "import-rule" ? "style" : "import";
+}
+
+/** A CommonJS module that requires an outside ES module gets it through two stubs. */
+function externals(build: Parameters<Plugin["setup"]>[0]) {
+  build.onLoad({ filter: /.*/, namespace: "external-cjs" }, ({ path }) => {
+    const esm = `require(${JSON.stringify(ESM_STUB + path)})`;
+    return { contents: `module.exports = ${path.startsWith("node:") ? `${esm}.default` : esm};` };
+  });
+  build.onLoad({ filter: /.*/, namespace: "external-esm" }, ({ path }) => {
+    const target = JSON.stringify(path);
+    const isBuiltin = path.startsWith("node:");
+    return {
+      contents: isBuiltin ? `export { default } from ${target};` : `export * from ${target};`,
+    };
+  });
+}
+
+function toResult(options: PluginOptions, resolved: Resolved, kind: EsbuildKind): OnResolveResult {
+  switch (resolved.type) {
+    case "file":
+      return toSource(options, resolved.path, resolved.has_side_effects);
+    case "builtin":
+      if (options.isShared) return { errors: [{ text: `No browser has ${resolved.name}` }] };
+      return toExternal(toBuiltin(resolved.name), kind);
+    case "provided":
+      return toProvided(options, resolved.specifier, kind);
+    case "missing":
+      options.missing.add(resolved.directory);
+      return {
+        errors: [{ text: `The package in ${resolved.directory.slice(1)} is not there yet` }],
+      };
+    case "absent":
+    case "error":
+      return { errors: [{ text: resolved.text }] };
+  }
+}
+
+function toBuiltin(name: string): string {
+  return /^(node|cloudflare):/.test(name) ? name : `node:${name}`;
+}
+
+function toProvided(
+  { runtime, used }: PluginOptions,
+  specifier: string,
+  kind: EsbuildKind,
+): OnResolveResult {
+  const file = runtime.entries[specifier];
+  if (file === undefined) {
+    return {
+      errors: [{ text: `Could not resolve "${specifier}": its package.json exports no such path` }],
+    };
+  }
+  used.add(file);
+  return toExternal(`./${RUNTIME_FOLDER}${file}`, kind);
+}
+
+function toExternal(path: string, kind: EsbuildKind): OnResolveResult {
+  if (kind !== "require-call") return { path, external: true };
+  return { path, namespace: "external-cjs" };
+}
+
+function loadVirtual({ virtual }: PluginOptions, path: string): OnLoadResult | null {
+  const module = virtual[path];
+  return module
+    ? { contents: module.text, loader: "js", resolveDir: module.directory || "/" }
+    : null;
+}
+
+/** What cannot be bundled is refused where it is imported: esbuild then names the line. */
+function toSource(options: PluginOptions, path: string, sideEffects: boolean): OnResolveResult {
+  const refused = refusalOf(options, path);
+  return refused === null ? { path, sideEffects } : { errors: [{ text: refused }] };
+}
+
+function refusalOf({ disk, loaders }: PluginOptions, path: string): string | null {
+  const name = path.slice(1);
+  const extension = extensionOf(path);
+  if (extension === "node") {
+    return `The native addon ${name} cannot run on Workers; use a package in plain JavaScript`;
+  }
+  if (extension === "wasm") return `${name}: WebAssembly files cannot be bundled`;
+  if (extension in loaders && disk.read(path) === null) {
+    return `${name} is larger than ${bytesText(ASSET_BYTES)}: serve it from elsewhere and name its URL`;
+  }
+  const isKnown = extension in loaders || (extension === "" && disk.read(path) !== null);
+  return isKnown ? null : `${name} cannot be bundled: it is neither code, JSON nor text`;
+}
+
+function extensionOf(path: string): string {
+  return /\.([^./]+)$/.exec(path)?.[1] ?? "";
+}
+
+function loadFile(options: PluginOptions, path: string): OnLoadResult | Promise<OnLoadResult> {
+  const { disk, loaders, styles } = options;
+  const loader = loaders[extensionOf(path)] ?? "js";
+  const isSource = splitPackagePath(path) === null;
+  const contents = disk.read(path) ?? "";
+  if (loader === "css" && styles) return loadStyles(path, contents, styles);
+  return { contents, loader: isSource && loader === "js" ? "jsx" : loader };
+}
+
+async function loadStyles(
+  path: string,
+  bytes: Uint8Array | string,
+  styles: NonNullable<PluginOptions["styles"]>,
+): Promise<OnLoadResult> {
+  const css = typeof bytes === "string" ? bytes : new TextDecoder().decode(bytes);
+  try {
+    return { contents: await styles(css, directoryOf(path)), loader: "css" };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { errors: [{ text: `${path.slice(1)}: ${why}` }] };
+  }
+}

@@ -1,0 +1,51 @@
+import { compile } from "tailwindcss";
+import { TAILWIND_SHEETS } from "../packages/carried.ts";
+import { directoryOf } from "../paths.ts";
+
+/** Where a style sheet that another one imports is, and what it says. */
+export type StyleReader = (specifier: string, directory: string) => { path: string; text: string };
+
+const DIRECTIVES = /@(import\s+["']tailwindcss|tailwind\s|apply\s|theme\b|utility\s|variant\s)/;
+const OWN = /^tailwindcss(?:\/([a-z]+)(?:\.css)?)?$/;
+
+/**
+ * A style sheet as Tailwind 4 makes it for what the sources name; one that is none of Tailwind's comes
+ * back as it is. Whatever looks like a class in a source is tried: what is none makes no rule.
+ */
+export async function compileStyles(
+  css: string,
+  directory: string,
+  sources: () => Iterable<string>,
+  read: StyleReader,
+): Promise<string> {
+  if (!DIRECTIVES.test(css)) return css;
+  const compiler = await compile(css, {
+    base: directory,
+    loadStylesheet: async (id, base) => {
+      const own = OWN.exec(id);
+      if (own) return { path: id, base, content: ownSheet(id, own[1] ?? "index") };
+      const { path, text } = read(id, base);
+      return { path, base: directoryOf(path), content: text };
+    },
+    loadModule: async (id) => {
+      throw new Error(
+        `"${id}" is code, which no build runs: write what it does as @theme or @utility`,
+      );
+    },
+  });
+  return compiler.build([...candidatesOf(sources())]);
+}
+
+function ownSheet(id: string, name: string): string {
+  const sheet = TAILWIND_SHEETS[`${name}.css`];
+  if (sheet === undefined) throw new Error(`Tailwind has no style sheet "${id}"`);
+  return sheet;
+}
+
+function candidatesOf(sources: Iterable<string>): Set<string> {
+  const candidates = new Set<string>();
+  for (const source of sources) {
+    for (const word of source.split(/[\s"'`<>={};,]+/)) candidates.add(word);
+  }
+  return candidates;
+}

@@ -1,0 +1,109 @@
+import type { BuildLog } from "../build-log.ts";
+import type { UiBundles, UiFiles } from "../contract.ts";
+import { BuildFailure } from "../failure.ts";
+import { UI_BYTES } from "../limits.ts";
+import { textOf } from "../packages/project.ts";
+import { inRounds } from "../packages/rounds.ts";
+import { bytesText, countText, durationText } from "../text.ts";
+import type { Tree } from "../tree.ts";
+import { bundleUi } from "./bundle.ts";
+import type { CompileInput } from "./compile.ts";
+import { type Disk, disk } from "./disk.ts";
+import { heddlePlugin, type PluginOptions, UI_LOADERS } from "./plugin.ts";
+import { createResolver, type Resolver } from "./resolver.ts";
+import { compileStyles, type StyleReader } from "./tailwind.ts";
+import { readTsConfig, type TsConfig } from "./tsconfig.ts";
+import { UI_ENTRY, uiGlobal, uiModule } from "./ui-module.ts";
+
+const MAX_LOGGED = 20;
+
+/** What the page that shows the components has anyway, and hands to them. */
+const HOST_PACKAGES = ["react", "react-dom", "@langchain/langgraph-sdk"];
+
+/** The components of each agent, for browsers; null: the configuration names none. */
+export async function compileUi(log: BuildLog, input: CompileInput): Promise<UiBundles | null> {
+  const entries = Object.entries(input.config.ui.entries);
+  if (entries.length === 0) return null;
+  const started = Date.now();
+  const tsconfig = readTsConfig(input.project.folder, (path) => textOf(input.tree, path));
+  const bundles: UiBundles = {};
+  for (const [agent, path] of entries) {
+    bundles[agent] = await compileOne(log, input, tsconfig, { agent, path });
+  }
+  const bytes = JSON.stringify(bundles).length;
+  if (bytes > UI_BYTES) {
+    const text = `The components of "ui" are ${bytesText(bytes)}; they may be ${bytesText(UI_BYTES)}.`;
+    throw new BuildFailure("bundle_failed", text);
+  }
+  const what = `components of ${countText(entries.length, "agent")}`;
+  log.info(`Bundled the ${what} (${bytesText(bytes)}) in ${durationText(Date.now() - started)}`);
+  return bundles;
+}
+
+async function compileOne(
+  log: BuildLog,
+  input: CompileInput,
+  tsconfig: TsConfig,
+  { agent, path }: { agent: string; path: string },
+): Promise<UiFiles> {
+  const bundled = await inRounds(log, input, async () => {
+    const options = pluginOptions(input, tsconfig, path);
+    const plugin = heddlePlugin(options);
+    return {
+      bundled: await bundleUi(UI_ENTRY, plugin, tsconfig, uiGlobal(agent)),
+      missing: options.missing,
+    };
+  });
+  if (!bundled.ok) {
+    for (const error of bundled.errors.slice(0, MAX_LOGGED)) log.error(error);
+    const [first = "the bundler failed without a message"] = bundled.errors;
+    throw new BuildFailure("bundle_failed", `"ui.${agent}": ${first}`);
+  }
+  for (const warning of bundled.warnings.slice(0, MAX_LOGGED)) log.warn(warning);
+  return bundled.files;
+}
+
+function pluginOptions(input: CompileInput, tsconfig: TsConfig, path: string): PluginOptions {
+  const { tree, config, dependencies, installer, runtime } = input;
+  const files = disk(tree, dependencies.install, installer.installed);
+  const shared = [...HOST_PACKAGES, ...config.ui.shared];
+  // Prebuilt modules are for the agent's isolate; a browser gets the packages themselves.
+  const resolve = createResolver({
+    disk: files,
+    tsconfig,
+    provided: new Set(),
+    isBuiltin: () => false,
+    platform: "browser",
+  });
+  return {
+    disk: files,
+    resolve,
+    runtime,
+    virtual: { [UI_ENTRY]: { text: uiModule(path), directory: dependencies.directory } },
+    loaders: UI_LOADERS,
+    styles: (css, directory) =>
+      compileStyles(css, directory, () => sourcesOf(tree), readStyle(files, resolve)),
+    isShared: (specifier) =>
+      shared.some((name) => specifier === name || specifier.startsWith(`${name}/`)),
+    used: new Set(),
+    missing: new Set(),
+  };
+}
+
+/** Where the names of classes stand. */
+function* sourcesOf(tree: Tree): Generator<string> {
+  for (const path of tree.files.keys()) {
+    if (/\.([cm]?[jt]sx?|html|mdx?)$/.test(path)) yield textOf(tree, path) ?? "";
+  }
+}
+
+function readStyle(files: Disk, resolve: Resolver): StyleReader {
+  return (specifier, directory) => {
+    const resolved = resolve(specifier, directory, "style");
+    const bytes = resolved.type === "file" ? files.read(resolved.path) : null;
+    if (resolved.type !== "file" || bytes === null) {
+      throw new Error(resolved.type === "error" ? resolved.text : `"${specifier}" is not there`);
+    }
+    return { path: resolved.path, text: new TextDecoder().decode(bytes) };
+  };
+}

@@ -1,0 +1,53 @@
+import type { NamedExport } from "../contract.ts";
+import { BuildFailure } from "../failure.ts";
+import { joinPath } from "../paths.ts";
+import type { Tree } from "../tree.ts";
+
+export const SCRIPT = /\.[cm]?[jt]sx?$/;
+
+/** Where langgraph.json is. */
+export type Place = { tree: Tree; path: string; folder: string };
+
+/** `agent.js` may be written as `agent.ts`, as TypeScript's own imports are. */
+export function findScript(tree: Tree, source: string): string | undefined {
+  const twin = source.replace(/\.([cm]?)js(x?)$/, ".$1ts$2");
+  return [source, twin].find((candidate) => tree.files.has(candidate));
+}
+
+export function wrong(path: string, key: string, wanted: string, found: unknown): BuildFailure {
+  const kind =
+    found === undefined ? "missing" : `${Array.isArray(found) ? "a list" : JSON.stringify(found)}`;
+  return new BuildFailure("config_invalid", `${path}: ${key} must be ${wanted}; it is ${kind}.`);
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function section({ path }: Place, key: string, value: unknown): Record<string, unknown> {
+  if (value === undefined || value === null) return {};
+  if (!isRecord(value)) throw wrong(path, `"${key}"`, "an object", value);
+  return value;
+}
+
+/** `file:export`, the file relative to langgraph.json. */
+export function readExport(
+  { tree, path, folder }: Place,
+  key: string,
+  value: unknown,
+  wanted: string,
+): NamedExport {
+  const [file = "", ...rest] = typeof value === "string" ? value.split(":") : [];
+  if (file.endsWith(".py")) {
+    const text = `${path}: "${key}" is Python (${file}); Heddle runs JavaScript and TypeScript.`;
+    throw new BuildFailure("unsupported_language", text);
+  }
+  if (!SCRIPT.test(file)) throw wrong(path, `"${key}"`, wanted, value);
+  const source = joinPath(folder, file);
+  const found = findScript(tree, source);
+  if (found !== undefined) return { path: found, export_name: rest.join(":") || "default" };
+  throw new BuildFailure(
+    "config_invalid",
+    `${path}: "${key}" is in ${source}, which does not exist.`,
+  );
+}

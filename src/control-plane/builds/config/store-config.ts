@@ -1,0 +1,42 @@
+import type { StoreConfig } from "../contract.ts";
+import { type Place, readExport, section, wrong } from "./config-values.ts";
+
+const EMBED = '"file:export" of a function (texts) => vectors, like "./src/embed.ts:embed"';
+
+const MINUTE_MS = 60_000;
+// A vector of it is one row of the store, with room to spare.
+const MAX_DIMS = 16_384;
+
+/** `store` of langgraph.json: what is found by meaning, and how long items live. */
+export function readStore(place: Place, store: unknown): StoreConfig {
+  const { index, ttl } = section(place, "store", store);
+  return {
+    index: index === undefined || index === null ? null : readIndex(place, index),
+    ttl: readTtl(place, ttl),
+  };
+}
+
+function readIndex(place: Place, value: unknown): StoreConfig["index"] {
+  const { dims, embed, fields = ["$"] } = section(place, "store.index", value);
+  if (typeof dims !== "number" || !Number.isInteger(dims) || dims < 1 || dims > MAX_DIMS) {
+    throw wrong(place.path, '"store.index.dims"', `a whole number from 1 to ${MAX_DIMS}`, dims);
+  }
+  if (!Array.isArray(fields) || !fields.every((field) => typeof field === "string")) {
+    throw wrong(place.path, '"store.index.fields"', 'a list of fields like ["text"]', fields);
+  }
+  return { ...readExport(place, "store.index.embed", embed, EMBED), dims, fields };
+}
+
+function readTtl(place: Place, value: unknown): StoreConfig["ttl"] {
+  const { default_ttl = null, refresh_on_read = null } = section(place, "store.ttl", value);
+  if (default_ttl !== null && (typeof default_ttl !== "number" || !(default_ttl > 0))) {
+    throw wrong(place.path, '"store.ttl.default_ttl"', "minutes, more than 0", default_ttl);
+  }
+  if (refresh_on_read !== null && typeof refresh_on_read !== "boolean") {
+    throw wrong(place.path, '"store.ttl.refresh_on_read"', "true or false", refresh_on_read);
+  }
+  return {
+    default_ms: default_ttl === null ? null : default_ttl * MINUTE_MS,
+    refresh_on_read: refresh_on_read ?? true,
+  };
+}

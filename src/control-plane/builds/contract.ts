@@ -1,0 +1,131 @@
+import type { EgressPolicy } from "../../shared/egress/egress.ts";
+import type { Integrity } from "./integrity.ts";
+
+/** What the main Worker and the builder script say to each other over the BUILDER binding. */
+
+export type BuildSource =
+  | { kind: "git"; repo_url: string; repo_ref: string; token: string | null }
+  | { kind: "tarball"; object_key: string };
+
+export type BuildOrder = EgressPolicy & {
+  revision_id: string;
+  source: BuildSource;
+  /** Path of langgraph.json inside the tree. */
+  config_path: string;
+  registry_url: string;
+};
+
+export type BuildLine = {
+  level: "DEBUG" | "INFO" | "WARNING" | "ERROR";
+  message: string;
+  /** ISO text, UTC. */
+  timestamp: string;
+};
+
+/** An RpcTarget of the main Worker; each call also renews the lease of the build. */
+export interface BuildSink {
+  log(lines: BuildLine[]): Promise<void>;
+}
+
+export type ArtifactKind = "artifact" | "ui";
+
+/** An RpcTarget of the builder's shell: all that the isolate of a build may read and write in R2. */
+export interface BuildStore {
+  /** @returns the uploaded tarball of the revision, or null without one. */
+  readSource(): Promise<ReadableStream<Uint8Array> | null>;
+  readTarball(integrity: Integrity): Promise<ReadableStream<Uint8Array> | null>;
+  /** Rejects when the bytes do not have the hash. */
+  writeTarball(
+    integrity: Integrity,
+    bytes: number,
+    body: ReadableStream<Uint8Array>,
+  ): Promise<void>;
+  writeArtifact(kind: ArtifactKind, bytes: number, body: ReadableStream<Uint8Array>): Promise<void>;
+}
+
+/** The entrypoint `Build` of the isolate that the builder loads for each build. */
+export interface BuildIsolate {
+  build(order: BuildOrder, sink: BuildSink, storage: BuildStore): Promise<BuildOutcome>;
+}
+
+export type BuildFailureReason =
+  | "source_not_found"
+  | "source_unauthorized"
+  | "source_unavailable"
+  | "source_too_large"
+  | "source_unsafe"
+  | "ref_not_found"
+  | "config_not_found"
+  | "config_invalid"
+  | "graph_not_found"
+  | "unsupported_language"
+  | "dependency_unresolved"
+  | "dependency_integrity"
+  | "bundle_failed"
+  | "graph_load_failed"
+  | "timed_out"
+  | "internal";
+
+/** One export of the source. */
+export type NamedExport = { path: string; export_name: string };
+
+export type StoreConfig = {
+  index: (NamedExport & { dims: number; fields: string[] }) | null;
+  ttl: { default_ms: number | null; refresh_on_read: boolean };
+};
+
+export type UiConfig = {
+  /** The file of each agent's components, relative to the root of the source. */
+  entries: Record<string, string>;
+  /** Packages that the page has, beside React and the SDK. */
+  shared: string[];
+};
+
+/** Of one agent, by name: `entrypoint.js` and, with styles, `entrypoint.css`. */
+export type UiFiles = Record<string, string>;
+export type UiBundles = Record<string, UiFiles>;
+
+/** Beside an artifact, where its revision has components: `UiBundles` as JSON. */
+export function uiKeyOf(artifact_key: string): string {
+  return artifact_key.replace(/\.json$/, ".ui.json");
+}
+
+/** langgraph.json as far as a run needs it; `raw` is the whole file for later readers. */
+export type AgentConfig = {
+  graphs: Record<string, { path: string; export_name: string; description: string | null }>;
+  env: Record<string, string>;
+  store: StoreConfig;
+  /** What langgraph.json calls `auth.path`: an `Auth` of @langchain/langgraph-sdk/auth. */
+  auth: NamedExport | null;
+  /** What it calls `http.app`: a Hono app. */
+  app: NamedExport | null;
+  ui: UiConfig;
+  raw: Record<string, unknown>;
+};
+
+export type BuildOutcome =
+  | {
+      ok: true;
+      /** R2 key of an `Artifact` as JSON. */
+      artifact_key: string;
+      artifact_bytes: number;
+      repo_commit_sha: string | null;
+      config: AgentConfig;
+    }
+  | {
+      ok: false;
+      reason: BuildFailureReason;
+      message: string;
+      /** The platform failed, for example R2: another attempt may succeed. */
+      is_transient?: boolean;
+    };
+
+/** All that `LOADER.get` needs of a revision but its secrets; self-contained and never changed. */
+export type Artifact = {
+  compatibility_date: string;
+  main_module: string;
+  /** ES modules by name. */
+  modules: Record<string, string>;
+  /** Source map of the main module, kept apart: workerd does not read it, stack traces are mapped by us. */
+  source_map: string | null;
+};

@@ -1,0 +1,140 @@
+import { type EgressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
+import { AppError } from "../../../shared/errors.ts";
+import type { BuildLog } from "../build-log.ts";
+import type { BuildStore } from "../contract.ts";
+import { BuildFailure } from "../failure.ts";
+import { type Integrity, matches, parseIntegrity } from "../integrity.ts";
+import { PACKAGE_LIMITS } from "../limits.ts";
+import { retry } from "../retry.ts";
+import { bytesText } from "../text.ts";
+import type { Package } from "./lockfile.ts";
+import { openPackage, type PackageFiles, PackageTooLarge, packPackage } from "./package-files.ts";
+
+export type Installer = {
+  /** By the path where the package stands. */
+  installed: Map<string, PackageFiles>;
+  /** Fetches what is not there yet; answers how many came from the cache and from the registry. */
+  install(packages: Package[]): Promise<{ cached: number; fetched: number; bytes: number }>;
+};
+
+export function installer(storage: BuildStore, policy: EgressPolicy, log: BuildLog): Installer {
+  const installed = new Map<string, PackageFiles>();
+  let held = 0;
+  return {
+    installed,
+    async install(packages) {
+      const missing = packages.filter(({ path }) => !installed.has(path));
+      const count = { cached: 0, fetched: 0, bytes: 0 };
+      await inParallel(missing, async (item) => {
+        const { files, isCached } = await obtain(storage, policy, log, item);
+        held += files.bytes;
+        if (held > PACKAGE_LIMITS.installed_bytes) throw tooMany();
+        installed.set(item.path, files);
+        count[isCached ? "cached" : "fetched"] += 1;
+        count.bytes += files.bytes;
+      });
+      return count;
+    },
+  };
+}
+
+async function obtain(storage: BuildStore, policy: EgressPolicy, log: BuildLog, item: Package) {
+  const integrity = parseIntegrity(item.integrity);
+  const stored = integrity === null ? null : await storage.readTarball(integrity);
+  if (stored !== null) {
+    return { files: await open(item, await new Response(stored).bytes()), isCached: true };
+  }
+  const tarball = await retry(() => download(policy, item), isTransient);
+  await verify(log, item, integrity, tarball);
+  if (integrity !== null) {
+    await storage.writeTarball(integrity, tarball.byteLength, new Blob([tarball]).stream());
+  }
+  return { files: await open(item, tarball), isCached: false };
+}
+
+let large: Promise<unknown> = Promise.resolve();
+
+/** Small packages are unpacked in parallel. A large one takes up to 160 MB and waits for the one before. */
+async function packInTurn(tarball: Uint8Array): Promise<Uint8Array> {
+  try {
+    return await packPackage(tarball, PACKAGE_LIMITS.parallel_bytes);
+  } catch (error) {
+    if (!(error instanceof PackageTooLarge)) throw error;
+  }
+  const packed = large.then(() => packPackage(tarball));
+  large = packed.catch(() => undefined);
+  return packed;
+}
+
+async function open(item: Package, tarball: Uint8Array): Promise<PackageFiles> {
+  try {
+    return openPackage(await packInTurn(tarball));
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    throw unresolved(item, `its tarball cannot be unpacked: ${text}`, error);
+  }
+}
+
+async function verify(
+  log: BuildLog,
+  item: Package,
+  integrity: Integrity | null,
+  tarball: Uint8Array,
+) {
+  const label = `${item.name}@${item.version}`;
+  if (integrity === null) {
+    log.warn(`${label} has no integrity in the lockfile; it was taken as the registry sent it.`);
+    return;
+  }
+  if (integrity.algorithm === "SHA-1")
+    log.warn(`${label} has only a SHA-1 integrity; run npm install to renew it.`);
+  if (await matches(integrity, tarball)) return;
+  const text = `${label} from ${item.url} does not have the integrity that package-lock.json names (${item.integrity}).`;
+  throw new BuildFailure("dependency_integrity", text);
+}
+
+async function download(policy: EgressPolicy, item: Package): Promise<Uint8Array> {
+  try {
+    const limits = {
+      timeout_ms: PACKAGE_LIMITS.timeout_ms,
+      max_bytes: PACKAGE_LIMITS.compressed_bytes,
+    };
+    const response = await safeFetch(policy, item.url, {}, limits);
+    if (response.ok) return await response.bytes();
+    await response.body?.cancel();
+    const busy = response.status >= 500 || response.status === 429;
+    throw new AppError(
+      busy ? "unavailable" : "not_found",
+      `${item.url} answers ${response.status}`,
+    );
+  } catch (error) {
+    throw unresolved(item, AppError.from(error).message, error);
+  }
+}
+
+function isTransient(error: unknown): boolean {
+  return (
+    error instanceof BuildFailure &&
+    error.cause instanceof AppError &&
+    error.cause.code === "unavailable"
+  );
+}
+
+function unresolved(item: Package, why: string, cause: unknown): BuildFailure {
+  const text = `${item.name}@${item.version} cannot be installed: ${why}`;
+  return new BuildFailure("dependency_unresolved", text, { cause });
+}
+
+function tooMany(): BuildFailure {
+  const text = `The packages have more than ${bytesText(PACKAGE_LIMITS.installed_bytes)} compressed.`;
+  return new BuildFailure("dependency_unresolved", text);
+}
+
+/** At most six at once: more would wait for a connection anyway. */
+export async function inParallel<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
+  const waiting = [...items];
+  const worker = async () => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: PACKAGE_LIMITS.parallel }, worker));
+}

@@ -1,0 +1,230 @@
+import { satisfies, validRange } from "semver";
+import { isRecord } from "../config/config-values.ts";
+import { readJson } from "../config/json-file.ts";
+import { BuildFailure } from "../failure.ts";
+import { JSON_BYTES, PACKAGE_LIMITS, SOURCE_LIMITS } from "../limits.ts";
+import { directoryOf, joinPath } from "../paths.ts";
+
+export type Manifest = {
+  name?: string;
+  version?: string;
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+  peerDependenciesMeta?: Record<string, { optional?: boolean }>;
+  overrides?: Record<string, unknown>;
+};
+
+/** One package at its place. `path` is where npm puts it, absolute in the source. */
+export type Package = {
+  path: string;
+  name: string;
+  version: string;
+  url: string;
+  integrity: string | undefined;
+  /** Names it may import: dependencies, optional and peer ones. */
+  asks: string[];
+};
+
+/** What is installed, by path; a link stands for a folder of the source itself. */
+export type Install = { packages: Map<string, Package>; links: Map<string, string> };
+
+type LockEntry = Manifest & {
+  resolved?: string;
+  integrity?: string;
+  link?: boolean;
+  inBundle?: boolean;
+  optional?: boolean;
+  os?: string[];
+  cpu?: string[];
+};
+
+/** Reads package-lock.json of version 2 or 3; `folder` is where it lies. */
+export function readLockfile(folder: string, text: string, registry_url: string): Install {
+  const path = joinPath(folder, "package-lock.json");
+  const entries = toEntries(path, text);
+  const install: Install = { packages: new Map(), links: new Map() };
+  for (const [key, entry] of Object.entries(entries)) {
+    if (!key.includes("node_modules/")) continue;
+    assertEntry(path, key, entry);
+    const place = joinPath(`/${folder}`, key);
+    if (entry.link) install.links.set(place, joinPath(`/${folder}`, entry.resolved ?? ""));
+    else if (isInstalled(entry))
+      install.packages.set(place, toPackage(path, place, key, entry, registry_url));
+  }
+  return install;
+}
+
+function toEntries(path: string, text: string): Record<string, LockEntry> {
+  const value = readJson(path, text, JSON_BYTES.lockfile, "dependency_unresolved");
+  const lock = isRecord(value) ? value : {};
+  if (!isRecord(lock.packages)) {
+    const version = String(lock.lockfileVersion ?? "unknown");
+    throw unresolved(
+      `${path} has version ${version}; Heddle reads versions 2 and 3. Run npm install with npm 7 or newer and commit the file.`,
+    );
+  }
+  const count = Object.keys(lock.packages).length;
+  if (count > PACKAGE_LIMITS.lockfile_entries) {
+    throw unresolved(
+      `${path} has ${count} packages; at most ${PACKAGE_LIMITS.lockfile_entries} are allowed.`,
+    );
+  }
+  return lock.packages as Record<string, LockEntry>;
+}
+
+/** A path is searched for packages at each of its levels. */
+function assertEntry(lock: string, key: string, entry: unknown): void {
+  if (key.length > SOURCE_LIMITS.path_bytes) {
+    const text = `${lock}: "packages" has a path of ${key.length} characters; at most ${SOURCE_LIMITS.path_bytes} are allowed.`;
+    throw unresolved(text);
+  }
+  if (!isRecord(entry)) throw unresolved(`${lock}: "packages.${key}" must be an object.`);
+}
+
+/** Optional packages of one system are native addons, which nothing here can load. */
+function isInstalled(entry: LockEntry): boolean {
+  const isNative = entry.os !== undefined || entry.cpu !== undefined;
+  return !(entry.optional && isNative) && !entry.inBundle;
+}
+
+function toPackage(
+  lock: string,
+  place: string,
+  key: string,
+  entry: LockEntry,
+  registry_url: string,
+): Package {
+  const name = entry.name ?? key.slice(key.lastIndexOf("node_modules/") + "node_modules/".length);
+  const version = entry.version ?? "";
+  if (version === "") throw unresolved(`${lock}: "${key}" has no version.`);
+  return {
+    path: place,
+    name,
+    version,
+    url: tarballUrl(lock, name, version, entry.resolved, registry_url),
+    integrity: entry.integrity,
+    asks: asksOf(entry),
+  };
+}
+
+export function asksOf(manifest: Manifest): string[] {
+  return Object.keys({
+    ...manifest.dependencies,
+    ...manifest.optionalDependencies,
+    ...manifest.peerDependencies,
+  });
+}
+
+/** Characters of a `resolved` address: npm's own are under 200. */
+const MAX_RESOLVED = 2048;
+
+/** The registry of the installation replaces the one that wrote the lockfile. */
+function tarballUrl(
+  lock: string,
+  name: string,
+  version: string,
+  resolved: string | undefined,
+  registry_url: string,
+): string {
+  if (resolved === undefined) return registryTarball(registry_url, name, version);
+  if (typeof resolved !== "string" || resolved.length > MAX_RESOLVED) {
+    throw unresolved(
+      `${lock}: "resolved" of "${name}" must be a text of at most ${MAX_RESOLVED} characters. Run npm install again.`,
+    );
+  }
+  const url = URL.parse(resolved);
+  const path = url && isWeb(url) ? registryPath(url) : null;
+  if (path !== null && registry_url !== "") return withSlash(registry_url) + path;
+  if (url && isWeb(url) && /\.(tgz|tar\.gz)$/.test(url.pathname)) return resolved;
+  throw unresolved(
+    `${lock}: "${name}" comes from ${resolved.replace(/\/\/[^@/]*@/, "//")}; Heddle installs packages from the registry or an https tarball, not from git or files. Publish it, or put its code into the repository.`,
+  );
+}
+
+function isWeb({ protocol }: URL): boolean {
+  return protocol === "https:" || protocol === "http:";
+}
+
+/** @returns `@scope/name/-/file.tgz`, or null when the address is not one of an npm registry. */
+function registryPath({ pathname }: URL): string | null {
+  const segments = pathname.split("/");
+  const [scope = "", name = "", dash, file = ""] = segments.slice(-4);
+  if (dash !== "-" || name === "" || !file.endsWith(".tgz")) return null;
+  const isScoped = scope.startsWith("@") && scope.length > 1;
+  if (name.startsWith("@") && !/%2f./i.test(name)) return null;
+  return segments.slice(isScoped ? -4 : -3).join("/");
+}
+
+export function registryTarball(registry_url: string, name: string, version: string): string {
+  const base = name.slice(name.lastIndexOf("/") + 1);
+  return `${withSlash(registry_url)}${name}/-/${base}-${version}.tgz`;
+}
+
+/** The registry's address, to which a package's path can be added. */
+export function withSlash(registry_url: string): string {
+  if (registry_url === "") {
+    throw unresolved(
+      "This installation of Heddle names no npm registry (the variable REGISTRY_URL), so packages cannot be installed.",
+    );
+  }
+  return registry_url.endsWith("/") ? registry_url : `${registry_url}/`;
+}
+
+/** `npm ci` refuses a lockfile that package.json has left behind; so do we, and name the first package. */
+export function assertInSync(folder: string, manifest: Manifest, install: Install): void {
+  for (const [name, range] of Object.entries(manifest.dependencies ?? {})) {
+    const found = findPackage(install, `/${folder}`, name);
+    const hint = "Run npm install and commit package-lock.json.";
+    if (found === null) {
+      throw unresolved(
+        `package.json asks for ${name} ${range}, which package-lock.json does not have. ${hint}`,
+      );
+    }
+    const version = install.packages.get(found)?.version;
+    if (
+      version !== undefined &&
+      validRange(range) &&
+      !satisfies(version, range, { includePrerelease: true })
+    ) {
+      throw unresolved(
+        `package.json asks for ${name} ${range}, package-lock.json has ${version}. ${hint}`,
+      );
+    }
+  }
+}
+
+/** Where an import of `name` from `directory` leads, by Node's own walk; null when nowhere. */
+export function findPackage(install: Install, directory: string, name: string): string | null {
+  for (let at = directory === "/" ? "" : directory; ; at = directoryOf(at)) {
+    const place = `${at}/node_modules/${name}`;
+    const link = install.links.get(place);
+    if (link !== undefined) return link;
+    if (install.packages.has(place)) return place;
+    if (at === "") return null;
+  }
+}
+
+/** All that `names` asked from `directory` bring along, without what `isProvided` and its own needs. */
+export function reachable(
+  install: Install,
+  directory: string,
+  names: string[],
+  isProvided: (path: string) => boolean,
+): Set<string> {
+  const found = new Set<string>();
+  const waiting = names.map((name) => ({ from: directory, name }));
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const path = findPackage(install, next.from, next.name);
+    if (path === null || found.has(path) || isProvided(path)) continue;
+    found.add(path);
+    const asks = install.packages.get(path)?.asks ?? [];
+    waiting.push(...asks.map((name) => ({ from: path, name })));
+  }
+  return new Set([...found].filter((path) => install.packages.has(path)));
+}
+
+function unresolved(message: string): BuildFailure {
+  return new BuildFailure("dependency_unresolved", message);
+}

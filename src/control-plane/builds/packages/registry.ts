@@ -1,0 +1,229 @@
+import { maxSatisfying, satisfies, validRange } from "semver";
+import { decodeBytes, encodeBytes } from "../../../shared/crypto/encoding.ts";
+import { type EgressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { BuildFailure } from "../failure.ts";
+import { PACKAGE_LIMITS } from "../limits.ts";
+import { directoryOf } from "../paths.ts";
+import { retry } from "../retry.ts";
+import {
+  asksOf,
+  type Install,
+  type Manifest,
+  type Package,
+  registryTarball,
+  withSlash,
+} from "./lockfile.ts";
+
+/** Chooses versions where no lockfile has: breadth first, flat, nested where two asks disagree. */
+
+type Release = Manifest & {
+  deprecated?: unknown;
+  os?: string[];
+  cpu?: string[];
+  dist?: { tarball?: string; integrity?: string; shasum?: string };
+};
+type Packument = { "dist-tags"?: Record<string, string>; versions?: Record<string, Release> };
+
+type Ask = { name: string; range: string; from: string; by: string; is_optional: boolean };
+
+type ResolveOptions = {
+  policy: EgressPolicy;
+  registry_url: string;
+  /** Versions to take where the range allows: the prebuilt runtime's. */
+  preferred: Record<string, string>;
+};
+
+export async function resolveInstall(
+  options: ResolveOptions,
+  directory: string,
+  manifest: Manifest,
+): Promise<Install> {
+  const install: Install = { packages: new Map(), links: new Map() };
+  const packuments = new Map<string, Promise<Packument | null>>();
+  const load = (name: string) => {
+    const known = packuments.get(name) ?? fetchPackument(options, name);
+    packuments.set(name, known);
+    return known;
+  };
+  const overrides = flatOverrides(manifest.overrides);
+  let asks = asksFrom(manifest, directory, "package.json");
+  while (asks.length > 0) {
+    const wanted = asks.map((ask) => ({ ...ask, range: overrides[ask.name] ?? ask.range }));
+    for (const ask of wanted) load(aliasOf(ask).name).catch(() => undefined);
+    asks = [];
+    for (const ask of wanted) asks.push(...(await place(options, install, directory, ask, load)));
+    assertCount(install);
+  }
+  return install;
+}
+
+type Load = (name: string) => Promise<Packument | null>;
+
+/** Installs what one ask needs, unless it is there, and answers what that asks for in turn. */
+async function place(
+  options: ResolveOptions,
+  install: Install,
+  root: string,
+  ask: Ask,
+  load: Load,
+): Promise<Ask[]> {
+  const { name, range } = aliasOf(ask);
+  const nearest = installedFor(install, ask.from, ask.name);
+  if (nearest !== null && fits(nearest.version, range)) return [];
+  const chosen = select(await load(name), range, options.preferred[name], ask);
+  if (chosen === null) return [];
+  const [version, release] = chosen;
+  const path = `${nearest === null ? root : ask.from}/node_modules/${ask.name}`;
+  install.packages.set(path, toPackage(options, path, name, version, release));
+  return asksFrom(release, path, `${name}@${version}`);
+}
+
+/** Null for an optional package that is not to be had, or is a native addon. */
+function select(
+  packument: Packument | null,
+  range: string,
+  preferred: string | undefined,
+  ask: Ask,
+): [string, Release] | null {
+  const version = packument === null ? null : choose(packument, range, preferred);
+  const release = version === null ? undefined : packument?.versions?.[version];
+  if (version === null || release === undefined) {
+    if (ask.is_optional) return null;
+    throw noVersion(ask, packument);
+  }
+  return ask.is_optional && (release.os || release.cpu) ? null : [version, release];
+}
+
+function installedFor(install: Install, from: string, name: string): Package | null {
+  for (let at = from; ; at = directoryOf(at)) {
+    const found = install.packages.get(`${at}/node_modules/${name}`);
+    if (found) return found;
+    if (at === "") return null;
+  }
+}
+
+function fits(version: string, range: string): boolean {
+  return validRange(range) === null || satisfies(version, range, { includePrerelease: false });
+}
+
+function asksFrom(manifest: Manifest, from: string, by: string): Ask[] {
+  const {
+    dependencies = {},
+    optionalDependencies = {},
+    peerDependencies = {},
+    peerDependenciesMeta = {},
+  } = manifest;
+  const required = Object.entries({ ...dependencies }).filter(
+    ([name]) => !(name in optionalDependencies),
+  );
+  const peers = Object.entries(peerDependencies).filter(
+    ([name]) => !peerDependenciesMeta[name]?.optional,
+  );
+  const toAsk =
+    (is_optional: boolean) =>
+    ([name, range]: [string, string]) => ({ name, range, from, by, is_optional });
+  return [
+    ...required.map(toAsk(false)),
+    ...peers.map(toAsk(false)),
+    ...Object.entries(optionalDependencies).map(toAsk(true)),
+  ];
+}
+
+/** `npm:other@^1` asks for another package under this name. */
+function aliasOf({ name, range, by }: Ask): { name: string; range: string } {
+  const alias = /^npm:((?:@[^/]+\/)?[^@]+)(?:@(.+))?$/.exec(range);
+  if (alias) return { name: alias[1] ?? name, range: alias[2] ?? "*" };
+  if (/^(git|github:|file:|link:|workspace:|https?:)|^[\w.-]+\/[\w.-]+/.test(range)) {
+    const text = `${by} asks for ${name} from "${range}"; Heddle installs packages from the registry.`;
+    throw new BuildFailure("dependency_unresolved", text);
+  }
+  return { name, range };
+}
+
+/** Like npm: `latest` where it fits, else the highest that fits; a dist-tag names itself. */
+function choose(packument: Packument, range: string, preferred: string | undefined): string | null {
+  const versions = packument.versions ?? {};
+  const tags = packument["dist-tags"] ?? {};
+  const tagged = tags[range];
+  if (tagged !== undefined) return tagged;
+  for (const candidate of [preferred, tags.latest]) {
+    if (candidate !== undefined && candidate in versions && satisfies(candidate, range))
+      return candidate;
+  }
+  const living = Object.keys(versions).filter(
+    (version) => versions[version]?.deprecated === undefined,
+  );
+  return maxSatisfying(living, range) ?? maxSatisfying(Object.keys(versions), range);
+}
+
+function toPackage(
+  { registry_url }: ResolveOptions,
+  path: string,
+  name: string,
+  version: string,
+  release: Release,
+): Package {
+  const { integrity, shasum } = release.dist ?? {};
+  const sha1 =
+    shasum === undefined ? undefined : `sha1-${encodeBytes(decodeBytes(shasum, "hex"), "base64")}`;
+  const asks = asksOf(release);
+  return {
+    path,
+    name,
+    version,
+    url: registryTarball(registry_url, name, version),
+    integrity: integrity ?? sha1,
+    asks,
+  };
+}
+
+async function fetchPackument(
+  { policy, registry_url }: ResolveOptions,
+  name: string,
+): Promise<Packument | null> {
+  const url = withSlash(registry_url) + name.replace("/", "%2f");
+  const attempt = async () => {
+    const limits = {
+      timeout_ms: PACKAGE_LIMITS.timeout_ms,
+      max_bytes: PACKAGE_LIMITS.metadata_bytes,
+    };
+    const headers = { accept: "application/vnd.npm.install-v1+json, application/json;q=0.5" };
+    const response = await safeFetch(policy, url, { headers }, limits);
+    if (response.ok) return response.json<Packument>();
+    await response.body?.cancel();
+    if (response.status < 500 && response.status !== 429) return null;
+    throw new AppError("unavailable", `The registry answers ${response.status} for ${name}.`);
+  };
+  return retry(attempt, (error) => AppError.from(error).code === "unavailable").catch(
+    (error: unknown) => {
+      throw new BuildFailure("dependency_unresolved", AppError.from(error).message, {
+        cause: error,
+      });
+    },
+  );
+}
+
+function flatOverrides(overrides: Manifest["overrides"]): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(overrides ?? {})) {
+    if (typeof value === "string") flat[name] = value;
+    else Object.assign(flat, flatOverrides(value as Record<string, unknown>));
+  }
+  return flat;
+}
+
+function assertCount(install: Install) {
+  if (install.packages.size <= PACKAGE_LIMITS.count) return;
+  const text = `package.json brings more than ${PACKAGE_LIMITS.count} packages.`;
+  throw new BuildFailure("dependency_unresolved", text);
+}
+
+function noVersion({ name, range, by }: Ask, packument: Packument | null): BuildFailure {
+  const newest = packument?.["dist-tags"]?.latest;
+  const why =
+    packument === null
+      ? "the registry does not have it"
+      : `no version fits${newest === undefined ? "" : `; the newest is ${newest}`}`;
+  return new BuildFailure("dependency_unresolved", `${by} asks for ${name}@${range}: ${why}.`);
+}

@@ -1,0 +1,44 @@
+import type { BuildLog } from "../build-log.ts";
+import { BuildFailure } from "../failure.ts";
+import { type Dependencies, installPaths } from "./dependencies.ts";
+import type { Installer } from "./install.ts";
+import { asksOf, reachable } from "./lockfile.ts";
+
+/** Packages that the manifest does not lead to are found while bundling, a few rounds deep at most. */
+const ROUNDS = 6;
+
+/** A bundle, or why there is none; and which packages it wanted that were not there. */
+type Attempt<T> = { bundled: T | { ok: false; errors: string[] }; missing: Set<string> };
+
+type Needs = { dependencies: Dependencies; installer: Installer };
+
+/** Bundles again as long as packages are missing. */
+export async function inRounds<T extends { ok: true }>(
+  log: BuildLog,
+  { dependencies, installer }: Needs,
+  attempt: () => Promise<Attempt<T>>,
+): Promise<T | { ok: false; errors: string[] }> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const { bundled, missing } = await attempt();
+    if (bundled.ok || missing.size === 0) return bundled;
+    const paths = withNeeds(dependencies, missing);
+    await installPaths(log, installer, dependencies.install, paths);
+  }
+  throw new BuildFailure(
+    "dependency_unresolved",
+    "The agent's packages lead to ever more packages.",
+  );
+}
+
+function withNeeds({ install, provided }: Dependencies, missing: Set<string>): Set<string> {
+  const paths = new Set(missing);
+  for (const path of missing) {
+    const asks = asksOf({
+      dependencies: Object.fromEntries(
+        (install.packages.get(path)?.asks ?? []).map((name) => [name, "*"]),
+      ),
+    });
+    for (const need of reachable(install, path, asks, (at) => provided.has(at))) paths.add(need);
+  }
+  return paths;
+}

@@ -1,0 +1,117 @@
+import { egressPolicy } from "../../../shared/egress/egress.ts";
+import { log } from "../../../shared/log.ts";
+import { reportCommit } from "../../deployments/git/commit-status-service.ts";
+import { readToken } from "../../deployments/git/integration-service.ts";
+import { claimBuild, failExhausted } from "../../deployments/rollout/build-claim-service.ts";
+import {
+  advanceBuild,
+  type Build,
+  isAbandoned,
+  LeaseLost,
+  loseLease,
+  recordArtifact,
+  releaseLease,
+} from "../../deployments/rollout/build-service.ts";
+import { type BuildOrder, type BuildOutcome, uiKeyOf } from "../contract.ts";
+import { BUILD_TIMEOUT_MS } from "../limits.ts";
+import { withDeadline } from "./deadline.ts";
+import { deployArtifact } from "./deploy.ts";
+import { keepLease } from "./lease.ts";
+import { LogSink } from "./log-sink.ts";
+
+/** The builder ends by itself; this is for one that does not answer, within the 15 minutes of a message. */
+const ANSWER_TIMEOUT_MS = BUILD_TIMEOUT_MS + 30_000;
+
+/** The builder answers with every failure it knows of; a rejected call has lost its isolate or its process. */
+class IsolateLost extends Error {}
+
+/** Runs one attempt of a build. Throws when a next attempt should follow. */
+export async function consumeBuild(env: Env, message: { revision_id: string }): Promise<void> {
+  const { revision_id } = message;
+  const build = await claimBuild(env, revision_id, new Date());
+  if (build === null) return reportCommit(env, revision_id);
+  const lease = keepLease(env, build);
+  const begun = reportCommit(env, revision_id);
+  try {
+    await Promise.race([lease.lost, runAttempt(env, build)]);
+  } catch (error) {
+    await settleFailure(env, build, error);
+  } finally {
+    lease.stop();
+    await begun;
+    await reportCommit(env, revision_id);
+  }
+}
+
+async function runAttempt(env: Env, build: Build): Promise<void> {
+  if (build.artifact_key !== null) return deployArtifact(env, build);
+  const outcome = await callBuilder(env, build);
+  if (!outcome.ok && outcome.is_transient) throw new Error(outcome.message);
+  if (!outcome.ok) {
+    const { reason: status_reason, message: status_message } = outcome;
+    return advanceBuild(env, build, "BUILD_FAILED", { status_reason, status_message });
+  }
+  const { raw: config, env: config_env } = outcome.config;
+  await keepArtifact(env, build, outcome);
+  await deployArtifact(env, { ...build, config, config_env });
+}
+
+async function callBuilder(env: Env, build: Build): Promise<BuildOutcome> {
+  const order = await toOrder(env, build);
+  const answer: Promise<BuildOutcome> = env.BUILDER.build(order, new LogSink(env, build)).catch(
+    (error: unknown) => {
+      throw new IsolateLost("The builder's isolate ended before it answered", { cause: error });
+    },
+  );
+  return withDeadline(answer, ANSWER_TIMEOUT_MS, () => ({
+    ok: false,
+    reason: "timed_out",
+    message: `The builder did not answer within ${ANSWER_TIMEOUT_MS / 1000} s.`,
+  }));
+}
+
+async function keepArtifact(
+  env: Env,
+  build: Build,
+  outcome: Extract<BuildOutcome, { ok: true }>,
+): Promise<void> {
+  const { artifact_key, artifact_bytes, repo_commit_sha, config } = outcome;
+  const fields = { artifact_key, artifact_bytes, repo_commit_sha };
+  try {
+    await recordArtifact(env, build, { ...fields, config: config.raw, config_env: config.env });
+  } catch (error) {
+    if (error instanceof LeaseLost && (await isAbandoned(env, build))) {
+      await env.ARTIFACTS.delete([artifact_key, uiKeyOf(artifact_key)]);
+    }
+    throw error;
+  }
+}
+
+async function toOrder(env: Env, build: Build): Promise<BuildOrder> {
+  const { repo_ref, langgraph_config_path, source_tarball_path } = build.source_revision_config;
+  const { repo_url } = build.source_config;
+  return {
+    revision_id: build.id,
+    source:
+      source_tarball_path === undefined
+        ? {
+            kind: "git",
+            repo_url: repo_url ?? "",
+            repo_ref: repo_ref ?? "",
+            token: await readToken(env, build.workspace_id, build.source_config),
+          }
+        : { kind: "tarball", object_key: source_tarball_path },
+    config_path: langgraph_config_path ?? "langgraph.json",
+    registry_url: env.REGISTRY_URL,
+    ...egressPolicy(env, "builds"),
+  };
+}
+
+async function settleFailure(env: Env, build: Build, error: unknown): Promise<void> {
+  if (error instanceof LeaseLost) return;
+  log.error("build_attempt_failed", error, { revision_id: build.id, attempt: build.attempt });
+  if (error instanceof IsolateLost) await loseLease(env, build, new Date());
+  else await releaseLease(env, build);
+  if (await failExhausted(env, build.id, new Date())) return;
+  throw error;
+}

@@ -1,0 +1,80 @@
+import type { AgentEntrypoint } from "../../../isolate/contract.ts";
+import { agentIsolate, readVariables } from "../../deployments/isolate/isolate.ts";
+import {
+  activateBuild,
+  advanceBuild,
+  appendLog,
+  type Build,
+} from "../../deployments/rollout/build-service.ts";
+import { unsetVariables } from "../config/webhooks-config.ts";
+import type { BuildFailureReason } from "../contract.ts";
+import { withDeadline } from "./deadline.ts";
+import { checkDescription, type Described, notLoaded } from "./description.ts";
+
+const LOAD_TIMEOUT_MS = 30_000;
+
+/** Deploys a stored artifact. Its graphs are loaded once before a run can use them. */
+export async function deployArtifact(env: Env, build: Build): Promise<void> {
+  const unset = unsetVariables(build.config, await readVariables(env, build));
+  if (unset.length > 0) return failUnset(env, build, unset);
+  const answer = await describe(env, build);
+  if (!answer.ok) return failLoad(env, build, answer.error);
+  const graphs = answer.value.map(({ graph_id }) => graph_id);
+  await advanceBuild(env, build, "AWAITING_DEPLOY", { graphs, descriptors: answer.value });
+  await advanceBuild(env, build, "DEPLOYING");
+  await activateBuild(env, build);
+}
+
+async function describe(env: Env, build: Build): Promise<Described> {
+  // Other agents share the first isolate's process on one machine: a loss may be theirs.
+  const first = load(env, build).catch(() => load(env, build, crypto.randomUUID()));
+  const answer = first.then(checkDescription, (error: unknown) => {
+    if (isTransient(error)) throw error;
+    return notLoaded(error instanceof Error ? error.message : String(error));
+  });
+  return withDeadline(answer, LOAD_TIMEOUT_MS, () =>
+    notLoaded(`The agent did not load within ${LOAD_TIMEOUT_MS / 1000} s.`),
+  );
+}
+
+function load(env: Env, build: Build, quarantine?: string): Promise<unknown> {
+  const { id: revision_id, deployment_id, secrets_version } = build;
+  const ref = { deployment_id, revision_id, secrets_version };
+  // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
+  const isolate = agentIsolate(env, quarantine === undefined ? ref : { ...ref, quarantine });
+  return (isolate as unknown as AgentEntrypoint).describe();
+}
+
+/** What the platform says when it is at fault, not the agent. */
+function isTransient(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return "retryable" in error || /^(Network connection lost|internal error)/.test(error.message);
+}
+
+type Failure = { error: string; message: string; stack: string | null };
+
+function failLoad(env: Env, build: Build, failure: Failure): Promise<void> {
+  const line = failure.stack ?? `${failure.error}: ${failure.message}`;
+  return fail(env, build, "graph_load_failed", failure.message, line);
+}
+
+/** Here and not by the builder, which sees no secrets. */
+function failUnset(env: Env, build: Build, unset: string[]): Promise<void> {
+  const names = unset.map((name) => `env.${name}`).join(", ");
+  const remedy = "make it a secret of the deployment, and a new revision";
+  const text = `"webhooks.headers" of langgraph.json names ${names}, which has no value: ${remedy}.`;
+  return fail(env, build, "config_invalid", text);
+}
+
+async function fail(
+  env: Env,
+  build: Build,
+  status_reason: BuildFailureReason,
+  status_message: string,
+  message = status_message,
+): Promise<void> {
+  const now = new Date();
+  const line = { level: "ERROR", message, timestamp: now.toISOString() } as const;
+  await appendLog(env, build, [line], now);
+  await advanceBuild(env, build, "BUILD_FAILED", { status_reason, status_message });
+}

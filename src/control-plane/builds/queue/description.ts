@@ -1,0 +1,50 @@
+import { Buffer } from "node:buffer";
+import { z } from "zod";
+import { plainData } from "../../../shared/plain.ts";
+import { DESCRIPTION_BYTES } from "../limits.ts";
+import { bytesText } from "../text.ts";
+
+const GRAPHS = z.array(z.looseObject({ graph_id: z.string() }));
+const FAILURE = z.object({ error: z.string(), message: z.string(), stack: z.string().nullable() });
+const ANSWER = z.discriminatedUnion("ok", [
+  z.object({ ok: z.literal(true), value: GRAPHS }),
+  z.object({ ok: z.literal(false), error: FAILURE }),
+]);
+
+/** Structured clone keeps shared references, so a kilobyte may stand for gigabytes of JSON. */
+const Plain = plainData();
+
+/** What an agent's load check returns, within limits. */
+export type Described = z.infer<typeof ANSWER>;
+
+/**
+ * Checks what `describe()` returned, which an agent's own code can replace. A value that D1 refuses would end each
+ * attempt as an error of the platform.
+ */
+export function checkDescription(answer: unknown): Described {
+  const parsed = ANSWER.safeParse(answer);
+  if (!parsed.success) return notLoaded("describe() of the agent returned no list of graphs.");
+  if (!parsed.data.ok) return parsed.data;
+  const { error } = Plain.safeParse(parsed.data.value);
+  if (error) return notLoaded(`describe() of the agent ${error.issues[0]?.message}.`);
+  const json = toJson(parsed.data.value);
+  if (json === null) return notLoaded("describe() of the agent returned graphs that are not JSON.");
+  const bytes = Buffer.byteLength(json);
+  if (bytes <= DESCRIPTION_BYTES) return { ok: true, value: GRAPHS.parse(JSON.parse(json)) };
+  const sizes = `${bytesText(bytes)} as JSON; ${bytesText(DESCRIPTION_BYTES)} are allowed`;
+  const remedy = "Make the types of state and context smaller, or deploy fewer graphs together";
+  return notLoaded(`The nodes and schemas of the graphs have ${sizes}. ${remedy}.`);
+}
+
+export function notLoaded(message: string): Described {
+  return { ok: false, error: { error: "Error", message, stack: null } };
+}
+
+/** @returns null for cycles and values that JSON does not have. */
+function toJson(value: unknown): string | null {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,30 @@
+import { WorkerEntrypoint } from "cloudflare:workers";
+import { type EgressPolicy, egressRefusal } from "../../../shared/egress/egress.ts";
+import { AppError } from "../../../shared/errors.ts";
+
+/** The `globalOutbound` of a build's isolate: the same policy again, outside of what hostile input may reach. */
+export class BuildEgress extends WorkerEntrypoint<unknown, EgressPolicy> {
+  override async fetch(request: Request): Promise<Response> {
+    const policy = this.ctx.props;
+    try {
+      const refused = isLookup(policy, request)
+        ? null
+        : await egressRefusal(policy, new URL(request.url));
+      if (refused !== null)
+        return new Response(`Heddle refused this request: ${refused}.`, REFUSED);
+    } catch (error) {
+      const { status, message } = AppError.from(error);
+      return new Response(message, { status });
+    }
+    return fetch(request, { redirect: "manual" });
+  }
+}
+
+const REFUSED = { status: 403 };
+
+/** The isolate looks names up itself, and the resolver of the installation may have a private address. */
+function isLookup({ dns_url }: EgressPolicy, { url }: Request): boolean {
+  if (dns_url === undefined) return false;
+  const [resolver, asked] = [new URL(dns_url), new URL(url)];
+  return asked.origin === resolver.origin && asked.pathname === resolver.pathname;
+}

@@ -1,0 +1,91 @@
+import { RpcTarget } from "cloudflare:workers";
+import { type ArtifactKind, type BuildOrder, type BuildStore, uiKeyOf } from "../contract.ts";
+import type { Integrity } from "../integrity.ts";
+import { ARTIFACT_BYTES, PACKAGE_LIMITS, UI_BYTES } from "../limits.ts";
+
+/** The hashes that R2 verifies. SHA-1 is missing: two packages may have the same one. */
+const HASHES = { "SHA-512": "sha512", "SHA-384": "sha384", "SHA-256": "sha256" } as const;
+const HEX = { "SHA-512": 128, "SHA-384": 96, "SHA-256": 64 };
+const LIMITS = { artifact: ARTIFACT_BYTES, ui: UI_BYTES };
+
+/**
+ * What one build may read and write in R2: its uploaded source, its own artifact, and packages by their hash,
+ * which R2 verifies when they are written. Bodies are streams, so that this isolate holds none of them.
+ */
+export class BuildStorage extends RpcTarget implements BuildStore {
+  readonly #bucket: R2Bucket;
+  readonly #order: BuildOrder;
+  #artifact_bytes: number | null = null;
+
+  constructor(bucket: R2Bucket, order: BuildOrder) {
+    super();
+    this.#bucket = bucket;
+    this.#order = order;
+  }
+
+  async readSource(): Promise<ReadableStream<Uint8Array> | null> {
+    const { source } = this.#order;
+    if (source.kind !== "tarball") return null;
+    const object = await this.#bucket.get(source.object_key);
+    return object?.body ?? null;
+  }
+
+  async readTarball(integrity: Integrity): Promise<ReadableStream<Uint8Array> | null> {
+    const key = tarballKey(integrity);
+    const object = key === null ? null : await this.#bucket.get(key);
+    return object?.body ?? null;
+  }
+
+  async writeTarball(
+    integrity: Integrity,
+    bytes: number,
+    body: ReadableStream<Uint8Array>,
+  ): Promise<void> {
+    const key = tarballKey(integrity);
+    if (key === null || !(bytes <= PACKAGE_LIMITS.compressed_bytes)) return body.cancel();
+    const { algorithm, hex } = integrity;
+    if (algorithm !== "SHA-1") await this.#put(key, bytes, body, { [HASHES[algorithm]]: hex });
+  }
+
+  async writeArtifact(
+    kind: ArtifactKind,
+    bytes: number,
+    body: ReadableStream<Uint8Array>,
+  ): Promise<void> {
+    if (!(bytes <= LIMITS[kind])) throw new RangeError(`${kind}: more than ${LIMITS[kind]} bytes`);
+    const key = this.#artifactKey();
+    const httpMetadata = { contentType: "application/json" };
+    await this.#put(kind === "ui" ? uiKeyOf(key) : key, bytes, body, { httpMetadata });
+    if (kind === "artifact") this.#artifact_bytes = bytes;
+  }
+
+  /** The fields of an outcome that are not the isolate's to decide. */
+  stored(): { artifact_key: string; artifact_bytes: number } {
+    if (this.#artifact_bytes === null) throw new Error("The build ended without an artifact");
+    return { artifact_key: this.#artifactKey(), artifact_bytes: this.#artifact_bytes };
+  }
+
+  #artifactKey(): string {
+    return `artifacts/${this.#order.revision_id}.json`;
+  }
+
+  async #put(
+    key: string,
+    bytes: number,
+    body: ReadableStream<Uint8Array>,
+    options: R2PutOptions,
+  ): Promise<void> {
+    const fixed = new FixedLengthStream(bytes);
+    await Promise.all([
+      body.pipeTo(fixed.writable),
+      this.#bucket.put(key, fixed.readable, options),
+    ]);
+  }
+}
+
+/** @returns null for an integrity that is not cached. */
+function tarballKey({ algorithm, hex }: Integrity): string | null {
+  if (algorithm === "SHA-1" || !Object.hasOwn(HASHES, algorithm)) return null;
+  if (hex.length !== HEX[algorithm] || !/^[0-9a-f]+$/.test(hex)) return null;
+  return `tarballs/${HASHES[algorithm]}-${hex}`;
+}

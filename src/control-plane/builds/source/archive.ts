@@ -1,0 +1,85 @@
+import type { ParsedTarEntry } from "modern-tar";
+import { BuildFailure } from "../failure.ts";
+import { inflated } from "../inflate.ts";
+import { SOURCE_LIMITS } from "../limits.ts";
+import { tarEntries } from "../tar.ts";
+import { bytesText, listText } from "../text.ts";
+import {
+  admit,
+  assertSafeLink,
+  emptyTree,
+  isReadable,
+  safePath,
+  sharedFolder,
+  type Tree,
+  tooLarge,
+  withoutFolder,
+} from "../tree.ts";
+
+export type Unpacked = { tree: Tree; warnings: string[] };
+
+/**
+ * Unpacks a .tar.gz as it arrives; what a bundle cannot read is named and dropped. The one folder
+ * that an archive may have around everything goes, unless `anchor` is a file that is found with it.
+ */
+export async function unpackSource(
+  stream: ReadableStream<Uint8Array>,
+  anchor: string | null,
+): Promise<Unpacked> {
+  const tree = emptyTree();
+  const notes = { links: [] as string[], installed: 0 };
+  const { archive_bytes } = SOURCE_LIMITS;
+  const bytes = inflated(stream, archive_bytes, () =>
+    tooLarge(`The archive has more than ${bytesText(archive_bytes)} unpacked.`),
+  );
+  for await (const entry of tarEntries(bytes, { strict: true }, tooLarge)) {
+    tree.commit ??= toCommit(entry.header.pax?.comment);
+    await take(tree, entry, notes);
+  }
+  if (tree.files.size + tree.others.size === 0) {
+    throw new BuildFailure("source_not_found", "The source has no files.");
+  }
+  const warnings = toWarnings(notes);
+  const folder = sharedFolder(tree);
+  if (folder === null || (anchor !== null && tree.files.has(anchor))) return { tree, warnings };
+  tree.commit ??= toCommit(folder.split("-").at(-1));
+  return { tree: withoutFolder(tree), warnings };
+}
+
+type Notes = { links: string[]; installed: number };
+
+async function take(tree: Tree, entry: ParsedTarEntry, notes: Notes): Promise<void> {
+  const { name, size, type = "file", linkname } = entry.header;
+  const path = safePath(name);
+  if (type === "symlink" || type === "link") {
+    assertSafeLink({ name, size, type, linkname });
+    notes.links.push(path ?? name);
+    return entry.body.cancel();
+  }
+  if (path === null || type !== "file") return entry.body.cancel();
+  admit(tree, { name: path, size, type });
+  if (/(^|\/)(node_modules|\.git)\//.test(path)) {
+    notes.installed += 1;
+    return entry.body.cancel();
+  }
+  if (isReadable(path, size)) {
+    tree.files.set(path, await new Response(entry.body).bytes());
+    return;
+  }
+  tree.others.add(path);
+  return entry.body.cancel();
+}
+
+function toCommit(text: string | undefined): string | null {
+  return text !== undefined && /^[0-9a-f]{40}([0-9a-f]{24})?$/.test(text) ? text : null;
+}
+
+function toWarnings({ links, installed }: Notes): string[] {
+  const warnings: string[] = [];
+  if (links.length > 0)
+    warnings.push(`Left out links, which a bundle does not follow: ${listText(links, 20)}`);
+  if (installed > 0) {
+    warnings.push(`Left out ${installed} files in node_modules; packages come from the lockfile.`);
+  }
+  return warnings;
+}

@@ -1,0 +1,98 @@
+import { SOURCE_LIMITS } from "../limits.ts";
+import { admit, emptyTree, isReadable, safePath, type Tree, tooLarge } from "../tree.ts";
+import { DamagedPack, type GitObject, type GitObjects, hexOf } from "./git-pack.ts";
+
+const OID_BYTES = 20;
+const MAX_TAGS = 8;
+
+/** Reads the files of a commit, or of the commit that a tag names. */
+export function readTree(objects: GitObjects, oid: string): Tree {
+  const tree = emptyTree();
+  tree.commit = commitOf(objects, oid);
+  const root = fieldOf(objectOf(objects, tree.commit, "commit"), "tree");
+  walk(objects, tree, root);
+  return tree;
+}
+
+type TreeEntry = { mode: string; name: string; oid: string };
+type Folder = { oid: string; path: string; depth: number };
+
+/**
+ * A tree may be an entry of many trees: every visit counts, not every tree, because ten levels of ten entries
+ * that name the same tree are 10^10 visits.
+ */
+function walk(objects: GitObjects, tree: Tree, root: string): void {
+  const waiting: Folder[] = [{ oid: root, path: "", depth: 0 }];
+  let visits = 0;
+  for (let folder = waiting.pop(); folder; folder = waiting.pop()) {
+    const entries = [...entriesOf(objectOf(objects, folder.oid, "tree").data)];
+    visits += entries.length;
+    assertLimits(visits, folder.depth);
+    for (const entry of entries) visit(objects, tree, folder, entry, waiting);
+  }
+}
+
+function assertLimits(visits: number, depth: number): void {
+  if (visits > SOURCE_LIMITS.objects) {
+    throw tooLarge(`The source has more than ${SOURCE_LIMITS.objects} files and folders.`);
+  }
+  if (depth > SOURCE_LIMITS.depth) {
+    throw tooLarge(`The source has folders more than ${SOURCE_LIMITS.depth} levels deep.`);
+  }
+}
+
+function visit(
+  objects: GitObjects,
+  tree: Tree,
+  folder: Folder,
+  { mode, name, oid }: TreeEntry,
+  waiting: Folder[],
+): void {
+  const path = safePath(`${folder.path}${name}`);
+  if (path === null) return;
+  if (mode === "40000") waiting.push({ oid, path: `${path}/`, depth: folder.depth + 1 });
+  // Links (120000) and submodules (160000) are left out.
+  else if (mode.startsWith("100")) take(tree, path, objectOf(objects, oid, "blob").data);
+}
+
+function take(tree: Tree, path: string, data: Uint8Array): void {
+  admit(tree, { name: path, size: data.byteLength, type: "file" });
+  if (isReadable(path, data.byteLength)) tree.files.set(path, data);
+  else tree.others.add(path);
+}
+
+function* entriesOf(data: Uint8Array): Generator<TreeEntry> {
+  const decoder = new TextDecoder();
+  for (let at = 0; at < data.byteLength; ) {
+    const end = data.indexOf(0, at);
+    if (end < 0 || end + OID_BYTES >= data.byteLength) throw new DamagedPack("a tree is cut off");
+    const text = decoder.decode(data.subarray(at, end));
+    const space = text.indexOf(" ");
+    at = end + 1 + OID_BYTES;
+    const oid = hexOf(data.subarray(end + 1, at));
+    yield { mode: text.slice(0, space), name: text.slice(space + 1), oid };
+  }
+}
+
+function commitOf(objects: GitObjects, oid: string): string {
+  let at = oid;
+  for (let tags = 0; tags <= MAX_TAGS; tags++) {
+    const object = objects.get(at);
+    if (object?.type !== "tag") return at;
+    at = fieldOf(object, "object");
+  }
+  throw new DamagedPack("its tags have no end");
+}
+
+function objectOf(objects: GitObjects, oid: string, type: GitObject["type"]): GitObject {
+  const object = objects.get(oid);
+  if (object?.type !== type) throw new DamagedPack(`it lacks the ${type} ${oid}`);
+  return object;
+}
+
+/** Reads the first line of a commit or a tag. */
+function fieldOf({ data }: GitObject, name: string): string {
+  const line = new TextDecoder().decode(data.subarray(0, name.length + 1 + 2 * OID_BYTES));
+  if (!line.startsWith(`${name} `)) throw new DamagedPack(`an object lacks its ${name}`);
+  return line.slice(name.length + 1);
+}

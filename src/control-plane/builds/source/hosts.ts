@@ -1,0 +1,105 @@
+import { trimEnd } from "../../../shared/trim.ts";
+import { BuildFailure } from "../failure.ts";
+
+export type Repository = {
+  /** As a person writes it: `acme/chat`. */
+  name: string;
+  origin: string;
+  hostname: string;
+  segments: string[];
+};
+
+type HostKind = "github" | "github_enterprise" | "gitea" | "gitlab" | "bitbucket" | "loopback";
+
+export type Archive = { kind: HostKind; url: string; headers: Record<string, string> };
+
+const KNOWN = new Map<string, HostKind>([
+  ["github.com", "github"],
+  ["www.github.com", "github"],
+  ["gitlab.com", "gitlab"],
+  ["codeberg.org", "gitea"],
+  ["gitea.com", "gitea"],
+  ["bitbucket.org", "bitbucket"],
+]);
+
+/** Any other host is asked in this order until one form is known there. */
+const GUESSES: readonly HostKind[] = ["loopback", "github_enterprise", "gitea", "gitlab"];
+
+type ArchivePath = (origin: string, segments: string[], ref: string) => string;
+
+const join = (segments: string[]) => segments.map(encodeURIComponent).join("/");
+const short = (ref: string) => ref.replace(/^refs\/(heads|tags)\//, "");
+
+const ARCHIVE_URLS: Record<HostKind, ArchivePath> = {
+  github: (_, segments, ref) =>
+    `https://api.github.com/repos/${join(segments)}/tarball/${join(ref.split("/"))}`,
+  loopback: (origin, segments, ref) =>
+    `${origin}/repos/${join(segments)}/tarball/${join(ref.split("/"))}`,
+  github_enterprise: (origin, segments, ref) =>
+    `${origin}/api/v3/repos/${join(segments)}/tarball/${join(ref.split("/"))}`,
+  gitea: (origin, segments, ref) =>
+    `${origin}/api/v1/repos/${join(segments)}/archive/${join(short(ref).split("/"))}.tar.gz`,
+  gitlab: (origin, segments, ref) =>
+    `${origin}/api/v4/projects/${encodeURIComponent(segments.join("/"))}/repository/archive.tar.gz?sha=${encodeURIComponent(ref)}`,
+  bitbucket: (origin, segments, ref) =>
+    `${origin}/${join(segments)}/get/${join(short(ref).split("/"))}.tar.gz`,
+};
+
+export function toRepository(repo_url: string): Repository {
+  const ssh = /^(?:ssh:\/\/)?git@([^:/]+)[:/](.+)$/.exec(repo_url);
+  const url = URL.parse(ssh ? `https://${ssh[1]}/${ssh[2]}` : repo_url);
+  if (url === null) throw notARepository(repo_url);
+  const path = trimEnd(url.pathname, "/").replace(/\.git$/, "");
+  const segments = toSegments(path);
+  if (segments.length < 2) throw notARepository(repo_url);
+  return { name: segments.join("/"), origin: url.origin, hostname: url.hostname, segments };
+}
+
+/** None where the path holds percents that are no text. */
+function toSegments(path: string): string[] {
+  try {
+    return path.split("/").filter(Boolean).map(decodeURIComponent);
+  } catch {
+    return [];
+  }
+}
+
+function notARepository(repo_url: string): BuildFailure {
+  const text = `"${repo_url}" is not a repository address; write it as https://host/owner/name.`;
+  return new BuildFailure("source_not_found", text);
+}
+
+/** Where a tarball of this commit-ish may be, the likeliest first. */
+export function archivesOf(repository: Repository, ref: string, token: string | null): Archive[] {
+  return kindsOf(repository).map((kind) => ({
+    kind,
+    url: ARCHIVE_URLS[kind](repository.origin, repository.segments, ref),
+    headers: {
+      "user-agent": "heddle",
+      ...(token === null ? {} : { authorization: authorization(kind, token) }),
+    },
+  }));
+}
+
+export function isKnownHost(repository: Repository): boolean {
+  return KNOWN.has(repository.hostname);
+}
+
+function kindsOf(repository: Repository): readonly HostKind[] {
+  const known = KNOWN.get(repository.hostname);
+  if (known) return [known];
+  return repository.segments.length === 2 ? GUESSES : ["gitlab"];
+}
+
+function authorization(kind: HostKind, token: string): string {
+  return kind === "gitea" ? `token ${token}` : `Bearer ${token}`;
+}
+
+export function cloneUrl(repository: Repository): string {
+  return `${repository.origin}/${join(repository.segments)}.git`;
+}
+
+/** What smart HTTP wants: the token is the password. */
+export function basicAuthorization(token: string): string {
+  return `Basic ${btoa(`x-access-token:${token}`)}`;
+}

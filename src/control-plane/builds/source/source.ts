@@ -1,0 +1,181 @@
+import { type EgressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
+import { AppError } from "../../../shared/errors.ts";
+import type { BuildOrder, BuildSource, BuildStore } from "../contract.ts";
+import { BuildFailure } from "../failure.ts";
+import { SOURCE_LIMITS } from "../limits.ts";
+import { joinPath } from "../paths.ts";
+import { retry } from "../retry.ts";
+import { type Unpacked, unpackSource } from "./archive.ts";
+import { fetchByGit, refNotFound } from "./git.ts";
+import {
+  type Archive,
+  archivesOf,
+  basicAuthorization,
+  cloneUrl,
+  isKnownHost,
+  type Repository,
+  toRepository,
+} from "./hosts.ts";
+
+type GitSource = Extract<BuildSource, { kind: "git" }>;
+
+const LIMITS = {
+  timeout_ms: SOURCE_LIMITS.timeout_ms,
+  max_bytes: SOURCE_LIMITS.compressed_bytes,
+};
+
+/** The whole source of a revision, and a name for it in the log. */
+export async function fetchSource(
+  storage: BuildStore,
+  order: BuildOrder,
+): Promise<Unpacked & { name: string }> {
+  const { source } = order;
+  if (source.kind === "tarball") {
+    return {
+      ...(await readTarball(storage, order.config_path)),
+      name: "the uploaded tarball",
+    };
+  }
+  const repository = toRepository(source.repo_url);
+  const policy: EgressPolicy = order;
+  const unpacked = await retry(() => fetchRepository(policy, repository, source), isTransient);
+  return { ...unpacked, name: repository.name };
+}
+
+async function readTarball(storage: BuildStore, config_path: string): Promise<Unpacked> {
+  const body = await storage.readSource();
+  if (body === null) {
+    throw new BuildFailure(
+      "source_not_found",
+      "The uploaded tarball is no longer stored; upload it again.",
+    );
+  }
+  return unpack(body, "The uploaded tarball", joinPath("", config_path));
+}
+
+async function fetchRepository(
+  policy: EgressPolicy,
+  repository: Repository,
+  source: GitSource,
+): Promise<Unpacked> {
+  const ref = source.repo_ref === "" ? "HEAD" : source.repo_ref;
+  for (const archive of archivesOf(repository, ref, source.token)) {
+    const unpacked = await fetchArchive(policy, repository, archive, source.token);
+    if (unpacked !== null) return unpacked;
+  }
+  await assertReadable(policy, repository, source.token);
+  if (isKnownHost(repository)) throw refNotFound(repository, ref);
+  return { tree: await fetchByGit(policy, repository, ref, source.token), warnings: [] };
+}
+
+/** Null where the host has nothing under this address. */
+async function fetchArchive(
+  policy: EgressPolicy,
+  repository: Repository,
+  archive: Archive,
+  token: string | null,
+): Promise<Unpacked | null> {
+  const response = await get(policy, archive.url, archive.headers);
+  if (response.status === 200 && isGzip(response) && response.body !== null) {
+    return unpack(response.body, `The archive of ${repository.name}`, null);
+  }
+  await response.body?.cancel();
+  if (isBusy(response)) throw unavailable(repository, response.status);
+  if (response.status === 401 && token !== null) throw rejected(repository);
+  return null;
+}
+
+function isGzip(response: Response): boolean {
+  return !/html|json/.test(response.headers.get("content-type") ?? "");
+}
+
+async function unpack(
+  stream: ReadableStream<Uint8Array>,
+  what: string,
+  anchor: string | null,
+): Promise<Unpacked> {
+  try {
+    return await unpackSource(stream, anchor);
+  } catch (error) {
+    throw toUnpackFailure(error, what);
+  }
+}
+
+function toUnpackFailure(error: unknown, what: string): BuildFailure {
+  if (error instanceof BuildFailure) return error;
+  if (error instanceof AppError && error.code === "too_large") {
+    return new BuildFailure("source_too_large", error.message, { cause: error });
+  }
+  const text = error instanceof Error ? error.message : String(error);
+  const message = `${what} is cut off or is not a .tar.gz: ${text}`;
+  return new BuildFailure("source_unavailable", message, { cause: error });
+}
+
+/** git itself says best why an archive is not there: no repository, no right, or no such commit. */
+async function assertReadable(policy: EgressPolicy, repository: Repository, token: string | null) {
+  const url = `${cloneUrl(repository)}/info/refs?service=git-upload-pack`;
+  const response = await get(policy, url, {
+    "user-agent": "git/heddle",
+    ...(token === null ? {} : { authorization: basicAuthorization(token) }),
+  });
+  await response.body?.cancel();
+  if (response.ok) return;
+  if (isBusy(response)) throw unavailable(repository, response.status);
+  if (token === null) throw hidden(repository);
+  throw response.status === 404 ? notFound(repository) : rejected(repository);
+}
+
+async function get(
+  policy: EgressPolicy,
+  url: string,
+  headers: Record<string, string>,
+): Promise<Response> {
+  try {
+    return await safeFetch(policy, url, { headers }, LIMITS);
+  } catch (error) {
+    throw toFetchFailure(error);
+  }
+}
+
+function toFetchFailure(error: unknown): BuildFailure {
+  const { code, message } = AppError.from(error);
+  const reason = code === "invalid_request" ? "source_unsafe" : "source_unavailable";
+  return new BuildFailure(reason, message, { cause: error });
+}
+
+function isBusy(response: Response): boolean {
+  const isLimited =
+    response.status === 403 && response.headers.get("x-ratelimit-remaining") === "0";
+  return response.status >= 500 || response.status === 429 || isLimited;
+}
+
+function isTransient(error: unknown): boolean {
+  return error instanceof BuildFailure && error.reason === "source_unavailable";
+}
+
+function unavailable(repository: Repository, status: number): BuildFailure {
+  const limited = status === 403 || status === 429;
+  const why = limited
+    ? "limits how often it may be asked; an integration's token has a higher limit"
+    : `answers ${status}; try again later`;
+  return new BuildFailure("source_unavailable", `${repository.origin} ${why}.`);
+}
+
+function hidden(repository: Repository): BuildFailure {
+  const text =
+    `There is no repository ${repository.name} on ${repository.origin} that everyone may read. ` +
+    "Either it does not exist, or it is private and the deployment needs an integration_id whose token may read it.";
+  return new BuildFailure("source_not_found", text);
+}
+
+function notFound(repository: Repository): BuildFailure {
+  const text =
+    `The integration's token finds no repository ${repository.name} on ${repository.origin}. ` +
+    "Either it does not exist, or the token was not granted access to it.";
+  return new BuildFailure("source_not_found", text);
+}
+
+function rejected(repository: Repository): BuildFailure {
+  const text = `${repository.origin} rejects the integration's token for ${repository.name}; it may have expired.`;
+  return new BuildFailure("source_unauthorized", text);
+}

@@ -1,0 +1,182 @@
+import { and, eq, isNull, ne, or } from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
+import { type Context, database } from "../../shared/context.ts";
+import { AppError, notFound } from "../../shared/errors.ts";
+import { Recent } from "../../shared/recent.ts";
+import { type DeploymentRow, findRevisions, type RevisionRow } from "./rows.ts";
+import { deployments, revisions } from "./table.ts";
+import { chooseShare, type Traffic } from "./traffic.ts";
+
+export type ActiveRevision = {
+  deployment_id: string;
+  workspace_id: string;
+  revision_id: string;
+  secrets_version: number;
+  name: string;
+  graphs: string[];
+  descriptors: unknown;
+  /** The whole langgraph.json. */
+  config: Record<string, unknown> | null;
+  config_env: Record<string, string> | null;
+};
+
+type Serving = { active: ActiveRevision; split: (ActiveRevision & { percent: number })[] };
+
+/** How long another isolate of the Worker may still start runs on the revision before. */
+const recent = new Recent<Serving>(1000);
+const RETRY_AFTER_SECONDS = 2;
+
+/** The revision that serves a thread of a deployment of the caller's workspace; `ref` may name one after an @. */
+export async function findActive(
+  ctx: Context,
+  ref: string,
+  thread_id: string | null,
+): Promise<ActiveRevision> {
+  const { workspace_id } = ctx.caller;
+  const served = await findServing(ctx, ref);
+  const isOurs = served?.active.workspace_id === workspace_id;
+  return chooseFor(isOurs ? served : await readServing(ctx, ref, workspace_id), thread_id);
+}
+
+function chooseFor({ active, split }: Serving, thread_id: string | null): ActiveRevision {
+  if (split.length === 0 || thread_id === null) return active;
+  const { percent: _, ...chosen } = chooseShare(split, thread_id) ?? { ...active, percent: 0 };
+  return chosen;
+}
+
+/**
+ * What serves at a deployment's URL, whosever it is: the one question that is asked before it is known who
+ * asks, and remembered for those who ask next. Null: nothing does.
+ */
+export async function findServed(
+  env: Env,
+  ref: string,
+  thread_id: string | null,
+): Promise<ActiveRevision | null> {
+  const serving = await findServing({ db: database(env) }, ref);
+  return serving && chooseFor(serving, thread_id);
+}
+
+async function findServing(ctx: Asking, ref: string): Promise<Serving | null> {
+  try {
+    return await recent.get(ref, () => readServing(ctx, ref, null));
+  } catch (error) {
+    // Why it does not serve is for its own workspace to hear.
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}
+
+/** Every write that changes what serves a deployment calls this, in the isolate where it happens. */
+export function forgetActive(deployment_id: string): void {
+  recent.forget((_key, { active }) => active.deployment_id === deployment_id);
+}
+
+const active = alias(revisions, "active");
+const latest = alias(revisions, "latest");
+
+type Asking = Pick<Context, "db">;
+
+async function readServing(
+  ctx: Asking,
+  ref: string,
+  workspace_id: string | null,
+): Promise<Serving> {
+  const [deployment_id = "", revision_id] = ref.split("@");
+  const [row] = await ctx.db
+    .select({
+      deployment: deployments,
+      active: {
+        id: active.id,
+        status: active.status,
+        graphs: active.graphs,
+        descriptors: active.descriptors,
+        config: active.config,
+        config_env: active.config_env,
+      },
+      latest: {
+        id: latest.id,
+        status: latest.status,
+        status_reason: latest.status_reason,
+        status_message: latest.status_message,
+      },
+    })
+    .from(deployments)
+    .leftJoin(active, isServing(revision_id))
+    .leftJoin(latest, eq(latest.id, deployments.latest_revision_id))
+    .where(
+      and(
+        workspace_id === null ? undefined : eq(deployments.workspace_id, workspace_id),
+        or(eq(deployments.id, deployment_id), eq(deployments.slug, deployment_id)),
+        ne(deployments.status, "AWAITING_DELETE"),
+      ),
+    );
+  if (!row) throw notFound("Deployment", deployment_id);
+  const { deployment } = row;
+  if (revision_id === undefined && !row.active) throw notDeployed(deployment.name, row.latest);
+  if (!row.active) throw notFound("Revision", revision_id ?? "");
+  if (row.active.status !== "DEPLOYED") throw notBuilt(row.active);
+  const traffic = revision_id === undefined ? deployment.traffic : null;
+  return {
+    active: toActive(deployment, row.active),
+    split: traffic ? await readSplit(ctx, deployment, traffic) : [],
+  };
+}
+
+function isServing(revision_id: string | undefined) {
+  if (revision_id === undefined) return eq(active.id, deployments.active_revision_id);
+  return and(
+    eq(active.id, revision_id),
+    eq(active.deployment_id, deployments.id),
+    isNull(active.deleted_at),
+  );
+}
+
+async function readSplit(ctx: Asking, deployment: DeploymentRow, traffic: Traffic) {
+  const ids = traffic.map(({ revision_id }) => revision_id);
+  const rows = await findRevisions({ ...ctx, caller: deployment }, deployment.id, ids);
+  return traffic.flatMap(({ revision_id, percent }) => {
+    const row = rows.find(({ id }) => id === revision_id);
+    return row ? [{ ...toActive(deployment, row), percent }] : [];
+  });
+}
+
+type Built = Pick<RevisionRow, "id" | "graphs" | "descriptors" | "config" | "config_env">;
+
+function toActive(deployment: DeploymentRow, revision: Built): ActiveRevision {
+  return {
+    deployment_id: deployment.id,
+    workspace_id: deployment.workspace_id,
+    revision_id: revision.id,
+    secrets_version: deployment.secrets_version,
+    name: deployment.name,
+    graphs: revision.graphs ?? [],
+    descriptors: revision.descriptors,
+    config: revision.config,
+    config_env: revision.config_env,
+  };
+}
+
+function notBuilt({ id, status }: Pick<RevisionRow, "id" | "status">): AppError {
+  return new AppError("unavailable", `Revision ${id} does not serve: it is ${status}.`, {
+    retry_after_seconds: RETRY_AFTER_SECONDS,
+  });
+}
+
+type Latest = Pick<
+  typeof revisions.$inferSelect,
+  "id" | "status" | "status_reason" | "status_message"
+>;
+
+function notDeployed(name: string, latest: Latest | null): AppError {
+  return new AppError("unavailable", `Deployment ${name} does not serve yet: ${describe(latest)}`, {
+    retry_after_seconds: RETRY_AFTER_SECONDS,
+  });
+}
+
+function describe(latest: Latest | null): string {
+  if (latest === null) return "it has no revision; give it a source_revision_config.";
+  const why = latest.status_message === null ? "" : ` ${latest.status_message}`;
+  const reason = latest.status_reason === null ? "" : ` (${latest.status_reason})`;
+  return `its latest revision ${latest.id} is ${latest.status}${reason}.${why}`;
+}

@@ -1,0 +1,24 @@
+import { assertMay } from "../../../shared/auth.ts";
+import type { Context } from "../../../shared/context.ts";
+import { AppError, notFound } from "../../../shared/errors.ts";
+import type { DeploymentsDeleted } from "../schema.ts";
+import { deleteDeployment } from "./service.ts";
+
+/** What cannot be deleted keeps none of the others from it. */
+export async function deleteDeployments(
+  ctx: Context,
+  deployment_ids: readonly string[],
+): Promise<DeploymentsDeleted> {
+  assertMay(ctx, "delete");
+  const answers = await Promise.allSettled(
+    deployment_ids.map((id) => deleteDeployment(ctx, id, { delete_tracing_project: false })),
+  );
+  const deleted = deployment_ids.filter((_, at) => answers[at]?.status === "fulfilled");
+  if (deleted.length === 0) throw notFound("Deployment", deployment_ids.join(", "));
+  const failed = answers.flatMap((answer, at) => {
+    const id = deployment_ids[at];
+    if (answer.status === "fulfilled" || id === undefined) return [];
+    return [{ id, detail: AppError.from(answer.reason).message }];
+  });
+  return { deleted, failed };
+}

@@ -1,0 +1,88 @@
+import { and, asc, desc, eq, isNull, ne, type SQL, sql } from "drizzle-orm";
+import { assertMay } from "../../../shared/auth.ts";
+import type { Context } from "../../../shared/context.ts";
+import { among } from "../../../shared/storage/sql.ts";
+import { toDeployment, toRevision } from "../answers.ts";
+import type { RevisionsList } from "../revision-schema.ts";
+import { UNFINISHED } from "../revisions.ts";
+import { findDeployment, selectDeployments } from "../rows.ts";
+import type { DeploymentsList } from "../schema.ts";
+import { inStatus } from "../sql.ts";
+import { deployments, revisions } from "../table.ts";
+import type { DeploymentsQuery, RevisionsQuery } from "./query-schema.ts";
+
+/** Oldest first, but for a name that is asked for as a whole: published clients look at the first page alone. */
+export async function listDeployments(
+  ctx: Context,
+  query: DeploymentsQuery,
+  origin: string,
+): Promise<DeploymentsList> {
+  assertMay(ctx, "read");
+  const { limit, offset } = query;
+  const name = query.name_contains?.toLowerCase() ?? "";
+  const rows = await selectDeployments(ctx)
+    .where(and(eq(deployments.workspace_id, ctx.caller.workspace_id), ...deploymentFilters(query)))
+    .orderBy(
+      desc(sql`${deployments.name} = ${name}`),
+      asc(deployments.created_at),
+      asc(deployments.id),
+    )
+    .limit(limit)
+    .offset(offset);
+  const resources = rows.map((row) => toDeployment(row, ctx.env, origin));
+  return { resources, offset: offset + resources.length };
+}
+
+/** What is being deleted is listed for those who ask for it: its name is free already. */
+function deploymentFilters(query: DeploymentsQuery): (SQL | undefined)[] {
+  const { name_contains, status, deployment_type, deployment_ids, remote_reconciled } = query;
+  const type = sql`${deployments.source_config} ->> 'deployment_type'`;
+  return [
+    name_contains && sql`instr(${deployments.name}, ${name_contains.toLowerCase()}) > 0`,
+    status === undefined
+      ? ne(deployments.status, "AWAITING_DELETE")
+      : sql`${deployments.status} = ${status}`,
+    deployment_type && sql`${type} = ${deployment_type}`,
+    deployment_ids && among(deployments.id, deployment_ids),
+    isReconciled(remote_reconciled),
+    query.tag_value_ids || query.image_version !== undefined ? sql`false` : undefined,
+  ].map((filter) => filter || undefined);
+}
+
+/** Without previews, unless they are asked for: published clients take the first one for what serves. */
+export async function listRevisions(
+  ctx: Context,
+  deployment_id: string,
+  { limit, offset, status, remote_reconciled, include_previews }: RevisionsQuery,
+  origin: string,
+): Promise<RevisionsList> {
+  assertMay(ctx, "read");
+  await findDeployment(ctx, deployment_id);
+  const rows = await ctx.db
+    .select()
+    .from(revisions)
+    .where(
+      and(
+        eq(revisions.deployment_id, deployment_id),
+        eq(revisions.workspace_id, ctx.caller.workspace_id),
+        isNull(revisions.deleted_at),
+        include_previews ? undefined : eq(revisions.is_preview, false),
+        status && inStatus(revisions.status, status),
+        isReconciled(remote_reconciled),
+      ),
+    )
+    .orderBy(desc(revisions.number))
+    .limit(limit)
+    .offset(offset);
+  return {
+    resources: rows.map((row) => toRevision(row, ctx.env, origin)),
+    offset: offset + rows.length,
+  };
+}
+
+/** Of a revision, or of the latest one that a deployment is listed with. */
+function isReconciled(wanted: boolean | undefined): SQL | undefined {
+  if (wanted === undefined) return undefined;
+  const isBusy = sql`coalesce(${inStatus(revisions.status, UNFINISHED)}, false)`;
+  return wanted ? sql`not ${isBusy}` : isBusy;
+}

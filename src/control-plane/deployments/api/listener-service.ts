@@ -1,0 +1,106 @@
+import { and, asc, eq } from "drizzle-orm";
+import { type Action, assertMay } from "../../../shared/auth.ts";
+import type { Context } from "../../../shared/context.ts";
+import { AppError, invalid, notFound } from "../../../shared/errors.ts";
+import { newId } from "../../../shared/storage/ids.ts";
+import { isUniqueViolation } from "../../../shared/storage/sql.ts";
+import { listeners } from "../table.ts";
+import {
+  Listener,
+  type ListenerCreateRequest,
+  type ListenerPatchRequest,
+  type ListenersList,
+} from "./listener-schema.ts";
+
+export async function createListener(
+  ctx: Context,
+  { version, ...input }: ListenerCreateRequest,
+): Promise<Listener> {
+  assertAllowed(ctx, "write");
+  const { workspace_id } = ctx.caller;
+  const now = new Date().toISOString();
+  const row = { ...input, id: newId(), workspace_id, version: version ?? null };
+  const [created] = await ctx.db
+    .insert(listeners)
+    .values({ ...row, created_at: now, updated_at: now })
+    .returning()
+    .catch((error: unknown) => {
+      throw isUniqueViolation(error, "listeners.compute_id")
+        ? taken(workspace_id, input.compute_id, error)
+        : error;
+    });
+  return Listener.parse(created);
+}
+
+export async function listListeners(
+  ctx: Context,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<ListenersList> {
+  assertMay(ctx, "read");
+  const rows = await ctx.db
+    .select()
+    .from(listeners)
+    .where(eq(listeners.workspace_id, ctx.caller.workspace_id))
+    .orderBy(asc(listeners.created_at), asc(listeners.id))
+    .limit(limit)
+    .offset(offset);
+  return { resources: rows.map((row) => Listener.parse(row)), offset: offset + rows.length };
+}
+
+export async function getListener(ctx: Context, id: string): Promise<Listener> {
+  assertAllowed(ctx, "read");
+  const [row] = await ctx.db.select().from(listeners).where(isOurs(ctx, id));
+  return toListener(row, id);
+}
+
+export async function updateListener(
+  ctx: Context,
+  id: string,
+  { compute_id, compute_config, version }: ListenerPatchRequest,
+): Promise<Listener> {
+  assertAllowed(ctx, "write");
+  const before = await getListener(ctx, id);
+  if (compute_id != null && compute_id !== before.compute_id) {
+    const text = `cannot be changed (it is "${before.compute_id}"); create another listener`;
+    throw invalid(["body", "compute_id"], text);
+  }
+  const [row] = await ctx.db
+    .update(listeners)
+    .set({
+      ...(compute_config != null && { compute_config }),
+      ...(version != null && { version }),
+      updated_at: new Date().toISOString(),
+    })
+    .where(isOurs(ctx, id))
+    .returning();
+  return toListener(row, id);
+}
+
+export async function deleteListener(ctx: Context, id: string): Promise<void> {
+  assertAllowed(ctx, "delete");
+  const [row] = await ctx.db.delete(listeners).where(isOurs(ctx, id)).returning();
+  toListener(row, id);
+}
+
+function isOurs(ctx: Context, id: string) {
+  return and(eq(listeners.id, id), eq(listeners.workspace_id, ctx.caller.workspace_id));
+}
+
+function toListener(row: typeof listeners.$inferSelect | undefined, id: string): Listener {
+  if (!row) throw notFound("Listener", id);
+  return Listener.parse(row);
+}
+
+/** Both texts are as published clients know them. */
+function assertAllowed(ctx: Context, action: Action): void {
+  assertMay(ctx, action);
+  const { plan, workspace_id } = ctx.caller;
+  if (plan === "enterprise") return;
+  const text = `Listeners cannot be created for LangSmith workspace ID '${workspace_id}'. Creating listeners is only allowed for LangSmith organizations with self-hosted enterprise plans.`;
+  throw new AppError("forbidden", text);
+}
+
+function taken(workspace_id: string, compute_id: string, cause: unknown): AppError {
+  const text = `Listener for LangSmith workspace ID '${workspace_id}' and compute ID '${compute_id}' already exists.`;
+  return new AppError("conflict", text, { cause });
+}

@@ -1,0 +1,62 @@
+import { z } from "@hono/zod-openapi";
+import { PageQuery, QueryBoolean, Uuid } from "../../../shared/schema.ts";
+import { DEPLOYMENT_TYPES, DeploymentStatus, RevisionStatus } from "../schema.ts";
+
+/** What lists may be asked for. Some filters are about things that Heddle has not: nothing matches them. */
+
+const MAX_IDS = 100;
+
+const Reconciled = QueryBoolean.optional().openapi({
+  description: "Whether the latest revision is built: `false` while it builds",
+});
+
+export const DeploymentsQuery = PageQuery.extend({
+  name_contains: z.string().max(63).optional().describe("Part of the name"),
+  status: DeploymentStatus.optional().describe("Status of the deployments"),
+  deployment_type: z.enum(DEPLOYMENT_TYPES).optional().describe("Type of the deployments"),
+  deployment_ids: csv(Uuid, "Ids, separated by commas").optional(),
+  remote_reconciled: Reconciled,
+  tag_value_ids: csv(
+    Uuid,
+    "Ids, separated by commas. Deployments have no tags: no deployment matches",
+  ).optional(),
+  image_version: z
+    .string()
+    .optional()
+    .openapi({ description: "Deployments have no image: no deployment matches" }),
+});
+export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;
+
+export const RevisionsQuery = PageQuery.extend({
+  status: csv(RevisionStatus, "Statuses, separated by commas").optional(),
+  include_previews: QueryBoolean.default(false).describe("Whether to list preview revisions too"),
+  remote_reconciled: Reconciled,
+});
+export type RevisionsQuery = z.infer<typeof RevisionsQuery>;
+
+/** Published clients repeat the name; a comma does as well. */
+export const DeploymentIdsQuery = z.object({
+  deployment_ids: z
+    .union([z.string(), z.array(z.string())])
+    .transform((value) => [value].flat().flatMap(split))
+    .pipe(z.array(Uuid).min(1).max(MAX_IDS))
+    .transform((ids) => [...new Set(ids)])
+    .openapi({
+      type: "array",
+      items: { type: "string", format: "uuid" },
+      maxItems: MAX_IDS,
+      description: "Ids of the deployments, repeated or separated by commas",
+    }),
+});
+
+function csv<T extends z.ZodType<unknown, string>>(item: T, description: string) {
+  return z
+    .string()
+    .transform(split)
+    .pipe(z.array(item).max(MAX_IDS))
+    .openapi({ type: "string", description });
+}
+
+function split(text: string): string[] {
+  return text.split(",").map((part) => part.trim());
+}

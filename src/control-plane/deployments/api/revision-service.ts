@@ -1,0 +1,182 @@
+import { and, eq } from "drizzle-orm";
+import { assertMay } from "../../../shared/auth.ts";
+import type { Context } from "../../../shared/context.ts";
+import { AppError, invalid } from "../../../shared/errors.ts";
+import { sendOrLeave } from "../../../shared/queue.ts";
+import { newId } from "../../../shared/storage/ids.ts";
+import { isOrphaned } from "../../../shared/storage/sql.ts";
+import { forgetActive } from "../active.ts";
+import { toRevision } from "../answers.ts";
+import type { Revision, RevisionCreateRequest } from "../revision-schema.ts";
+import { INTERRUPTED, isFinished, statusesBefore } from "../revisions.ts";
+import {
+  assertChangeable,
+  copyRevision,
+  type DeploymentRow,
+  findDeployment,
+  findRevision,
+  insertRevision,
+  isOurs,
+  overtaken,
+} from "../rows.ts";
+import type { Deployment, RevisionPath } from "../schema.ts";
+import { canBuild, type SourceChange, toChange } from "../sources.ts";
+import { inStatus } from "../sql.ts";
+import { deployments, revisions } from "../table.ts";
+import { assertNotServing } from "../traffic.ts";
+import { applyChange, assertUploaded } from "./change.ts";
+import { getDeployment } from "./service.ts";
+
+export async function getRevision(
+  ctx: Context,
+  path: RevisionPath,
+  origin: string,
+): Promise<Revision> {
+  assertMay(ctx, "read");
+  return toRevision(await findRevision(ctx, path), ctx.env, origin);
+}
+
+/** A new build, with or without a change to what is built. */
+export async function createRevision(
+  ctx: Context,
+  deployment_id: string,
+  input: RevisionCreateRequest,
+  origin: string,
+): Promise<Revision> {
+  assertMay(ctx, "write");
+  const before = await findDeployment(ctx, deployment_id);
+  assertChangeable(before);
+  const change = toChange(before, input);
+  if (
+    !canBuild(before.source, { ...before.source_revision_config, ...change.source_revision_config })
+  ) {
+    const text = `Deployment ${deployment_id} has no source yet: POST /v2/deployments/${deployment_id}/upload-url, PUT the tarball there, and name it as source_tarball_path.`;
+    throw new AppError("bad_request", text);
+  }
+  const revision_id = newId();
+  if (input.activate) {
+    await applyChange(ctx, before, { ...change, secrets: input.secrets ?? [], revision_id });
+  } else {
+    assertPreview(input);
+    await createPreview(ctx, before, change, revision_id);
+  }
+  return getRevision(ctx, { deployment_id, revision_id }, origin);
+}
+
+/** Its source is its own; nothing of the deployment changes. */
+async function createPreview(
+  ctx: Context,
+  before: DeploymentRow,
+  change: SourceChange,
+  revision_id: string,
+) {
+  await assertUploaded(ctx, change);
+  const now = new Date().toISOString();
+  const config = change.source_revision_config ?? {};
+  await insertRevision(ctx, before, revision_id, { now, preview: config }).catch(
+    async (error: unknown) => {
+      throw isOrphaned(error) ? await overtaken(ctx, before.id, error) : error;
+    },
+  );
+  await sendOrLeave(ctx.env.BUILDS, { revision_id });
+}
+
+function assertPreview({ secrets, source_config }: RevisionCreateRequest) {
+  const given = Object.entries({ secrets, source_config }).find(([, value]) => value != null);
+  if (given === undefined) return;
+  const text = `belongs to the deployment, which a preview leaves as it is; PATCH it there, or leave activate out`;
+  throw invalid(["body", given[0]], text);
+}
+
+/** A new revision of the same code. Code that was deployed before serves at once; any other is tried again. */
+export async function redeployRevision(
+  ctx: Context,
+  path: RevisionPath,
+  origin: string,
+): Promise<Deployment> {
+  assertMay(ctx, "write");
+  const source = await findRevision(ctx, path);
+  const { deployment_id } = path;
+  if (!isFinished(source.status)) {
+    const text = `Revision ${source.id} is ${source.status}: it can be redeployed once that has ended, or be interrupted first.`;
+    throw new AppError("bad_request", text);
+  }
+  const [revision_id, now] = [newId(), new Date().toISOString()];
+  const isServing = source.status === "DEPLOYED";
+  await ctx.db
+    .batch([
+      copyRevision(ctx, source, revision_id, now),
+      ctx.db
+        .update(deployments)
+        .set({
+          source_revision_config: source.source_revision_config,
+          latest_revision_id: revision_id,
+          ...(isServing && { active_revision_id: revision_id, traffic: null }),
+          updated_at: now,
+        })
+        .where(isOurs(ctx, deployment_id)),
+    ])
+    .catch(async (error: unknown) => {
+      throw isOrphaned(error) ? await overtaken(ctx, deployment_id, error) : error;
+    });
+  forgetActive(deployment_id);
+  if (!isServing) await sendOrLeave(ctx.env.BUILDS, { revision_id });
+  return getDeployment(ctx, deployment_id, origin);
+}
+
+/**
+ * Ends a build for good. Whatever its attempt still sends finds no row to write. It has failed then:
+ * published clients take INTERRUPTED for a build that goes on, and would wait.
+ */
+export async function interruptRevision(
+  ctx: Context,
+  path: RevisionPath,
+  origin: string,
+): Promise<Revision> {
+  assertMay(ctx, "write");
+  const { id, status } = await findRevision(ctx, path);
+  assertNotServing(await findDeployment(ctx, path.deployment_id), id);
+  const updated_at = new Date().toISOString();
+  const rows = await ctx.db
+    .update(revisions)
+    .set({
+      status: "BUILD_FAILED",
+      status_reason: INTERRUPTED,
+      status_message: "The build was interrupted on request.",
+      lease_expires_at: null,
+      updated_at,
+    })
+    .where(
+      and(
+        eq(revisions.id, id),
+        eq(revisions.workspace_id, ctx.caller.workspace_id),
+        inStatus(revisions.status, statusesBefore("BUILD_FAILED")),
+      ),
+    )
+    .returning();
+  const [row] = rows;
+  if (row) return toRevision(row, ctx.env, origin);
+  const text = `Revision ${id} is ${status}; only a build that has not ended can be interrupted.`;
+  throw new AppError("conflict", text);
+}
+
+/** Gone for callers at once; its code goes with the deployment, because threads may still read their state through it. */
+export async function deleteRevision(ctx: Context, path: RevisionPath): Promise<void> {
+  assertMay(ctx, "delete");
+  const { id, status } = await findRevision(ctx, path);
+  const deployment = await findDeployment(ctx, path.deployment_id);
+  assertNotServing(deployment, id);
+  if (!isFinished(status)) {
+    throw new AppError("conflict", `Revision ${id} is ${status}: interrupt it first.`);
+  }
+  if (deployment.latest_revision_id === id) {
+    const text = `Revision ${id} is the latest of its deployment, which the next one is made from; make another one first.`;
+    throw new AppError("conflict", text);
+  }
+  const deleted_at = new Date().toISOString();
+  await ctx.db
+    .update(revisions)
+    .set({ deleted_at })
+    .where(and(eq(revisions.id, id), eq(revisions.workspace_id, ctx.caller.workspace_id)));
+  forgetActive(path.deployment_id);
+}

@@ -1,0 +1,94 @@
+import { originOf, router } from "../../../shared/http/http.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../../../shared/schema.ts";
+import {
+  Deployment,
+  DeploymentCreateRequest,
+  DeploymentDeleteQuery,
+  DeploymentPatchRequest,
+  DeploymentPath,
+  DeploymentsDeleted,
+  DeploymentsList,
+} from "../schema.ts";
+import { deleteDeployments } from "./bulk-service.ts";
+import { listDeployments } from "./list-service.ts";
+import { DeploymentIdsQuery, DeploymentsQuery } from "./query-schema.ts";
+import { createDeployment, deleteDeployment, getDeployment, updateDeployment } from "./service.ts";
+
+export const deploymentRoutes = router();
+
+const operation = operationWithTag("Deployments");
+
+const create = operation("post", "/v2/deployments", "createDeployment", {
+  summary: "Create a deployment",
+  description: "Also creates its first revision and starts the build.",
+  request: { body: body(DeploymentCreateRequest) },
+  responses: {
+    201: json(Deployment, "Created; its revision builds"),
+    409: json(ErrorDetail, "The name is taken"),
+  },
+});
+deploymentRoutes.openapi(create, async (c) =>
+  c.json(await createDeployment(c.var.ctx, c.req.valid("json"), originOf(c.req.url)), 201),
+);
+
+const list = operation("get", "/v2/deployments", "listDeployments", {
+  summary: "List deployments",
+  request: { query: DeploymentsQuery },
+  responses: { 200: json(DeploymentsList, "A page, oldest first") },
+});
+deploymentRoutes.openapi(list, async (c) =>
+  c.json(await listDeployments(c.var.ctx, c.req.valid("query"), originOf(c.req.url)), 200),
+);
+
+const get = operation("get", "/v2/deployments/{deployment_id}", "getDeployment", {
+  summary: "Get a deployment",
+  request: { params: DeploymentPath },
+  responses: { 200: json(Deployment, "The deployment") },
+});
+deploymentRoutes.openapi(get, async (c) => {
+  const { deployment_id } = c.req.valid("param");
+  return c.json(await getDeployment(c.var.ctx, deployment_id, originOf(c.req.url)), 200);
+});
+
+const update = operation("patch", "/v2/deployments/{deployment_id}", "updateDeployment", {
+  summary: "Update a deployment",
+  description: "A `source_revision_config` creates a revision and starts a build.",
+  request: { params: DeploymentPath, body: body(DeploymentPatchRequest) },
+  responses: {
+    200: json(Deployment, "The deployment as it is now"),
+    409: json(ErrorDetail, "The deployment is being deleted"),
+  },
+});
+deploymentRoutes.openapi(update, async (c) => {
+  const { deployment_id } = c.req.valid("param");
+  const input = c.req.valid("json");
+  return c.json(await updateDeployment(c.var.ctx, deployment_id, input, originOf(c.req.url)), 200);
+});
+
+const remove = operation("delete", "/v2/deployments/{deployment_id}", "deleteDeployment", {
+  summary: "Delete a deployment",
+  description: "Deletes its revisions and threads too, in the background.",
+  request: { params: DeploymentPath, query: DeploymentDeleteQuery },
+  responses: {
+    204: { description: "Accepted; it is 404 once it is gone" },
+  },
+});
+deploymentRoutes.openapi(remove, async (c) => {
+  const { deployment_id } = c.req.valid("param");
+  await deleteDeployment(c.var.ctx, deployment_id, c.req.valid("query"));
+  return c.body(null, 204);
+});
+
+const removeMany = operation("delete", "/v2/deployments", "deleteDeployments", {
+  summary: "Delete several deployments",
+  request: { query: DeploymentIdsQuery },
+  responses: {
+    200: json(DeploymentsDeleted, "All accepted"),
+    207: json(DeploymentsDeleted, "Some accepted; failed says which are not, and why"),
+    404: json(ErrorDetail, "None of them is in the workspace"),
+  },
+});
+deploymentRoutes.openapi(removeMany, async (c) => {
+  const answer = await deleteDeployments(c.var.ctx, c.req.valid("query").deployment_ids);
+  return c.json(answer, answer.failed.length === 0 ? 200 : 207);
+});

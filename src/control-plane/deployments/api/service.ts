@@ -1,0 +1,205 @@
+import { and, eq } from "drizzle-orm";
+import { assertMay } from "../../../shared/auth.ts";
+import type { Context } from "../../../shared/context.ts";
+import { assertReachable } from "../../../shared/egress/egress.ts";
+import { AppError, notFound } from "../../../shared/errors.ts";
+import { sendOrLeave } from "../../../shared/queue.ts";
+import { newId } from "../../../shared/storage/ids.ts";
+import { isUniqueViolation } from "../../../shared/storage/sql.ts";
+import { findActive, findServed, forgetActive } from "../active.ts";
+import { toDeployment } from "../answers.ts";
+import { assertIntegration } from "../git/integration-service.ts";
+import { statusesBefore } from "../revisions.ts";
+import {
+  assertChangeable,
+  type DeploymentRow,
+  findDeployment,
+  findRevisions,
+  insertRevision,
+  isOurs,
+  selectDeployments,
+} from "../rows.ts";
+import type {
+  Deployment,
+  DeploymentCreateRequest,
+  DeploymentDeleteQuery,
+  DeploymentPatchRequest,
+} from "../schema.ts";
+import { assertSecrets } from "../secret-rules.ts";
+import { replaceSecrets } from "../secrets.ts";
+import { canBuild, type SourceChange, toChange, toNewSource } from "../sources.ts";
+import { inStatus } from "../sql.ts";
+import { deployments, revisions } from "../table.ts";
+import { assertTraffic } from "../traffic.ts";
+import { applyChange } from "./change.ts";
+import { deleteTracingProject, openTracingProject } from "./tracing-project.ts";
+
+export type ActiveRevision = Awaited<ReturnType<typeof findActive>>;
+
+/** What a run on this thread needs of its deployment, named as `{id}`, `{slug}` or either with `@{revision_id}`. 404 when the workspace has no such one, 503 until one is deployed. */
+export function activeRevision(
+  ctx: Context,
+  deployment_id: string,
+  thread_id: string | null = null,
+): Promise<ActiveRevision> {
+  return findActive(ctx, deployment_id, thread_id);
+}
+
+/** What serves there, whosever it is: for who does not know yet who asks. Null: nothing does. */
+export function servedRevision(
+  env: Env,
+  ref: string,
+  thread_id: string | null = null,
+): Promise<ActiveRevision | null> {
+  return findServed(env, ref, thread_id);
+}
+
+/** Where the runs of a deployment are traced. 404 when the workspace has no such deployment. */
+export function tracingProject(ctx: Context, deployment_id: string): Promise<string> {
+  return openTracingProject(ctx, deployment_id);
+}
+
+export async function createDeployment(
+  ctx: Context,
+  input: DeploymentCreateRequest,
+  origin: string,
+): Promise<Deployment> {
+  assertMay(ctx, "write");
+  assertSecrets(input.secrets);
+  const parts = toNewSource(input);
+  const { repo_url } = parts.source_config;
+  assertReachable(ctx.env, "builds", { repo_url }, ["body", "source_config"]);
+  await assertIntegration(ctx, parts.source_config);
+  const [id, revision_id, now] = [newId(), newId(), new Date().toISOString()];
+  const isBuilt = canBuild(parts.source, parts.source_revision_config);
+  const row: DeploymentRow = {
+    id,
+    workspace_id: ctx.caller.workspace_id,
+    name: input.name,
+    display_name: null,
+    slug: toSlug(input.name),
+    ...parts,
+    status: "READY",
+    latest_revision_id: isBuilt ? revision_id : null,
+    active_revision_id: null,
+    secrets_version: 1,
+    tracing_project_id: null,
+    traffic: null,
+    created_at: now,
+    updated_at: now,
+  };
+  try {
+    await ctx.db.batch([
+      ctx.db.insert(deployments).values(row),
+      ...(isBuilt ? [insertRevision(ctx, row, revision_id, { now })] : []),
+      ...(await replaceSecrets(ctx, id, input.secrets, now)),
+    ]);
+  } catch (error) {
+    throw isUniqueViolation(error, "deployments.name")
+      ? await taken(ctx, input.name, error)
+      : error;
+  }
+  if (isBuilt) await sendOrLeave(ctx.env.BUILDS, { revision_id });
+  await openTracingProject(ctx, id);
+  return getDeployment(ctx, id, origin);
+}
+
+export async function getDeployment(
+  ctx: Context,
+  deployment_id: string,
+  origin: string,
+): Promise<Deployment> {
+  assertMay(ctx, "read");
+  const [row] = await selectDeployments(ctx).where(isOurs(ctx, deployment_id));
+  if (!row) throw notFound("Deployment", deployment_id);
+  return toDeployment(row, ctx.env, origin);
+}
+
+export async function updateDeployment(
+  ctx: Context,
+  deployment_id: string,
+  input: DeploymentPatchRequest,
+  origin: string,
+): Promise<Deployment> {
+  assertMay(ctx, "write");
+  const before = await findDeployment(ctx, deployment_id);
+  assertChangeable(before);
+  const change = toChange(before, input);
+  await applyChange(ctx, before, {
+    ...change,
+    traffic: await toTraffic(ctx, before, input.traffic),
+    display_name: input.display_name,
+    secrets: input.secrets ?? [],
+    revision_id: makesRevision(before, change) ? newId() : null,
+  });
+  return getDeployment(ctx, deployment_id, origin);
+}
+
+/** Undefined where it is not to change. */
+async function toTraffic(
+  ctx: Context,
+  before: DeploymentRow,
+  traffic: DeploymentPatchRequest["traffic"],
+) {
+  if (traffic == null) return undefined;
+  const ids = traffic.map(({ revision_id }) => revision_id);
+  assertTraffic(traffic, await findRevisions(ctx, before.id, ids));
+  return traffic;
+}
+
+function makesRevision(before: DeploymentRow, change: SourceChange): boolean {
+  const { source_revision_config: config } = change;
+  if (config === undefined) return false;
+  return canBuild(before.source, { ...before.source_revision_config, ...config });
+}
+
+/** Answers at once; threads, artifacts and rows go with a message of the deletions queue. */
+export async function deleteDeployment(
+  ctx: Context,
+  deployment_id: string,
+  { delete_tracing_project }: DeploymentDeleteQuery,
+): Promise<void> {
+  assertMay(ctx, "delete");
+  await findDeployment(ctx, deployment_id);
+  if (delete_tracing_project) await deleteTracingProject(ctx, deployment_id);
+  const updated_at = new Date().toISOString();
+  await ctx.db.batch([
+    ctx.db
+      .update(deployments)
+      .set({ status: "AWAITING_DELETE", active_revision_id: null, updated_at })
+      .where(isOurs(ctx, deployment_id)),
+    ctx.db
+      .update(revisions)
+      .set({ status: "INTERRUPTED", lease_expires_at: null, updated_at })
+      .where(
+        and(
+          eq(revisions.deployment_id, deployment_id),
+          eq(revisions.workspace_id, ctx.caller.workspace_id),
+          inStatus(revisions.status, statusesBefore("INTERRUPTED")),
+        ),
+      ),
+  ]);
+  forgetActive(deployment_id);
+  await sendOrLeave(ctx.env.DELETIONS, { deployment_id });
+}
+
+/** A DNS label that no other deployment has, whatever its workspace. */
+function toSlug(name: string): string {
+  const start = name.slice(0, 50).replace(/^-+|-+$/g, "") || "agent";
+  return `${start}-${crypto.randomUUID().slice(0, 8)}`;
+}
+
+async function taken(ctx: Context, name: string, cause: unknown): Promise<AppError> {
+  const [row] = await ctx.db
+    .select({ id: deployments.id })
+    .from(deployments)
+    .where(
+      and(
+        eq(deployments.workspace_id, ctx.caller.workspace_id),
+        eq(deployments.name, name),
+        eq(deployments.status, "READY"),
+      ),
+    );
+  const text = `A deployment named "${name}" exists in this workspace. Choose another name, or change that one: PATCH /v2/deployments/${row?.id ?? "{id}"}.`;
+  return new AppError("conflict", text, { cause });
+}

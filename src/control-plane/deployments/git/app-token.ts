@@ -1,0 +1,76 @@
+import { createPrivateKey } from "node:crypto";
+import { z } from "@hono/zod-openapi";
+import { importPKCS8, SignJWT } from "jose";
+import { egressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { apiUrl } from "./git-host.ts";
+
+export type App = { app_id: string; installation_id: number; private_key: string };
+
+type Known = { token: string; expires_at_ms: number };
+
+const LIMITS = { timeout_ms: 10_000, max_bytes: 64 * 1024 };
+/** The host allows ten minutes, and its clock may be another. */
+const JWT_SECONDS = 540;
+const CLOCK_SKEW_SECONDS = 60;
+/** A build that begins with a token should end with it. */
+const SPARE_MS = 5 * 60_000;
+
+const Answer = z.object({ token: z.string(), expires_at: z.iso.datetime({ offset: true }) });
+
+const cache = new Map<string, Known>();
+
+/** A token of the app's installation, for an hour; the host is asked for one when there is none that lasts. */
+export async function installationToken(
+  env: Env,
+  integration_id: string,
+  api_url: string,
+  app: App,
+): Promise<string> {
+  const known = cache.get(integration_id);
+  if (known && known.expires_at_ms - SPARE_MS > Date.now()) return known.token;
+  const response = await safeFetch(
+    egressPolicy(env, "builds"),
+    apiUrl(api_url, `/app/installations/${app.installation_id}/access_tokens`),
+    {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${await appJwt(app)}`,
+        accept: "application/vnd.github+json",
+        "user-agent": "heddle",
+      },
+    },
+    LIMITS,
+  );
+  if (response.status !== 201) {
+    await response.body?.cancel();
+    const text = `${new URL(api_url).host} gives no token for installation ${app.installation_id} of app ${app.app_id}: it answers ${response.status}.`;
+    throw new AppError("bad_request", text);
+  }
+  const { token, expires_at } = Answer.parse(await response.json());
+  cache.set(integration_id, { token, expires_at_ms: Date.parse(expires_at) });
+  return token;
+}
+
+async function appJwt({ app_id, private_key }: App): Promise<string> {
+  const key = await importPKCS8(toPkcs8(private_key) ?? "", "RS256");
+  const now = Math.floor(Date.now() / 1000);
+  return new SignJWT()
+    .setProtectedHeader({ alg: "RS256" })
+    .setIssuer(app_id)
+    .setIssuedAt(now - CLOCK_SKEW_SECONDS)
+    .setExpirationTime(now + JWT_SECONDS)
+    .sign(key);
+}
+
+/** Hosts hand out PKCS#1, which Web Crypto does not read. Null for what is no RSA key. */
+export function toPkcs8(pem: string): string | null {
+  try {
+    const key = createPrivateKey(pem);
+    return key.asymmetricKeyType === "rsa"
+      ? key.export({ type: "pkcs8", format: "pem" }).toString()
+      : null;
+  } catch {
+    return null;
+  }
+}

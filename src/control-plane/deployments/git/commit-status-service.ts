@@ -1,0 +1,56 @@
+import { eq } from "drizzle-orm";
+import { database } from "../../../shared/context.ts";
+import { egressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
+import { log } from "../../../shared/log.ts";
+import { revisionUrl } from "../answers.ts";
+import { isHostOf } from "../sources.ts";
+import { deployments, revisions } from "../table.ts";
+import { apiHeaders, apiUrl, statusRequest } from "./git-host.ts";
+import { findIntegration, tokenOf } from "./integration-service.ts";
+
+const LIMITS = { timeout_ms: 10_000, max_bytes: 256 * 1024 };
+
+/** Tells the repository host how the commit of a revision does. Best effort: a build never fails for it. */
+export async function reportCommit(env: Env, revision_id: string): Promise<void> {
+  try {
+    await report(env, revision_id);
+  } catch (error) {
+    log.error("commit_status_not_sent", error, { revision_id });
+  }
+}
+
+async function report(env: Env, revision_id: string): Promise<void> {
+  const row = await read(env, revision_id);
+  const { integration_id, repo_url } = row?.source_config ?? {};
+  if (!row?.sha || integration_id === undefined || repo_url === undefined) return;
+  const integration = await findIntegration(database(env), row.workspace_id, integration_id);
+  if (!integration || !isHostOf(integration.api_url, repo_url)) return;
+  const { api_url } = integration;
+  const target_url = env.BASE_URL ? revisionUrl(env, "", { ...row, revision_id }) : null;
+  const { name, sha, status, message } = row;
+  const description = message ?? `Revision ${revision_id} is ${status}`;
+  const request = statusRequest(api_url, { name, sha, repo_url, status, description, target_url });
+  const headers = apiHeaders(api_url, await tokenOf(env, integration));
+  const init = { method: "POST", headers, body: JSON.stringify(request.body) };
+  const url = apiUrl(api_url, request.path);
+  const response = await safeFetch(egressPolicy(env, "builds"), url, init, LIMITS);
+  await response.body?.cancel();
+  if (!response.ok) log.warn("commit_status_refused", { revision_id, status: response.status });
+}
+
+async function read(env: Env, revision_id: string) {
+  const [row] = await database(env)
+    .select({
+      deployment_id: deployments.id,
+      workspace_id: deployments.workspace_id,
+      name: deployments.name,
+      source_config: deployments.source_config,
+      sha: revisions.repo_commit_sha,
+      status: revisions.status,
+      message: revisions.status_message,
+    })
+    .from(revisions)
+    .innerJoin(deployments, eq(deployments.id, revisions.deployment_id))
+    .where(eq(revisions.id, revision_id));
+  return row;
+}

@@ -1,0 +1,126 @@
+import { z } from "@hono/zod-openapi";
+import { trimEnd } from "../../../shared/trim.ts";
+import type { RevisionStatus } from "../schema.ts";
+import type { Repository } from "./integration-schema.ts";
+
+/** How the APIs of repository hosts are spoken. Pure. */
+
+type ApiKind = "github" | "gitea" | "gitlab";
+
+/** The three put their version at the end of the base. */
+export function kindOf(api_url: string): ApiKind {
+  const { pathname } = new URL(api_url);
+  if (/\/api\/v4\/?$/.test(pathname)) return "gitlab";
+  return /\/api\/v1\/?$/.test(pathname) ? "gitea" : "github";
+}
+
+export function apiHeaders(api_url: string, token: string): Record<string, string> {
+  const scheme = kindOf(api_url) === "gitea" ? "token" : "Bearer";
+  return {
+    authorization: `${scheme} ${token}`,
+    accept: "application/json",
+    "content-type": "application/json",
+    "user-agent": "heddle",
+  };
+}
+
+/** A path below the base, which may end in a slash. */
+export function apiUrl(api_url: string, path: string): string {
+  return `${trimEnd(api_url, "/")}${path}`;
+}
+
+export function repositoriesPath(kind: ApiKind, isApp: boolean, page: number): string {
+  if (kind === "gitlab") return `/projects?membership=true&simple=true&per_page=100&page=${page}`;
+  if (kind === "gitea") return `/user/repos?limit=50&page=${page}`;
+  const path = isApp ? "/installation/repositories" : "/user/repos";
+  return `${path}?per_page=100&page=${page}`;
+}
+
+const GithubRepository = z.object({
+  id: z.number().int(),
+  name: z.string(),
+  owner: z.object({ login: z.string() }),
+  clone_url: z.string(),
+  default_branch: z.string().nullish(),
+});
+const GitlabProject = z.object({
+  id: z.number().int(),
+  path: z.string(),
+  namespace: z.object({ full_path: z.string() }),
+  http_url_to_repo: z.string(),
+  default_branch: z.string().nullish(),
+});
+const GithubPage = z.union([
+  z.array(GithubRepository),
+  z.object({ repositories: z.array(GithubRepository) }).transform((page) => page.repositories),
+]);
+
+export function readRepositories(
+  kind: ApiKind,
+  host_integration_id: string,
+  body: unknown,
+): Repository[] {
+  if (kind === "gitlab") {
+    return z
+      .array(GitlabProject)
+      .parse(body)
+      .map((project) => ({
+        host_integration_id,
+        id: project.id,
+        name: project.path,
+        owner: project.namespace.full_path,
+        url: project.http_url_to_repo,
+        default_branch: project.default_branch ?? null,
+      }));
+  }
+  return GithubPage.parse(body).map(({ id, name, owner, clone_url, default_branch }) => ({
+    host_integration_id,
+    id,
+    name,
+    owner: owner.login,
+    url: clone_url,
+    default_branch: default_branch ?? null,
+  }));
+}
+
+type CommitStatus = {
+  name: string;
+  sha: string;
+  repo_url: string;
+  status: RevisionStatus;
+  description: string;
+  target_url: string | null;
+};
+
+export function statusRequest(
+  api_url: string,
+  status: CommitStatus,
+): { path: string; body: object } {
+  const { name, sha, repo_url, description, target_url } = status;
+  const repository = trimEnd(new URL(repo_url).pathname, "/")
+    .replace(/^\/+/, "")
+    .replace(/\.git$/, "");
+  const kind = kindOf(api_url);
+  const state = stateOf(kind, status.status);
+  const shared = {
+    state,
+    description: description.slice(0, 140),
+    ...(target_url && { target_url }),
+  };
+  if (kind === "gitlab") {
+    const path = `/projects/${encodeURIComponent(repository)}/statuses/${sha}`;
+    return { path, body: { ...shared, name: `heddle/${name}` } };
+  }
+  const path = `/repos/${repository}/statuses/${sha}`;
+  return { path, body: { ...shared, context: `heddle/${name}` } };
+}
+
+/** What did not end as DEPLOYED is no success, though a skipped one is nobody's failure. */
+function stateOf(kind: ApiKind, status: RevisionStatus): string {
+  if (status === "DEPLOYED") return "success";
+  if (status.endsWith("_FAILED")) return kind === "gitlab" ? "failed" : "failure";
+  if (status === "SKIPPED" || status === "INTERRUPTED") {
+    return kind === "gitlab" ? "canceled" : "error";
+  }
+  return "pending";
+}

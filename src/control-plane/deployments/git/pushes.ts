@@ -1,0 +1,84 @@
+import { z } from "@hono/zod-openapi";
+import { trimEnd } from "../../../shared/trim.ts";
+
+/** What repository hosts say of a push, and whom it concerns. Pure. */
+
+export type Push = { ref: string; commit: string; repo_urls: string[] };
+
+const Urls = z.object({
+  clone_url: z.string(),
+  html_url: z.string(),
+  git_http_url: z.string(),
+  web_url: z.string(),
+});
+
+/** GitHub and Gitea have a repository, GitLab a project. */
+const Payload = z.object({
+  ref: z.string(),
+  after: z.string(),
+  repository: Urls.partial().nullish(),
+  project: Urls.partial().nullish(),
+});
+
+const EVENTS = ["x-github-event", "x-gitea-event", "x-gitlab-event"];
+/** Of GitLab's two the first stays through each attempt; older versions have the second alone. */
+const DELIVERIES = [
+  "x-github-delivery",
+  "x-gitea-delivery",
+  "idempotency-key",
+  "x-gitlab-event-uuid",
+];
+const PUSHES = ["push", "push hook"];
+
+/** How the sender proves that it knows the secret: by a signature of the body, or, as GitLab does, by the secret itself. */
+export type Proof = { kind: "hmac"; signature: string } | { kind: "secret"; secret: string };
+
+export function readProof(headers: Headers): Proof | null {
+  const signature = headers.get("x-hub-signature-256") ?? headers.get("x-gitea-signature");
+  if (signature !== null) return { kind: "hmac", signature: signature.replace(/^sha256=/, "") };
+  const secret = headers.get("x-gitlab-token");
+  return secret === null ? null : { kind: "secret", secret };
+}
+
+export function isPush(headers: Headers): boolean {
+  const event = first(headers, EVENTS);
+  return event !== null && PUSHES.includes(event.toLowerCase());
+}
+
+/** The same for each attempt to deliver one event. */
+export function deliveryId(headers: Headers): string | null {
+  return first(headers, DELIVERIES);
+}
+
+/** Null for what is no push of a branch's new commit. */
+export function readPush(body: unknown): Push | null {
+  const parsed = Payload.safeParse(body);
+  if (!parsed.success) return null;
+  const { ref, after: commit, repository, project } = parsed.data;
+  const isBranch = ref.startsWith("refs/heads/");
+  if (!isBranch || !/^[0-9a-f]{40,64}$/.test(commit) || /^0+$/.test(commit)) return null;
+  const urls = Object.values({ ...repository, ...project });
+  return { ref, commit, repo_urls: urls.filter((url) => url !== undefined) };
+}
+
+type Source = { repo_url?: string; build_on_push?: boolean };
+
+export function concerns(push: Push, source: Source, repo_ref: string | undefined): boolean {
+  const { repo_url, build_on_push } = source;
+  if (build_on_push !== true || repo_url === undefined || repo_ref === undefined) return false;
+  if (push.ref !== `refs/heads/${repo_ref.replace(/^refs\/heads\//, "")}`) return false;
+  return push.repo_urls.map(sameForm).includes(sameForm(repo_url));
+}
+
+/** Hosts do not tell `https://Host/a/b`, `https://host/a/b/` and `https://host/a/b.git` apart. */
+function sameForm(url: string): string {
+  return trimEnd(url.toLowerCase().replace(/^https?:\/\//, ""), "/").replace(/\.git$/, "");
+}
+
+function first(headers: Headers, names: readonly string[]): string | null {
+  for (const name of names) {
+    const value = headers.get(name);
+    if (value !== null && value !== "") return value;
+  }
+  return null;
+}

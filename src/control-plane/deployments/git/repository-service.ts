@@ -1,0 +1,42 @@
+import { assertMay } from "../../../shared/auth.ts";
+import type { Context } from "../../../shared/context.ts";
+import { egressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
+import { AppError, notFound } from "../../../shared/errors.ts";
+import { apiHeaders, apiUrl, kindOf, readRepositories, repositoriesPath } from "./git-host.ts";
+import type { Repository } from "./integration-schema.ts";
+import { findIntegration, type IntegrationRow, tokenOf } from "./integration-service.ts";
+
+const LIMITS = { timeout_ms: 10_000, max_bytes: 8 * 1024 * 1024 };
+const MAX_PAGES = 10;
+
+/** What the integration may read, as its host says now. */
+export async function listRepositories(ctx: Context, id: string): Promise<Repository[]> {
+  assertMay(ctx, "read");
+  const row = await findIntegration(ctx.db, ctx.caller.workspace_id, id);
+  if (!row) throw notFound("Integration", id);
+  const token = await tokenOf(ctx.env, row);
+  const repositories: Repository[] = [];
+  for (let page = 1; page <= MAX_PAGES; page++) {
+    const more = await readPage(ctx.env, row, token, page);
+    if (more.length === 0) break;
+    repositories.push(...more);
+  }
+  return repositories;
+}
+
+async function readPage(env: Env, row: IntegrationRow, token: string, page: number) {
+  const { id, api_url, app_installation_id } = row;
+  const kind = kindOf(api_url);
+  const path = repositoriesPath(kind, app_installation_id !== null, page);
+  const headers = apiHeaders(api_url, token);
+  const response = await safeFetch(
+    egressPolicy(env, "builds"),
+    apiUrl(api_url, path),
+    { headers },
+    LIMITS,
+  );
+  if (response.status === 200) return readRepositories(kind, id, await response.json());
+  await response.body?.cancel();
+  const text = `${new URL(api_url).host} lists no repositories for the integration "${row.name}": it answers ${response.status}; its token may have expired.`;
+  throw new AppError("bad_request", text);
+}

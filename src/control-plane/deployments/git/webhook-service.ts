@@ -1,0 +1,147 @@
+import { and, eq, sql } from "drizzle-orm";
+import { assertMay } from "../../../shared/auth.ts";
+import { type Context, type Database, database } from "../../../shared/context.ts";
+import { deriveSecrets, isSameSecret, isSignedWith } from "../../../shared/crypto/signing.ts";
+import { AppError, notFound } from "../../../shared/errors.ts";
+import { baseUrl } from "../../../shared/http/base-url.ts";
+import { sendOrLeave } from "../../../shared/queue.ts";
+import { newId } from "../../../shared/storage/ids.ts";
+import { isUniqueViolation } from "../../../shared/storage/sql.ts";
+import { type DeploymentRow, insertRevisionOf } from "../rows.ts";
+import { deployments, integrations, webhook_deliveries } from "../table.ts";
+import type { Webhook, WebhookAnswer } from "./integration-schema.ts";
+import { findIntegration } from "./integration-service.ts";
+import {
+  concerns,
+  deliveryId,
+  isPush,
+  type Proof,
+  type Push,
+  readProof,
+  readPush,
+} from "./pushes.ts";
+
+const PURPOSE = "webhooks";
+
+/** What to enter at the repository host. The secret follows from the installation's key: it is stored nowhere. */
+export async function getWebhook(ctx: Context, id: string, origin: string): Promise<Webhook> {
+  assertMay(ctx, "write");
+  if (!(await findIntegration(ctx.db, ctx.caller.workspace_id, id))) {
+    throw notFound("Integration", id);
+  }
+  const [secret = ""] = await deriveSecrets(ctx.env, PURPOSE, id);
+  return { url: `${baseUrl(ctx.env, origin)}/webhooks/${id}`, secret };
+}
+
+/** A revision for each deployment that is built on this push. Nobody is asked who they are: the signature says it. */
+export async function receiveWebhook(
+  env: Env,
+  integration_id: string,
+  headers: Headers,
+  body: string,
+): Promise<WebhookAnswer> {
+  const db = database(env);
+  const integration = await find(db, integration_id);
+  const isGenuine = await isProven(env, integration_id, readProof(headers), body);
+  if (!integration || !isGenuine) throw notProven();
+  const delivery_id = deliveryId(headers);
+  const push = isPush(headers) ? readPush(parse(body)) : null;
+  if (delivery_id === null || push === null) {
+    return { revisions: [], detail: "Only pushes of a branch are built." };
+  }
+  const { workspace_id } = integration;
+  const matching = await findConcerned(db, workspace_id, integration_id, push);
+  const delivery = { integration_id, delivery_id, workspace_id };
+  return buildAll(env, db, delivery, matching, push);
+}
+
+type Delivery = { integration_id: string; delivery_id: string; workspace_id: string };
+
+/** The delivery and its revisions are one transaction: what failed may be delivered again. */
+async function buildAll(
+  env: Env,
+  db: Database,
+  delivery: Delivery,
+  rows: readonly DeploymentRow[],
+  { commit }: Push,
+): Promise<WebhookAnswer> {
+  const now = new Date().toISOString();
+  const planned = rows.map((deployment) => ({ deployment, revision_id: newId() }));
+  try {
+    await db.batch([
+      db.insert(webhook_deliveries).values({ ...delivery, created_at: now }),
+      ...planned.flatMap(({ deployment, revision_id }) => [
+        insertRevisionOf(db, deployment, revision_id, { now, repo_commit_sha: commit }),
+        db
+          .update(deployments)
+          .set({ latest_revision_id: revision_id, updated_at: now })
+          .where(eq(deployments.id, deployment.id)),
+      ]),
+    ]);
+  } catch (error) {
+    if (!isUniqueViolation(error, "webhook_deliveries")) throw error;
+    return { revisions: [], detail: "This delivery was received before." };
+  }
+  const revisions = planned.map(({ revision_id }) => revision_id);
+  await Promise.all(revisions.map((revision_id) => sendOrLeave(env.BUILDS, { revision_id })));
+  const none = "No deployment of this repository and branch has build_on_push.";
+  return { revisions, detail: revisions.length > 0 ? "Building." : none };
+}
+
+async function findConcerned(
+  db: Database,
+  workspace_id: string,
+  integration_id: string,
+  push: Push,
+): Promise<DeploymentRow[]> {
+  const rows = await db
+    .select()
+    .from(deployments)
+    .where(
+      and(
+        eq(deployments.workspace_id, workspace_id),
+        eq(deployments.status, "READY"),
+        sql`${deployments.source_config} ->> 'integration_id' = ${integration_id}`,
+      ),
+    );
+  return rows.filter(({ source_config, source_revision_config: { repo_ref } }) =>
+    concerns(push, source_config, repo_ref),
+  );
+}
+
+async function find(db: Database, id: string) {
+  const [row] = await db.select().from(integrations).where(eq(integrations.id, id));
+  return row;
+}
+
+async function isProven(env: Env, id: string, proof: Proof | null, body: string) {
+  if (proof === null) return false;
+  for (const secret of await deriveSecrets(env, PURPOSE, id)) {
+    const fits =
+      proof.kind === "secret"
+        ? isSameSecret(secret, proof.secret)
+        : await isSignedWith(secret, body, proof.signature);
+    if (fits) return true;
+  }
+  return false;
+}
+
+/** Hosts can send a form as well; what is no JSON is no push that is understood. */
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch (error) {
+    throw notJson(error);
+  }
+}
+
+function notJson(cause: unknown): AppError {
+  const text = "The body is not JSON: choose the content type application/json at the host.";
+  return new AppError("bad_request", text, { cause });
+}
+
+function notProven(): AppError {
+  const text =
+    "The signature does not fit: enter the secret that GET /v1/integrations/github/{integration_id}/webhook answers.";
+  return new AppError("unauthenticated", text);
+}

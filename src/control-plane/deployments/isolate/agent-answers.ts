@@ -1,0 +1,40 @@
+import { z } from "zod";
+import type { AgentFailure, Answer } from "../../../isolate/contract.ts";
+import { AppError } from "../../../shared/errors.ts";
+
+/** What the entrypoint of an agent's isolate answers. The agent's code can replace any of it. */
+
+/** Longer ones are cut: a failure is one column of the run and of its thread. */
+const MAX_ERROR_NAME_CHARACTERS = 256;
+const MAX_ERROR_MESSAGE_CHARACTERS = 8192;
+const MAX_STACK_CHARACTERS = 16_384;
+
+function cut(max: number) {
+  return z.string().transform((text) => text.slice(0, max));
+}
+
+export const Failure: z.ZodType<AgentFailure> = z.object({
+  error: cut(MAX_ERROR_NAME_CHARACTERS),
+  message: cut(MAX_ERROR_MESSAGE_CHARACTERS),
+  stack: cut(MAX_STACK_CHARACTERS).nullable(),
+});
+
+export function answerOf<T>(value: z.ZodType<T>): z.ZodType<Answer<T>> {
+  return z.discriminatedUnion("ok", [
+    z.object({ ok: z.literal(true), value }),
+    z.object({ ok: z.literal(false), error: Failure }),
+  ]) as unknown as z.ZodType<Answer<T>>;
+}
+
+/** @throws AppError (502) that names the field */
+export function parseAnswer<T>(call: string, schema: z.ZodType<T>, value: unknown): T {
+  const { data, error } = schema.safeParse(value);
+  if (!error) return data as T;
+  const text = `The agent's code gave an invalid answer to ${call}: ${problemOf(error)}`;
+  throw AppError.answer(text, { status: 502, headers: [] });
+}
+
+export function problemOf({ issues: [first] }: z.ZodError): string {
+  const path = (first?.path ?? []).map(String).join(".").slice(0, MAX_ERROR_NAME_CHARACTERS);
+  return path === "" ? `${first?.message}` : `${path}: ${first?.message}`;
+}

@@ -1,0 +1,148 @@
+import { exports } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
+import { database } from "../../../shared/context.ts";
+import type { Artifact } from "../../builds/contract.ts";
+import type { TailProps } from "../logs/tail.ts";
+import { LINE_MARK } from "../logs/tail-lines.ts";
+import { readSecrets } from "../secrets.ts";
+import { revisions } from "../table.ts";
+
+export type RevisionRef = { deployment_id: string; revision_id: string };
+export type RevisionCode = { artifact: Artifact; env: Record<string, string> };
+
+/** Of one call; a run is one call however long it waits for models, so this is generous. */
+const CPU_LIMIT_MS = 120_000;
+
+export type IsolateRef = RevisionRef & {
+  secrets_version: number;
+  /** Loads an isolate that only calls with the same text share: a run that has lost its isolate before. */
+  quarantine?: string;
+};
+
+/** A load that failed, or whose caller died, is remembered by the loader under its name. */
+const givenUp = new Map<string, number>();
+const loaded = new Set<string>();
+
+type ServerProps = NonNullable<NonNullable<Parameters<typeof exports.AgentServer>[0]>["props"]>;
+
+/** The per-call parts of an isolate's props, as plain data: they may cross a process boundary. */
+type CallProps = {
+  /** The agent server for clients in the agent's code that have no URL. */
+  server: ServerProps;
+  /** The routes behind the agent's HTTP app. */
+  builtin?: ServerProps;
+  user?: unknown;
+};
+
+/** All that is needed to call an isolate, wherever it runs. */
+export type IsolateCall = { ref: IsolateRef; props: CallProps };
+
+type OpenIsolate = (env: Env, call: IsolateCall) => Fetcher;
+
+/** Set by the local stack's entry alone: it runs isolates in other processes. */
+let openElsewhere: OpenIsolate | null = null;
+
+export function runIsolatesElsewhere(open: OpenIsolate): void {
+  openElsewhere = open;
+}
+
+/** The agent server of this deployment, for a client of the SDK that the agent's code makes without a URL. */
+function serverOf({ deployment_id }: IsolateRef): ServerProps {
+  const base_url = `https://agent.internal/agents/${deployment_id}`;
+  return { base_url, inner: { kind: "client", deployment_id, ref: deployment_id, depth: 0 } };
+}
+
+/** Returns the entrypoint of a revision's isolate. The first call loads it. */
+export function agentIsolate(env: Env, ref: IsolateRef, given: Partial<CallProps> = {}): Fetcher {
+  const call = { ref: toRef(ref), props: { server: serverOf(ref), ...given } };
+  if (openElsewhere) return openElsewhere(env, call);
+  return openIsolate(env.LOADER, call, () => readRevisionCode(env, ref));
+}
+
+/** Loads the isolate into this process. The entrypoints it is bound to are this script's own. */
+export function openIsolate(
+  loader: Env["LOADER"],
+  { ref, props }: IsolateCall,
+  readCode: () => Promise<RevisionCode>,
+): Fetcher {
+  const name = nameOf(ref);
+  const worker = loader.get(name, async () => {
+    const code = await readCode();
+    if (ref.quarantine === undefined) loaded.add(name);
+    return {
+      compatibilityDate: code.artifact.compatibility_date,
+      mainModule: code.artifact.main_module,
+      modules: code.artifact.modules,
+      env: code.env,
+      globalOutbound: exports.Egress({ props: { deployment_id: ref.deployment_id } }),
+      tails: [exports.AgentTail({ props: toTailProps(ref) })],
+      limits: { cpuMs: CPU_LIMIT_MS },
+    };
+  });
+  const lines = exports.AgentTail({ props: toTailProps(ref) });
+  const server = exports.AgentServer({ props: props.server });
+  const builtin = props.builtin && { builtin: exports.AgentServer({ props: props.builtin }) };
+  return worker.getEntrypoint("Agent", {
+    props: { line_mark: LINE_MARK, lines, ...props, server, ...builtin },
+  });
+}
+
+/** Callers pass whole rows; no more than the reference leaves this process. */
+function toRef({ deployment_id, revision_id, secrets_version, quarantine }: IsolateRef) {
+  const ref = { deployment_id, revision_id, secrets_version };
+  return quarantine === undefined ? ref : { ...ref, quarantine };
+}
+
+/** After a call that was lost: an isolate that never came up is loaded anew by the next call. */
+export function giveUpUnloaded(ref: IsolateRef): void {
+  // The name of a quarantine is used for one attempt.
+  if (ref.quarantine !== undefined || loaded.has(nameOf(ref))) return;
+  const key = keyOf(ref);
+  givenUp.set(key, (givenUp.get(key) ?? 0) + 1);
+}
+
+function nameOf(ref: IsolateRef): string {
+  const key = keyOf(ref);
+  const times = givenUp.get(key);
+  return times === undefined ? key : `${key}:${times}`;
+}
+
+function keyOf({ revision_id, secrets_version, quarantine }: IsolateRef): string {
+  const key = `${revision_id}:${secrets_version}`;
+  return quarantine === undefined ? key : `${key}:quarantine:${quarantine}`;
+}
+
+function toTailProps({ deployment_id, revision_id }: RevisionRef): TailProps {
+  return { deployment_id, revision_id };
+}
+
+type Configured = { deployment_id: string; config_env: Record<string, string> | null };
+
+/** What the agent's code finds in its environment. Secrets win over the `env` of langgraph.json. */
+export async function readVariables(
+  env: Env,
+  { deployment_id, config_env }: Configured,
+): Promise<Record<string, string>> {
+  return { ...config_env, ...(await readSecrets(env, deployment_id)) };
+}
+
+export async function readRevisionCode(env: Env, ref: RevisionRef): Promise<RevisionCode> {
+  const [row] = await database(env)
+    .select()
+    .from(revisions)
+    .where(eq(revisions.id, ref.revision_id));
+  if (row?.deployment_id !== ref.deployment_id) {
+    throw new Error(`Revision ${ref.revision_id} of deployment ${ref.deployment_id} is gone`);
+  }
+  if (row.artifact_key === null) {
+    throw new Error(`Revision ${ref.revision_id} has no artifact: it is ${row.status}`);
+  }
+  const [object, variables] = await Promise.all([
+    env.ARTIFACTS.get(row.artifact_key),
+    readVariables(env, row),
+  ]);
+  if (object === null) {
+    throw new Error(`The artifact of revision ${ref.revision_id} is gone: ${row.artifact_key}`);
+  }
+  return { artifact: await object.json<Artifact>(), env: variables };
+}

@@ -1,0 +1,30 @@
+import { and, eq } from "drizzle-orm";
+import { database } from "../../../shared/context.ts";
+import { type UiBundles, uiKeyOf } from "../../builds/contract.ts";
+import type { ActiveRevision } from "../active.ts";
+import { revisions } from "../table.ts";
+
+/** Of one agent: its files by name. */
+export type UiFiles = UiBundles[string];
+
+/** The components of an agent, as its revision was built; null: it has none. */
+export async function readUi(
+  env: Env,
+  served: Pick<ActiveRevision, "workspace_id" | "deployment_id" | "revision_id">,
+  agent: string,
+): Promise<UiFiles | null> {
+  const [row] = await database(env)
+    .select({ artifact_key: revisions.artifact_key })
+    .from(revisions)
+    .where(
+      and(
+        eq(revisions.id, served.revision_id),
+        eq(revisions.deployment_id, served.deployment_id),
+        eq(revisions.workspace_id, served.workspace_id),
+      ),
+    );
+  if (!row?.artifact_key) return null;
+  const object = await env.ARTIFACTS.get(uiKeyOf(row.artifact_key));
+  const bundles = await object?.json<UiBundles>();
+  return bundles && Object.hasOwn(bundles, agent) ? (bundles[agent] ?? null) : null;
+}

@@ -1,0 +1,50 @@
+import { invalid } from "../../../shared/errors.ts";
+import { toMicros } from "../../../shared/times.ts";
+import type { LogPage, LogQuery } from "./log-schema.ts";
+
+/** What a log is asked for, wherever its lines are kept. Pure. */
+
+export type LogFilter = {
+  /** Oldest first. */
+  is_up: boolean;
+  /** The id of the last line seen: new lines never move a page. */
+  after: number | null;
+  level: string | null;
+  /** In lower case. */
+  text: string | null;
+  from_us: number | null;
+  to_us: number | null;
+  limit: number;
+};
+
+export type LoggedLine = { id: string; level: string; message: string; timestamp: string };
+
+export function toFilter(input: LogQuery): LogFilter {
+  const { order, offset, level, query, start_time, end_time, limit } = input;
+  return {
+    is_up: order === "asc",
+    after: toLineId(offset),
+    level: level ?? null,
+    text: query == null || query === "" ? null : query.toLowerCase(),
+    from_us: start_time == null ? null : toMicros(start_time),
+    to_us: end_time == null ? null : toMicros(end_time),
+    limit,
+  };
+}
+
+/** An offset that is given again says: nothing new yet. None says: nothing more will come. */
+export function nextOffset(
+  lines: readonly LoggedLine[],
+  { is_up, after, limit }: LogFilter,
+  mayGrow: boolean,
+): LogPage["next_offset"] {
+  const isLast = lines.length < limit && !(is_up && mayGrow);
+  if (isLast) return null;
+  return lines.at(-1)?.id ?? (after === null ? null : String(after));
+}
+
+function toLineId(offset: string | null | undefined): number | null {
+  if (offset == null) return null;
+  if (/^\d{1,15}$/.test(offset)) return Number(offset);
+  throw invalid(["body", "offset"], "Invalid or expired offset");
+}

@@ -1,0 +1,135 @@
+import { z } from "zod";
+import { plainData } from "../../../shared/plain.ts";
+import type { LogLevel } from "./log-schema.ts";
+
+/** Lines of a log from what the runtime tells of a call. Pure. */
+
+export type AgentLine = {
+  revision_id: string;
+  level: LogLevel;
+  message: string;
+  at_us: number;
+  /** Of a line that may come twice: while its run lasts, and after the end of the call. */
+  key: string | null;
+};
+
+/** As src/isolate sends it. */
+export type EarlyLine = { key: string; level: string; message: string; ms: number };
+
+/** What stands before the key that a run prints in front of a line. */
+export const LINE_MARK = "\u001eheddle-line ";
+
+const LEVELS = new Map<string, LogLevel>([
+  ["debug", "DEBUG"],
+  ["warn", "WARNING"],
+  ["error", "ERROR"],
+]);
+/** What else an outcome says is in the lines already, or is the caller's doing. */
+const FATAL: Partial<Record<string, string>> = {
+  exceededCpu: "The agent was ended: it used more CPU time than a call may.",
+  exceededMemory: "The agent was ended: it used more memory than an isolate may.",
+};
+const MAX_MESSAGE_CHARACTERS = 8000;
+const MAX_LINES = 1000;
+const MAX_KEY_CHARACTERS = 200;
+/** Arguments of one line. */
+const MAX_PARTS = 100;
+const Part = plainData({ nodes: 10_000, characters: 64 * 1024, depth: 100 });
+
+/** The agent's code can call the entrypoint that takes these. Lines that are none are dropped. */
+const Early = z.object({
+  key: z.string().max(MAX_KEY_CHARACTERS),
+  level: z.string(),
+  message: z.string(),
+  ms: z.number(),
+});
+const Log = z.object({ level: z.string(), message: z.unknown(), timestamp: z.number() });
+const Thrown = z.object({
+  name: z.string(),
+  message: z.string(),
+  stack: z.string().nullish(),
+  timestamp: z.number(),
+});
+const Item = z.object({
+  outcome: z.string(),
+  eventTimestamp: z.number().nullish(),
+  logs: z.unknown().transform((value) => parseSome(value, Log)),
+  exceptions: z.unknown().transform((value) => parseSome(value, Thrown)),
+});
+type Item = z.infer<typeof Item>;
+
+function parseSome<T>(value: unknown, schema: z.ZodType<T>): T[] {
+  if (!Array.isArray(value)) return [];
+  return value.slice(0, MAX_LINES).flatMap((one) => schema.safeParse(one).data ?? []);
+}
+
+export function toLines(revision_id: string, events: readonly TraceItem[]): AgentLine[] {
+  const now = Date.now();
+  const lines = parseSome(events, Item).flatMap((event) => linesOf(event));
+  return lines
+    .sort((one, other) => one.ms - other.ms)
+    .slice(0, MAX_LINES)
+    .map((line) => toLine(revision_id, { ...line, ms: Math.min(line.ms, now) }));
+}
+
+/** Of a run that goes on. Its clock may be anything; the log's times only grow, so none lies ahead. */
+export function toEarlyLines(revision_id: string, lines: EarlyLine[], now: number): AgentLine[] {
+  return parseSome(lines, Early).map(({ key, level, message, ms }) => {
+    const line = { key, level: LEVELS.get(level) ?? "INFO", message, ms: Math.min(ms, now) };
+    return toLine(revision_id, line);
+  });
+}
+
+function toLine(revision_id: string, { key, level, message, ms }: Line): AgentLine {
+  const cut = message.slice(0, MAX_MESSAGE_CHARACTERS);
+  return { revision_id, level, message: cut, at_us: ms * 1000, key };
+}
+
+type Line = { level: LogLevel; message: string; ms: number; key: string | null };
+
+function linesOf({ logs, exceptions, outcome, eventTimestamp }: Item): Line[] {
+  const fatal = Object.hasOwn(FATAL, outcome) ? FATAL[outcome] : undefined;
+  const end = Math.max(eventTimestamp ?? 0, ...logs.map(({ timestamp }) => timestamp));
+  return [
+    ...logs.map(({ level, message, timestamp }) => ({
+      level: LEVELS.get(level) ?? "INFO",
+      ...printed(message),
+      ms: timestamp,
+    })),
+    ...exceptions.filter(isOfAgent).map(({ name, message, stack, timestamp }) => ({
+      level: "ERROR" as const,
+      message: [`Uncaught ${name}: ${message}`, stack].filter(Boolean).join("\n"),
+      ms: timestamp,
+      key: null,
+    })),
+    ...(fatal === undefined
+      ? []
+      : [{ level: "CRITICAL" as const, message: fatal, ms: end, key: null }]),
+  ];
+}
+
+/**
+ * On one machine workerd reports a call of another process as hung when the answer was sent and one of the
+ * caller's promises is still open. A run that really hangs ends with an error of its own.
+ */
+function isOfAgent({ message }: { message: string }): boolean {
+  return !message.startsWith("The Workers runtime canceled this request because it detected");
+}
+
+function printed(message: unknown): { message: string; key: string | null } {
+  const parts: unknown[] = Array.isArray(message) ? message : [message];
+  const [mark, ...rest] = parts;
+  if (typeof mark !== "string" || !mark.startsWith(LINE_MARK)) {
+    return { message: textOf(parts), key: null };
+  }
+  return { message: textOf(rest), key: mark.slice(LINE_MARK.length) };
+}
+
+/** The text that a terminal shows for the arguments of console.log. */
+function textOf(parts: unknown[]): string {
+  const texts = parts.slice(0, MAX_PARTS).map((part) => {
+    if (typeof part === "string") return part.slice(0, MAX_MESSAGE_CHARACTERS);
+    return JSON.stringify(Part.safeParse(part).data);
+  });
+  return texts.join(" ");
+}

@@ -1,0 +1,58 @@
+import { z } from "@hono/zod-openapi";
+import { CreatedAt, list, UpdatedAt, Uuid } from "../../shared/schema.ts";
+import {
+  NoSecretReferences,
+  RevisionConfigInput,
+  RevisionStatus,
+  SecretInput,
+  SourceConfigInput,
+  SourceRevisionConfig,
+} from "./schema.ts";
+
+export const RevisionCreateRequest = z
+  .object({
+    source_config: SourceConfigInput.nullish().describe("Changes to the source and the build"),
+    source_revision_config: RevisionConfigInput.nullish().describe("Changes to what is built"),
+    secrets: list(SecretInput).nullish().describe("Replaces all secrets of the deployment"),
+    secret_references: NoSecretReferences.describe("Must be empty: use `secrets`"),
+    activate: z.boolean().default(true).openapi({
+      description: "False makes a preview: it serves at its own URL alone, until it is promoted.",
+    }),
+  })
+  .openapi("RevisionCreateRequest");
+export type RevisionCreateRequest = z.infer<typeof RevisionCreateRequest>;
+
+export const Revision = z
+  .object({
+    id: Uuid.describe("Id of the revision"),
+    deployment_id: Uuid.describe("Id of the deployment"),
+    status: RevisionStatus.describe("Status of the build and of the rollout"),
+    is_preview: z.boolean().describe("Whether only the URL of the revision leads to it"),
+    url: z.string().openapi({ description: "Where the agent server of this revision answers." }),
+    status_reason: z
+      .string()
+      .nullable()
+      .openapi({ description: "Why it ended as it did, for machines: ref_not_found ..." }),
+    status_message: z
+      .string()
+      .nullable()
+      .openapi({ description: "Why it ended as it did, for people." }),
+    source: z.string().openapi({ description: "Kind of the source", example: "github" }),
+    source_revision_config: SourceRevisionConfig.describe("What is built"),
+    repo_commit_sha: z
+      .string()
+      .nullable()
+      .describe("Commit that was built, `null` before the source is fetched"),
+    created_at: CreatedAt,
+    updated_at: UpdatedAt,
+  })
+  .openapi("Revision");
+export type Revision = z.infer<typeof Revision>;
+
+export const RevisionsList = z
+  .object({
+    resources: z.array(Revision).describe("Revisions of the page"),
+    offset: z.number().int().describe("Offset of the page"),
+  })
+  .openapi("RevisionsList");
+export type RevisionsList = z.infer<typeof RevisionsList>;

@@ -1,0 +1,130 @@
+import { and, type Column, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
+import { database } from "../../../shared/context.ts";
+import { BUILD_STATUSES } from "../revisions.ts";
+import type { RevisionStatus } from "../schema.ts";
+import { deployments, revisions } from "../table.ts";
+import { type Build, before, leaseFrom } from "./build-service.ts";
+
+/** Attempts of a build whose failures were reported, such as R2 errors. */
+export const MAX_ATTEMPTS = 3;
+/** A build that ended its process or isolate is tried once more. */
+export const MAX_LOST_ATTEMPTS = 2;
+/** How long the second one of these waits for other builds to end, since it may end their process too. */
+export const QUARANTINE_MS = 60_000;
+/** The revision with a new attempt's lease; null when there is nothing to build, or another attempt lives. */
+export async function claimBuild(env: Env, revision_id: string, now: Date): Promise<Build | null> {
+  const db = database(env);
+  const at = now.toISOString();
+  const [, , , , claimed] = await db.batch([
+    end(env, "INTERRUPTED", at, null).where(
+      and(eq(revisions.id, revision_id), before("INTERRUPTED"), sql`not ${isDeploymentReady}`),
+    ),
+    end(env, "SKIPPED", at, OVERTAKEN).where(
+      and(eq(revisions.id, revision_id), before("SKIPPED"), isOvertaken),
+    ),
+    ...endExhausted(env, revision_id, at),
+    db
+      .update(revisions)
+      .set({
+        status: "BUILDING",
+        attempt: sql`${revisions.attempt} + 1`,
+        lost_attempts: lostAttempts,
+        lease_expires_at: leaseFrom(now),
+        updated_at: at,
+      })
+      .where(
+        and(
+          eq(revisions.id, revision_id),
+          before("BUILDING"),
+          isFree(at),
+          sql`(${lostAttempts} = 0 or ${isAlone(now)})`,
+        ),
+      )
+      .returning({ attempt: revisions.attempt }),
+  ]);
+  return claimed[0] === undefined ? null : readBuild(env, revision_id, claimed[0].attempt);
+}
+
+/** Ends a build that has no attempt left. Returns whether it did. */
+export async function failExhausted(env: Env, revision_id: string, now: Date): Promise<boolean> {
+  const ended = await database(env).batch(endExhausted(env, revision_id, now.toISOString()));
+  return ended.some((rows) => rows.length > 0);
+}
+
+const OVERTAKEN = {
+  status_reason: "overtaken",
+  status_message: "A newer revision was made before this one began to build.",
+};
+const LOST = {
+  status_reason: "internal",
+  status_message:
+    "The build ended its process twice. It probably needs more memory or time than a build may use: make the " +
+    "source, its dependencies or the bundle smaller, and create a new revision.",
+};
+const BROKEN_OFF = {
+  status_reason: "internal",
+  status_message: `The build failed ${MAX_ATTEMPTS} times because of an error of the platform. Create a new revision to try again.`,
+};
+
+/** With the last attempt, if that was lost: who ends an attempt in order releases its lease. */
+const lostAttempts = sql`(${revisions.lost_attempts} + (${revisions.lease_expires_at} is not null))`;
+
+const isDeploymentReady = sql`exists (
+  select 1 from deployments
+  where deployments.id = ${revisions.deployment_id} and deployments.status = 'READY'
+)`;
+/** A preview is overtaken by a newer one of its own branch; what is to be active by whatever comes after it. */
+const isOvertaken = sql`exists (
+  select 1 from revisions as newer
+  where newer.deployment_id = ${revisions.deployment_id} and newer.number > ${revisions.number}
+    and newer.is_preview = ${revisions.is_preview}
+    and (not newer.is_preview or ${refOf(sql`newer.source_revision_config`)} = ${refOf(revisions.source_revision_config)})
+)`;
+
+function refOf(config: SQL | Column): SQL {
+  return sql`${config} ->> 'repo_ref'`;
+}
+
+function endExhausted(env: Env, revision_id: string, at: string) {
+  const endWhere = (why: typeof LOST, isExhausted: SQL) =>
+    end(env, "BUILD_FAILED", at, why)
+      .where(and(eq(revisions.id, revision_id), before("BUILD_FAILED"), isFree(at), isExhausted))
+      .returning({ id: revisions.id });
+  return [
+    endWhere(LOST, sql`${lostAttempts} >= ${MAX_LOST_ATTEMPTS}`),
+    endWhere(BROKEN_OFF, sql`${revisions.attempt} >= ${MAX_ATTEMPTS}`),
+  ] as const;
+}
+
+/** No other build holds a lease, or this one has waited long enough. The sweep sends its message again. */
+function isAlone(now: Date): SQL {
+  const since = new Date(now.getTime() - QUARANTINE_MS).toISOString();
+  return sql`(${revisions.lease_expires_at} <= ${since} or not exists (
+    select 1 from revisions as other
+    where other.id != ${revisions.id} and other.lease_expires_at > ${now.toISOString()}
+      and other.status in (select value from json_each(${JSON.stringify(BUILD_STATUSES)}))
+  ))`;
+}
+
+function end(env: Env, status: RevisionStatus, at: string, why: typeof LOST | null) {
+  return database(env)
+    .update(revisions)
+    .set({ status, lost_attempts: lostAttempts, lease_expires_at: null, updated_at: at, ...why });
+}
+
+async function readBuild(env: Env, revision_id: string, attempt: number): Promise<Build | null> {
+  const [row] = await database(env)
+    .select({
+      ...getTableColumns(revisions),
+      source_config: deployments.source_config,
+      secrets_version: deployments.secrets_version,
+    })
+    .from(revisions)
+    .innerJoin(deployments, eq(deployments.id, revisions.deployment_id))
+    .where(and(eq(revisions.id, revision_id), eq(revisions.attempt, attempt)));
+  return row ?? null;
+}
+
+function isFree(at: string) {
+  return sql`(${revisions.lease_expires_at} is null or ${revisions.lease_expires_at} <= ${at})`;
+}

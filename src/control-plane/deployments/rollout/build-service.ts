@@ -1,0 +1,187 @@
+import { and, eq, sql } from "drizzle-orm";
+import { database } from "../../../shared/context.ts";
+import { nowMicros, toIso, toMicros } from "../../../shared/times.ts";
+import { forgetActive } from "../active.ts";
+import { BUILD_STATUSES, INTERRUPTED, statusesBefore } from "../revisions.ts";
+import type { RevisionStatus } from "../schema.ts";
+import { inStatus } from "../sql.ts";
+import { build_logs, deployments, revisions } from "../table.ts";
+
+/** What the builder of a revision may do with its rows. Every write names the attempt and thereby fences older ones. */
+
+export type Build = typeof revisions.$inferSelect & {
+  source_config: (typeof deployments.$inferSelect)["source_config"];
+  secrets_version: number;
+};
+type LogLine = {
+  level: "DEBUG" | "INFO" | "WARNING" | "ERROR";
+  message: string;
+  timestamp: string;
+};
+type BuiltFields = Partial<
+  Pick<
+    typeof revisions.$inferInsert,
+    | "artifact_key"
+    | "artifact_bytes"
+    | "repo_commit_sha"
+    | "config"
+    | "config_env"
+    | "graphs"
+    | "descriptors"
+    | "status_reason"
+    | "status_message"
+  >
+>;
+
+/** Three missed beats and a bit: a build whose Worker died is taken up again after this long. */
+export const LEASE_MS = 15_000;
+/** Of a line of the log and of the sentence for people. What agents and bundlers say may be megabytes; a row takes two. */
+const MAX_LINE_CHARACTERS = 8000;
+
+/** Another attempt has taken over, or the deployment is gone: nothing more to do or say. */
+export class LeaseLost extends Error {
+  constructor(build: Pick<Build, "id" | "attempt">) {
+    super(`Attempt ${build.attempt} of revision ${build.id} is no longer the current one`);
+    this.name = "LeaseLost";
+  }
+}
+
+/** False once this attempt is no longer the current one. */
+export async function renewLease(env: Env, build: Build, now: Date): Promise<boolean> {
+  const rows = await renewal(env, build, now);
+  return rows.length > 0;
+}
+
+/** The next attempt need not wait for the lease to expire. */
+export async function releaseLease(env: Env, build: Build): Promise<void> {
+  await database(env).update(revisions).set({ lease_expires_at: null }).where(isCurrent(build));
+}
+
+/** The attempt's isolate ended before it answered: it counts as lost, and the lease need not expire. */
+export async function loseLease(env: Env, build: Build, now: Date): Promise<void> {
+  await database(env)
+    .update(revisions)
+    .set({ lease_expires_at: now.toISOString() })
+    .where(isCurrent(build));
+}
+
+export async function appendLog(
+  env: Env,
+  build: Build,
+  lines: readonly LogLine[],
+  now: Date,
+): Promise<void> {
+  const db = database(env);
+  const [, renewed] = await db.batch([
+    // The columns of the table in their order; SQLite gives the id.
+    db.insert(build_logs).select(sql`
+      select null, revisions.workspace_id, revisions.id, line.value ->> 'level',
+        line.value ->> 'message', line.value ->> 'timestamp'
+      from revisions, json_each(${JSON.stringify(lines.map(toRow))}) as line
+      where ${isCurrent(build)}
+      order by line.key
+    `),
+    renewal(env, build, now),
+  ]);
+  if (renewed.length === 0) throw new LeaseLost(build);
+}
+
+/** Writes what the builder found without leaving BUILDING: the load check reads the artifact from the row. */
+export function recordArtifact(env: Env, build: Build, fields: BuiltFields): Promise<void> {
+  return advanceBuild(env, build, "BUILDING", fields);
+}
+
+export async function advanceBuild(
+  env: Env,
+  build: Build,
+  status: RevisionStatus,
+  fields: BuiltFields = {},
+): Promise<void> {
+  const isOver = !BUILD_STATUSES.includes(status);
+  const rows = await database(env)
+    .update(revisions)
+    .set({
+      ...fields,
+      ...(fields.status_message && { status_message: cutText(fields.status_message) }),
+      status,
+      updated_at: new Date().toISOString(),
+      ...(isOver && { lease_expires_at: null }),
+    })
+    .where(and(isCurrent(build), before(status)))
+    .returning({ id: revisions.id });
+  if (rows.length === 0) throw new LeaseLost(build);
+}
+
+/** DEPLOYED, and, unless it is a preview, active where no newer revision is already: alone, whatever split there was. */
+export async function activateBuild(env: Env, build: Build): Promise<void> {
+  const db = database(env);
+  const updated_at = new Date().toISOString();
+  const [rows] = await db.batch([
+    db
+      .update(revisions)
+      .set({ status: "DEPLOYED", lease_expires_at: null, updated_at })
+      .where(and(isCurrent(build), before("DEPLOYED")))
+      .returning({ id: revisions.id }),
+    db
+      .update(deployments)
+      .set({ active_revision_id: build.id, traffic: null, updated_at })
+      .where(
+        and(
+          eq(deployments.id, build.deployment_id),
+          eq(deployments.status, "READY"),
+          sql`exists (
+            select 1 from revisions where id = ${build.id}
+            and attempt = ${build.attempt} and status = 'DEPLOYED' and not is_preview
+          )`,
+          sql`not exists (
+            select 1 from revisions
+            where id = ${deployments.active_revision_id} and number > ${build.number}
+          )`,
+        ),
+      ),
+  ]);
+  forgetActive(build.deployment_id);
+  if (rows.length === 0) throw new LeaseLost(build);
+}
+
+/** True when no attempt will ever want what this one has stored. */
+export async function isAbandoned(env: Env, build: Build): Promise<boolean> {
+  const [row] = await database(env)
+    .select({ status: revisions.status, reason: revisions.status_reason })
+    .from(revisions)
+    .where(eq(revisions.id, build.id));
+  return row === undefined || row.status === "INTERRUPTED" || row.reason === INTERRUPTED;
+}
+
+/** Times in one form, so that their text compares as they do. */
+function toRow({ level, message, timestamp }: LogLine): LogLine {
+  return { level, message: cutText(message), timestamp: toIso(toMicros(timestamp) ?? nowMicros()) };
+}
+
+function cutText(text: string): string {
+  return text.slice(0, MAX_LINE_CHARACTERS);
+}
+
+function renewal(env: Env, build: Build, now: Date) {
+  return database(env)
+    .update(revisions)
+    .set({ lease_expires_at: leaseFrom(now) })
+    .where(isCurrent(build))
+    .returning({ id: revisions.id });
+}
+
+function isCurrent(build: Pick<Build, "id" | "attempt">) {
+  return and(
+    eq(revisions.id, build.id),
+    eq(revisions.attempt, build.attempt),
+    inStatus(revisions.status, BUILD_STATUSES),
+  );
+}
+
+export function before(status: RevisionStatus) {
+  return inStatus(revisions.status, statusesBefore(status));
+}
+
+export function leaseFrom(now: Date): string {
+  return new Date(now.getTime() + LEASE_MS).toISOString();
+}

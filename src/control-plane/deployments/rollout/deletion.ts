@@ -1,0 +1,70 @@
+import { and, eq, sql } from "drizzle-orm";
+import { database } from "../../../shared/context.ts";
+import { sendOrLeave } from "../../../shared/queue.ts";
+import { deleteBelow } from "../../../shared/storage/objects-below.ts";
+import { uiKeyOf } from "../../builds/contract.ts";
+import { agentLog } from "../logs/agent-log.ts";
+import type { DeletionMessage } from "../queue.ts";
+import { uploadPrefix } from "../sources.ts";
+import { deployments, revisions, secrets } from "../table.ts";
+
+/** Deletes a bounded part of what a deployment owns elsewhere; true once nothing of it is left. */
+export type Cleaner = (env: Env, deployment_id: string) => Promise<boolean>;
+
+const LOG_LINES = 5000;
+const REVISIONS = 200;
+
+/** One message does one bounded step; when more is left it sends the next message. The row goes last. */
+export async function consumeDeletion(
+  env: Env,
+  { deployment_id }: DeletionMessage,
+  cleaners: readonly Cleaner[],
+): Promise<void> {
+  const [row] = await database(env)
+    .select({ id: deployments.id, workspace_id: deployments.workspace_id })
+    .from(deployments)
+    .where(and(eq(deployments.id, deployment_id), eq(deployments.status, "AWAITING_DELETE")));
+  if (!row) return;
+  const deleteUploads: Cleaner = () => deleteBelow(env.ARTIFACTS, uploadPrefix(row));
+  for (const clean of [...cleaners, deleteLogs, clearAgentLog, deleteUploads, deleteRevisions]) {
+    if (!(await clean(env, deployment_id))) {
+      return sendOrLeave(env.DELETIONS, { deployment_id });
+    }
+  }
+  const db = database(env);
+  await db.batch([
+    db.delete(secrets).where(eq(secrets.deployment_id, deployment_id)),
+    db.delete(deployments).where(eq(deployments.id, deployment_id)),
+  ]);
+}
+
+async function deleteLogs(env: Env, deployment_id: string): Promise<boolean> {
+  const { meta } = await database(env).run(sql`
+    delete from build_logs where id in (
+      select build_logs.id from build_logs
+      join revisions on revisions.id = build_logs.revision_id
+      where revisions.deployment_id = ${deployment_id} limit ${LOG_LINES}
+    )
+  `);
+  return meta.changes < LOG_LINES;
+}
+
+async function clearAgentLog(env: Env, deployment_id: string): Promise<boolean> {
+  await agentLog(env, deployment_id).clear();
+  return true;
+}
+
+/** Artifacts first: a revision's row is what remembers the key of its artifact. */
+async function deleteRevisions(env: Env, deployment_id: string): Promise<boolean> {
+  const db = database(env);
+  const rows = await db
+    .select({ id: revisions.id, artifact_key: revisions.artifact_key })
+    .from(revisions)
+    .where(eq(revisions.deployment_id, deployment_id))
+    .limit(REVISIONS);
+  const keys = rows.flatMap(({ artifact_key: key }) => (key === null ? [] : [key, uiKeyOf(key)]));
+  if (keys.length > 0) await env.ARTIFACTS.delete(keys);
+  const ids = JSON.stringify(rows.map(({ id }) => id));
+  await db.delete(revisions).where(sql`${revisions.id} in (select value from json_each(${ids}))`);
+  return rows.length < REVISIONS;
+}

@@ -1,0 +1,164 @@
+import { and, eq, getTableColumns, isNull, sql } from "drizzle-orm";
+import type { Context, Database } from "../../shared/context.ts";
+import { AppError, notFound } from "../../shared/errors.ts";
+import { among } from "../../shared/storage/sql.ts";
+import { FIRST_STATUS, statusOfCopy } from "./revisions.ts";
+import type { RevisionPath } from "./schema.ts";
+import { merged } from "./sql.ts";
+import type { StoredRevisionConfig } from "./stored.ts";
+import { deployments, revisions } from "./table.ts";
+
+export type DeploymentRow = typeof deployments.$inferSelect;
+export type RevisionRow = typeof revisions.$inferSelect;
+
+/** The deployment as it is answered: with its secrets' names and its latest commit. */
+export function selectDeployments({ db }: Pick<Context, "db">) {
+  return db
+    .select({
+      ...getTableColumns(deployments),
+      repo_commit_sha: revisions.repo_commit_sha,
+      secrets: sql`(
+        select json_group_array(json_object('name', name, 'updated_at', updated_at) order by name)
+        from secrets where secrets.deployment_id = ${deployments.id}
+      )`.mapWith((text: string): unknown => JSON.parse(text)),
+    })
+    .from(deployments)
+    .leftJoin(revisions, eq(revisions.id, deployments.latest_revision_id));
+}
+
+export function isOurs(ctx: Context, deployment_id: string) {
+  return and(
+    eq(deployments.id, deployment_id),
+    eq(deployments.workspace_id, ctx.caller.workspace_id),
+  );
+}
+
+export async function findDeployment(ctx: Context, deployment_id: string): Promise<DeploymentRow> {
+  const [row] = await ctx.db.select().from(deployments).where(isOurs(ctx, deployment_id));
+  if (!row) throw notFound("Deployment", deployment_id);
+  return row;
+}
+
+export async function findRevision(ctx: Context, path: RevisionPath): Promise<RevisionRow> {
+  const { deployment_id, revision_id } = path;
+  const [row] = await ctx.db
+    .select()
+    .from(revisions)
+    .where(
+      and(
+        eq(revisions.id, revision_id),
+        eq(revisions.deployment_id, deployment_id),
+        eq(revisions.workspace_id, ctx.caller.workspace_id),
+        isNull(revisions.deleted_at),
+      ),
+    );
+  if (row) return row;
+  await findDeployment(ctx, deployment_id);
+  throw notFound("Revision", revision_id);
+}
+
+/** Those of the ids that the deployment has. */
+export async function findRevisions(
+  ctx: Pick<Context, "db"> & { caller: { workspace_id: string } },
+  deployment_id: string,
+  ids: readonly string[],
+): Promise<RevisionRow[]> {
+  return ctx.db
+    .select()
+    .from(revisions)
+    .where(
+      and(
+        eq(revisions.deployment_id, deployment_id),
+        eq(revisions.workspace_id, ctx.caller.workspace_id),
+        isNull(revisions.deleted_at),
+        among(revisions.id, ids),
+      ),
+    );
+}
+
+export function assertChangeable(deployment: DeploymentRow): void {
+  if (deployment.status === "AWAITING_DELETE") throw beingDeleted(deployment);
+}
+
+/** A deletion came between: the row tells, and where there is none, that is the answer. */
+export async function overtaken(
+  ctx: Context,
+  deployment_id: string,
+  cause: unknown,
+): Promise<AppError> {
+  return beingDeleted(await findDeployment(ctx, deployment_id), cause);
+}
+
+function beingDeleted({ id }: DeploymentRow, cause?: unknown): AppError {
+  const text = `Deployment ${id} is being deleted and cannot be changed; its name is free for a new one.`;
+  return new AppError("conflict", text, { cause });
+}
+
+type RevisionInput = {
+  now: string;
+  /** What a preview has over the deployment's own; null where the revision is none. */
+  preview?: StoredRevisionConfig | null;
+  /** What a push says; the build finds out for itself. */
+  repo_commit_sha?: string;
+};
+
+/** The next revision, frozen from the deployment's row as this very batch left it. Fails once that is being deleted. */
+export function insertRevision(
+  ctx: Context,
+  { id, source }: Pick<DeploymentRow, "id" | "source">,
+  revision_id: string,
+  input: RevisionInput,
+) {
+  const { workspace_id } = ctx.caller;
+  return insertRevisionOf(ctx.db, { id, source, workspace_id }, revision_id, input);
+}
+
+/** The same for a deployment that was found without a caller. */
+export function insertRevisionOf(
+  db: Database,
+  { id, source, workspace_id }: Pick<DeploymentRow, "id" | "source" | "workspace_id">,
+  revision_id: string,
+  { now, preview = null, repo_commit_sha }: RevisionInput,
+) {
+  const config = merged(deployments.source_revision_config, preview ?? {});
+  return db.insert(revisions).values({
+    ...place(workspace_id, id, revision_id, now),
+    source,
+    source_revision_config: sql`(
+      select ${config} from deployments where id = ${id} and status = 'READY'
+    )`,
+    is_preview: preview !== null,
+    status: FIRST_STATUS,
+    ...(repo_commit_sha !== undefined && { repo_commit_sha }),
+  });
+}
+
+/** The next revision, with what an earlier one froze and what its build found. Fails as the above does. */
+export function copyRevision(ctx: Context, source: RevisionRow, revision_id: string, now: string) {
+  const { repo_commit_sha, artifact_key, artifact_bytes, config, config_env } = source;
+  const { graphs, descriptors, deployment_id } = source;
+  return ctx.db.insert(revisions).values({
+    ...place(ctx.caller.workspace_id, deployment_id, revision_id, now),
+    source: source.source,
+    source_revision_config: sql`(
+      select ${JSON.stringify(source.source_revision_config)} from deployments
+      where id = ${deployment_id} and status = 'READY'
+    )`,
+    status: statusOfCopy(source.status),
+    ...{ repo_commit_sha, artifact_key, artifact_bytes, config, config_env, graphs, descriptors },
+  });
+}
+
+function place(workspace_id: string, deployment_id: string, id: string, now: string) {
+  const newest = sql`select max(number) from revisions where deployment_id = ${deployment_id}`;
+  return {
+    id,
+    workspace_id,
+    deployment_id,
+    number: sql`1 + coalesce((${newest}), 0)`,
+    attempt: 0,
+    sent_at: now,
+    created_at: now,
+    updated_at: now,
+  };
+}

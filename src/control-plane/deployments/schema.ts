@@ -1,0 +1,273 @@
+import { z } from "@hono/zod-openapi";
+import { isShallow, MAX_DEPTH } from "../../shared/http/depth.ts";
+import { CreatedAt, HttpUrl, list, QueryBoolean, UpdatedAt, Uuid } from "../../shared/schema.ts";
+
+export const DEPLOYMENT_TYPES = [
+  "dev_free",
+  "dev",
+  "prod",
+  "dev_zero",
+  "dev_free_zero",
+  "serverless",
+] as const;
+
+const REVISION_STATUSES = [
+  "CREATING",
+  "QUEUED",
+  "AWAITING_BUILD",
+  "BUILDING",
+  "AWAITING_DEPLOY",
+  "DEPLOYING",
+  "DEPLOYED",
+  "CREATE_FAILED",
+  "BUILD_FAILED",
+  "DEPLOY_FAILED",
+  "SKIPPED",
+  "INTERRUPTED",
+  "UNKNOWN",
+] as const;
+export const RevisionStatus = z.enum(REVISION_STATUSES).openapi("RevisionStatus");
+export type RevisionStatus = z.infer<typeof RevisionStatus>;
+
+const DEPLOYMENT_STATUSES = [
+  "AWAITING_DATABASE",
+  "READY",
+  "UNUSED",
+  "AWAITING_DELETE",
+  "UNKNOWN",
+] as const;
+export const DeploymentStatus = z.enum(DEPLOYMENT_STATUSES).openapi("DeploymentStatus");
+
+const Source = z
+  .enum(["github", "internal_source", "external_docker", "internal_docker"])
+  .openapi("DeploymentSource", {
+    description: "github is any git repository; the two docker sources are refused.",
+  });
+
+const Name = z
+  .string()
+  .regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 63 characters of a-z, 0-9 and -")
+  .openapi({ example: "support-agent" });
+
+const RepoRef = z
+  .string()
+  .max(255)
+  .refine(isRef, "must be a branch, refs/tags/<tag> or a commit id");
+
+const TreePath = z
+  .string()
+  .max(512)
+  .refine(isTreePath, "must be a path inside the repository, without a leading / and without ..");
+
+const Json = z.record(z.string(), z.unknown());
+
+// Kept and shown, in a row that takes 2 MB with all it holds.
+const MAX_SPEC_CHARACTERS = 64 * 1024;
+const ResourceSpec = Json.refine(
+  (spec) => isShallow(spec) && JSON.stringify(spec).length <= MAX_SPEC_CHARACTERS,
+  `must be at most ${MAX_SPEC_CHARACTERS} characters of JSON, nested at most ${MAX_DEPTH} deep`,
+);
+
+export const SourceConfigInput = z.object({
+  integration_id: Uuid.nullish().describe("Id of the integration that reads the repository"),
+  repo_url: HttpUrl.nullish().describe("URL of the git repository"),
+  deployment_type: z.enum(DEPLOYMENT_TYPES).nullish().describe("Type of the deployment"),
+  build_on_push: z.boolean().nullish().describe("Whether a push to the branch creates a revision"),
+  custom_url: HttpUrl.nullish().describe("URL that the deployment is reached at"),
+  resource_spec: ResourceSpec.nullish().describe("Resources. Stored and returned, without effect"),
+  install_command: z
+    .string()
+    .max(1000)
+    .nullish()
+    .describe("Command that installs dependencies. Stored and returned, without effect"),
+  build_command: z
+    .string()
+    .max(1000)
+    .nullish()
+    .describe("Command that builds the source. Stored and returned, without effect"),
+});
+
+export const RevisionConfigInput = z.object({
+  repo_ref: RepoRef.nullish().describe("Branch, `refs/tags/<tag>` or commit id"),
+  agent_config_path: TreePath.nullish().describe("Path of the agent's configuration file"),
+  langgraph_config_path: TreePath.nullish().describe("Path of `langgraph.json`"),
+  image_uri: z.string().nullish().describe("Not supported: Heddle builds from source"),
+  source_tarball_path: z
+    .string()
+    .max(512)
+    .nullish()
+    .describe("`object_path` of an uploaded tarball"),
+});
+export type RevisionConfigInput = z.infer<typeof RevisionConfigInput>;
+
+export const SecretInput = z.object({
+  name: z
+    .string()
+    .openapi({ description: "Name of the environment variable", example: "OPENAI_API_KEY" }),
+  value: z
+    .string()
+    .openapi({ description: "Value of the environment variable", example: "sk-..." }),
+});
+export type SecretInput = z.infer<typeof SecretInput>;
+
+/** A published client sends null or nothing; a list that is not empty could not be honoured. */
+export const NoSecretReferences = z
+  .array(z.unknown())
+  .max(0, "must be empty: there are no Kubernetes secrets to point to here; use secrets")
+  .nullish();
+
+export const DeploymentCreateRequest = z
+  .object({
+    name: Name.describe("Name, unique in the installation. Part of the deployment's URL"),
+    source: Source.describe("Kind of the source"),
+    source_config: SourceConfigInput.default({}).describe("Source and build"),
+    source_revision_config: RevisionConfigInput.default({}).describe("What is built"),
+    secrets: list(SecretInput)
+      .default([])
+      .describe("Environment variables of the agents. Stored encrypted"),
+    secret_references: NoSecretReferences.describe("Not supported: use `secrets`"),
+  })
+  .openapi("DeploymentCreateRequest");
+export type DeploymentCreateRequest = z.infer<typeof DeploymentCreateRequest>;
+
+const Traffic = z
+  .array(
+    z.object({
+      revision_id: Uuid.describe("Id of the revision"),
+      percent: z.number().int().min(1).max(100).describe("Share of the traffic in percent"),
+    }),
+  )
+  .max(10)
+  .openapi({
+    description:
+      "Revisions that serve beside each other, by percents that sum to 100; a thread stays on its revision while the split stands. One with 100 becomes the active one; none ends the split, and the active one serves alone. A revision that is deployed after it ends it too.",
+  });
+
+export const DeploymentPatchRequest = z
+  .object({
+    name: z.string().nullish().describe("Must be the current name: a deployment is not renamed"),
+    display_name: z.string().trim().min(1).max(200).nullish().describe("Name for display"),
+    source: z.string().nullish().describe("Must be the current kind of the source"),
+    source_config: SourceConfigInput.nullish().describe("Source and build"),
+    source_revision_config: RevisionConfigInput.nullish().describe("What is built"),
+    secrets: list(SecretInput).nullish().describe("Replaces all secrets"),
+    traffic: Traffic.nullish().describe("Split of the traffic between revisions"),
+    secret_references: NoSecretReferences.describe("Not supported: use `secrets`"),
+    revision_source: z
+      .string()
+      .nullish()
+      .openapi({ description: "What published clients repeat; the source of the deployment." }),
+  })
+  .openapi("DeploymentPatchRequest");
+export type DeploymentPatchRequest = z.infer<typeof DeploymentPatchRequest>;
+
+const SourceConfig = z.object({
+  integration_id: z.string().nullable().describe("Id of the integration that reads the repository"),
+  repo_url: z.string().nullable().describe("URL of the git repository"),
+  deployment_type: z.string().nullable().describe("Type of the deployment"),
+  build_on_push: z.boolean().describe("Whether a push to the branch creates a revision"),
+  custom_url: z.string().nullable().describe("URL that the deployment is reached at"),
+  resource_spec: Json.nullable().describe("Resources. Stored and returned, without effect"),
+  install_command: z
+    .string()
+    .nullable()
+    .describe("Command that installs dependencies. Stored and returned, without effect"),
+  build_command: z
+    .string()
+    .nullable()
+    .describe("Command that builds the source. Stored and returned, without effect"),
+});
+
+export const SourceRevisionConfig = z.object({
+  repo_ref: z.string().nullable().describe("Branch, `refs/tags/<tag>` or commit id"),
+  agent_config_path: z.string().nullable().describe("Path of the agent's configuration file"),
+  langgraph_config_path: z.string().nullable().describe("Path of `langgraph.json`"),
+  image_uri: z.null().describe("Not supported: Heddle builds from source"),
+  source_tarball_path: z.string().nullable().describe("`object_path` of an uploaded tarball"),
+  repo_commit_sha: z.string().nullable().describe("Commit of the latest revision"),
+});
+
+export const Deployment = z
+  .object({
+    id: Uuid.describe("Id of the deployment"),
+    tenant_id: Uuid.describe("Id of the workspace"),
+    name: z
+      .string()
+      .openapi({ description: "Name, unique in the installation", example: "support-agent" }),
+    display_name: z.string().nullable().describe("Name for display"),
+    source: z.string().openapi({ description: "Kind of the source", example: "github" }),
+    source_config: SourceConfig.describe("Source and build"),
+    source_revision_config: SourceRevisionConfig.describe("What is built"),
+    secrets: z
+      .array(
+        z.object({
+          name: z.string().openapi({
+            description: "Name of the environment variable",
+            example: "OPENAI_API_KEY",
+          }),
+          updated_at: UpdatedAt,
+        }),
+      )
+      .openapi({ description: "Names alone: a value never leaves." }),
+    secret_references: z.null().describe("Not supported: use `secrets`"),
+    status: DeploymentStatus.describe("Status of the deployment"),
+    latest_revision_id: Uuid.nullable().describe("Id of the newest revision"),
+    active_revision_id: Uuid.nullable().describe("Id of the revision that serves requests"),
+    tracing_project_id: Uuid.nullable().describe("Id of the project that receives the traces"),
+    traffic: Traffic.describe("Split of the traffic between revisions"),
+    image_version: z.null().describe("Always `null`: deployments have no image"),
+    url: z.string().openapi({ description: "Where the agent server of this deployment answers." }),
+    created_at: CreatedAt,
+    updated_at: UpdatedAt,
+  })
+  .openapi("Deployment");
+export type Deployment = z.infer<typeof Deployment>;
+
+export const DeploymentDeleteQuery = z.object({
+  delete_tracing_project: QueryBoolean.default(false).describe(
+    "Whether to delete the tracing project too",
+  ),
+});
+export type DeploymentDeleteQuery = z.infer<typeof DeploymentDeleteQuery>;
+
+export const DeploymentsList = z
+  .object({
+    resources: z.array(Deployment).describe("Deployments of the page"),
+    offset: z.number().int().describe("Offset of the page"),
+  })
+  .openapi("DeploymentsList");
+export type DeploymentsList = z.infer<typeof DeploymentsList>;
+
+export const DeploymentsDeleted = z
+  .object({
+    deleted: z.array(Uuid).describe("Ids of the deployments whose deletion has begun"),
+    failed: z
+      .array(
+        z.object({
+          id: Uuid.describe("Id of the deployment"),
+          detail: z.string().openapi({
+            description: "Reason",
+            example: "Deployment ID 019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071 not found.",
+          }),
+        }),
+      )
+      .describe("Deployments that were not deleted"),
+  })
+  .openapi("DeploymentsDeleted");
+export type DeploymentsDeleted = z.infer<typeof DeploymentsDeleted>;
+
+export const DeploymentPath = z.object({ deployment_id: Uuid.describe("Id of the deployment") });
+export const RevisionPath = DeploymentPath.extend({
+  revision_id: Uuid.describe("Id of the revision"),
+});
+export type RevisionPath = z.infer<typeof RevisionPath>;
+
+function isRef(text: string): boolean {
+  if (!/^[^\s\p{Cc}~^:?*[\\]+$/u.test(text) || /\.\.|@\{/.test(text)) return false;
+  return !text.startsWith("-") && text.split("/").every((part) => /^[^.]/.test(part));
+}
+
+function isTreePath(text: string): boolean {
+  if (text === "" || text.startsWith("/") || text.includes("\\")) return false;
+  return !text.split("/").includes("..");
+}

@@ -1,0 +1,94 @@
+import { invalid } from "../../shared/errors.ts";
+
+const MAX_SECRETS = 100;
+const MAX_SECRET_NAME_LENGTH = 128;
+const MAX_SECRET_BYTES = 32 * 1024;
+/** All of them travel to the isolate with its code. */
+const MAX_SECRETS_BYTES = 256 * 1024;
+
+/** Names that the platform sets, or that would change how the isolate or the official runtime works. */
+const RESERVED = new Set([
+  "LANGCHAIN_TRACING_V2",
+  "LANGSMITH_TRACING_V2",
+  "LANGCHAIN_ENDPOINT",
+  "LANGCHAIN_PROJECT",
+  "LANGSMITH_PROJECT",
+  "LANGSMITH_LANGGRAPH_GIT_REPO",
+  "LANGGRAPH_GIT_REPO_PATH",
+  "LANGCHAIN_API_KEY",
+  "LANGSMITH_CONTROL_PLANE_API_KEY",
+  "POSTGRES_URI",
+  "POSTGRES_PASSWORD",
+  "DATABASE_URI",
+  "LANGSMITH_LANGGRAPH_GIT_REF",
+  "LANGSMITH_LANGGRAPH_GIT_REF_SHA",
+  "LANGGRAPH_AUTH_TYPE",
+  "LANGSMITH_AUTH_ENDPOINT",
+  "LANGSMITH_TENANT_ID",
+  "LANGSMITH_AUTH_VERIFY_TENANT_ID",
+  "LANGSMITH_HOST_PROJECT_ID",
+  "LANGSMITH_HOST_PROJECT_NAME",
+  "LANGSMITH_HOST_REVISION_ID",
+  "LOG_JSON",
+  "LOG_DICT_TRACEBACKS",
+  "REDIS_URI",
+  "LANGCHAIN_CALLBACKS_BACKGROUND",
+  "DD_TRACE_PSYCOPG_ENABLED",
+  "DD_TRACE_REDIS_ENABLED",
+  "LANGSMITH_DEPLOYMENT_NAME",
+  "LANGGRAPH_CLOUD_LICENSE_KEY",
+  "LANGSMITH_API_KEY",
+  "LANGSMITH_ENDPOINT",
+  "POSTGRES_URI_CUSTOM",
+  "REDIS_URI_CUSTOM",
+  "PATH",
+  "PORT",
+  "MOUNT_PREFIX",
+  "LSD_ENV",
+  "LSD_DD_API_KEY",
+  "LSD_DD_ENDPOINT",
+  "LSD_DEPLOYMENT_TYPE",
+]);
+
+type Secret = { name: string; value: string };
+
+export function assertSecrets(secrets: readonly Secret[]): void {
+  if (secrets.length > MAX_SECRETS) {
+    throw invalid(
+      ["body", "secrets"],
+      `at most ${MAX_SECRETS} secrets; ${secrets.length} are given`,
+    );
+  }
+  const seen = new Set<string>();
+  for (const [at, { name, value }] of secrets.entries()) {
+    const problem = nameProblem(name, seen);
+    if (problem !== null) throw invalid(["body", "secrets", at, "name"], problem);
+    if (sizeOf(value) > MAX_SECRET_BYTES) {
+      const text = `the value of "${name}" has more than ${MAX_SECRET_BYTES} bytes`;
+      throw invalid(["body", "secrets", at, "value"], text);
+    }
+    seen.add(name);
+  }
+  if (secrets.reduce((sum, { value }) => sum + sizeOf(value), 0) > MAX_SECRETS_BYTES) {
+    throw invalid(
+      ["body", "secrets"],
+      `all values together have more than ${MAX_SECRETS_BYTES} bytes`,
+    );
+  }
+}
+
+function nameProblem(name: string, seen: ReadonlySet<string>): string | null {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+    return `"${name.slice(0, MAX_SECRET_NAME_LENGTH)}" is not a name of an environment variable: letters, digits and _, not beginning with a digit`;
+  }
+  if (name.length > MAX_SECRET_NAME_LENGTH) {
+    return `a name has at most ${MAX_SECRET_NAME_LENGTH} characters`;
+  }
+  if (RESERVED.has(name)) return `"${name}" is reserved for the platform; choose another name`;
+  if (seen.has(name)) return `"${name}" is given twice`;
+  return null;
+}
+
+function sizeOf(text: string): number {
+  return new TextEncoder().encode(text).byteLength;
+}

@@ -1,0 +1,180 @@
+import { AppError, invalid } from "../../shared/errors.ts";
+import type {
+  DeploymentCreateRequest,
+  DeploymentPatchRequest,
+  RevisionConfigInput,
+} from "./schema.ts";
+import type { StoredRevisionConfig, StoredSourceConfig } from "./stored.ts";
+
+/** Decisions about where a revision's code comes from. Pure. */
+
+type StoredSource = "github" | "internal_source";
+
+type SourceParts = {
+  source: StoredSource;
+  source_config: StoredSourceConfig;
+  source_revision_config: StoredRevisionConfig;
+};
+
+export type SourceChange = Partial<Omit<SourceParts, "source">>;
+
+type SourceConfigInput = DeploymentCreateRequest["source_config"];
+type ChangeInput = Partial<Omit<DeploymentPatchRequest, "display_name" | "secrets">>;
+
+const DEFAULT_CONFIG_PATH = "langgraph.json";
+
+export function toNewSource(input: DeploymentCreateRequest): SourceParts {
+  const source = toStoredSource(input.source);
+  const source_config = toSourceConfig(input.source_config);
+  const given = toRevisionConfig(input.source_revision_config);
+  if (source === "github") assertGithub(source_config, given);
+  if (given.source_tarball_path !== undefined) {
+    throw wrongConfig(
+      "source_tarball_path",
+      "create the deployment without it, then upload, then PATCH it",
+    );
+  }
+  const parts = {
+    source,
+    source_config,
+    source_revision_config: { langgraph_config_path: DEFAULT_CONFIG_PATH, ...given },
+  };
+  assertNoTagPush(parts);
+  return parts;
+}
+
+/** What a PATCH adds to `before`; undefined where it is silent. */
+export function toChange(
+  before: SourceParts & Place & { name: string },
+  input: ChangeInput,
+): SourceChange {
+  assertUnchanged(before, input);
+  const source_config = input.source_config ? toSourceConfig(input.source_config) : undefined;
+  const config = input.source_revision_config;
+  const source_revision_config = config ? toRevisionConfig(config) : undefined;
+  assertTarball(before, source_revision_config?.source_tarball_path);
+  assertNoTagPush({
+    ...before,
+    source_config: { ...before.source_config, ...source_config },
+    source_revision_config: { ...before.source_revision_config, ...source_revision_config },
+  });
+  return {
+    ...(source_config && { source_config }),
+    ...(source_revision_config && { source_revision_config }),
+  };
+}
+
+export function canBuild(source: StoredSource, config: StoredRevisionConfig): boolean {
+  return source === "github" || config.source_tarball_path !== undefined;
+}
+
+type Place = { id: string; workspace_id: string };
+
+/** Tarballs of a deployment's own uploads, and no other object of the bucket. */
+export function uploadPrefix({ id, workspace_id }: Place): string {
+  return `uploads/${workspace_id}/${id}/`;
+}
+
+/** A token goes to the host of its integration only: the API's own, or that without `api.` before. */
+export function isHostOf(api_url: string, repo_url: string): boolean {
+  const [api, repo] = [new URL(api_url), new URL(repo_url)];
+  return repo.host === api.host || `api.${repo.host}` === api.host;
+}
+
+function toStoredSource(source: DeploymentCreateRequest["source"]): StoredSource {
+  switch (source) {
+    case "github":
+    case "internal_source":
+      return source;
+    case "external_docker":
+    case "internal_docker":
+      throw invalid(
+        ["body", "source"],
+        `"${source}" is not possible: Heddle runs code and not images; use "github" with the repository of the agent, or upload its source as "internal_source", which is what langgraphjs deploy --remote does`,
+      );
+  }
+}
+
+function toSourceConfig(input: SourceConfigInput): StoredSourceConfig {
+  return withoutNulls(input);
+}
+
+function toRevisionConfig(input: RevisionConfigInput): StoredRevisionConfig {
+  const { agent_config_path: path, langgraph_config_path: same, image_uri, ...rest } = input;
+  if (image_uri != null) {
+    throw wrongConfig("image_uri", "must be null: Heddle runs code and not images; use repo_ref");
+  }
+  if (path != null && same != null && path !== same) {
+    throw wrongConfig(
+      "agent_config_path",
+      `is "${path}" and langgraph_config_path is "${same}"; they are two names of one value, send one`,
+    );
+  }
+  return withoutNulls({ ...rest, langgraph_config_path: path ?? same });
+}
+
+function assertGithub(config: StoredSourceConfig, revision: StoredRevisionConfig): void {
+  for (const field of ["repo_url", "deployment_type"] as const) {
+    if (config[field] === undefined) throw missing("source_config", field);
+  }
+  if (revision.repo_ref === undefined) throw missing("source_revision_config", "repo_ref");
+}
+
+function assertUnchanged(before: SourceParts & { name: string }, input: ChangeInput): void {
+  const top = { name: before.name, source: before.source };
+  for (const field of ["name", "source"] as const) {
+    assertSame(["body", field], top[field], input[field]);
+  }
+  assertSame(["body", "revision_source"], before.source, input.revision_source);
+  for (const field of ["repo_url", "integration_id", "deployment_type"] as const) {
+    const loc = ["body", "source_config", field];
+    assertSame(loc, before.source_config[field], input.source_config?.[field]);
+  }
+}
+
+function assertSame(loc: string[], before: string | undefined, now: string | null | undefined) {
+  if (now == null || now === before) return;
+  const is = before === undefined ? "not set" : `"${before}"`;
+  throw invalid(
+    loc,
+    `cannot be changed once the deployment exists (it is ${is}); create another deployment`,
+  );
+}
+
+function assertTarball(before: SourceParts & Place, path: string | undefined): void {
+  if (path === undefined) return;
+  if (before.source !== "internal_source") {
+    throw wrongConfig("source_tarball_path", "belongs to the source internal_source only");
+  }
+  const prefix = uploadPrefix(before);
+  if (!path.startsWith(prefix) || path.includes("..")) {
+    throw wrongConfig(
+      "source_tarball_path",
+      `must be an uploaded object of this deployment: ${prefix}...`,
+    );
+  }
+}
+
+function assertNoTagPush({ source_config, source_revision_config }: SourceParts): void {
+  if (source_config.build_on_push !== true) return;
+  if (!source_revision_config.repo_ref?.startsWith("refs/tags/")) return;
+  throw new AppError(
+    "bad_request",
+    "build_on_push cannot be true while repo_ref is a tag: a tag does not move. Set build_on_push to false or repo_ref to a branch.",
+  );
+}
+
+function missing(object: string, field: string): AppError {
+  return invalid(["body", object, field], 'is required for the source "github"', "missing");
+}
+
+function wrongConfig(field: string, text: string): AppError {
+  return invalid(["body", "source_revision_config", field], text);
+}
+
+type Given<T> = { [K in keyof T]?: NonNullable<T[K]> };
+
+function withoutNulls<T extends object>(input: T): Given<T> {
+  // Object.entries loses which value belongs to which key; the filter changes none of them.
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)) as Given<T>;
+}

@@ -1,0 +1,16 @@
+import { type Column, type SQL, sql } from "drizzle-orm";
+import { among } from "../../shared/storage/sql.ts";
+import type { RevisionStatus } from "./schema.ts";
+
+export function inStatus(column: Column, statuses: readonly RevisionStatus[]): SQL {
+  return among(column, statuses);
+}
+
+/** `change` over the stored object, field by field: two patches at once both stay. */
+export function merged(column: Column, change: object): SQL {
+  return Object.entries(change).reduce<SQL>(
+    (object, [field, value]) =>
+      sql`json_set(${object}, ${`$.${field}`}, json(${JSON.stringify(value)}))`,
+    sql`${column}`,
+  );
+}

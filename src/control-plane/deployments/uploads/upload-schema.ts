@@ -1,0 +1,36 @@
+import { z } from "@hono/zod-openapi";
+import { Uuid } from "../../../shared/schema.ts";
+
+export const UploadUrl = z
+  .object({
+    upload_url: z.string().openapi({
+      description:
+        "PUT the .tar.gz here, once, within the hour; the URL is all the right it needs.",
+    }),
+    object_path: z.string().openapi({ description: "What to send as source_tarball_path." }),
+  })
+  .openapi("UploadUrl");
+export type UploadUrl = z.infer<typeof UploadUrl>;
+
+export const UploadPath = z.object({
+  workspace_id: Uuid.describe("Id of the workspace"),
+  deployment_id: Uuid.describe("Id of the deployment"),
+  upload_id: Uuid.describe("Id of the upload"),
+});
+
+export const UploadQuery = z.object({
+  expires: z.coerce.number().int().describe("Unix time at which the URL expires"),
+  key: z.string().describe("Id of the signing key"),
+  signature: z.string().describe("Signature of the URL"),
+});
+
+export const Uploaded = z
+  .object({
+    object_path: z.string().openapi({
+      description: "Value for `source_tarball_path`",
+      example: "uploads/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071.tar.gz",
+    }),
+    size_bytes: z.number().int().describe("Size of the tarball"),
+  })
+  .openapi("Uploaded");
+export type Uploaded = z.infer<typeof Uploaded>;

@@ -1,0 +1,98 @@
+import { and, eq } from "drizzle-orm";
+import { assertMay } from "../../../shared/auth.ts";
+import { type Context, database } from "../../../shared/context.ts";
+import { isSigned, type Signature, sign } from "../../../shared/crypto/signing.ts";
+import { AppError, notFound } from "../../../shared/errors.ts";
+import { baseUrl } from "../../../shared/http/base-url.ts";
+import { newId } from "../../../shared/storage/ids.ts";
+import { assertChangeable, findDeployment } from "../rows.ts";
+import { deployments } from "../table.ts";
+import type { Uploaded, UploadUrl } from "./upload-schema.ts";
+import {
+  assertNotExpired,
+  assertSize,
+  objectPath,
+  signedText,
+  UPLOAD_SECONDS,
+  type Upload,
+} from "./uploads.ts";
+
+const PURPOSE = "uploads";
+
+/** A place for one tarball of the deployment, and the right to put it there. */
+export async function createUploadUrl(
+  ctx: Context,
+  deployment_id: string,
+  origin: string,
+): Promise<UploadUrl> {
+  assertMay(ctx, "write");
+  const deployment = await findDeployment(ctx, deployment_id);
+  assertChangeable(deployment);
+  if (deployment.source !== "internal_source") {
+    const text = `Uploads are only available for 'internal_source' source deployments; deployment ${deployment_id} is built from its repository.`;
+    throw new AppError("bad_request", text);
+  }
+  const { workspace_id } = ctx.caller;
+  const expires = Math.floor(Date.now() / 1000) + UPLOAD_SECONDS;
+  const upload = { workspace_id, deployment_id, upload_id: newId(), expires };
+  const { key_id, signature } = await sign(ctx.env, PURPOSE, signedText(upload));
+  const query = new URLSearchParams({ expires: String(expires), key: key_id, signature });
+  const base = baseUrl(ctx.env, origin);
+  const path = `/uploads/${workspace_id}/${deployment_id}/${upload.upload_id}`;
+  return { upload_url: `${base}${path}?${query}`, object_path: objectPath(upload) };
+}
+
+/** Nobody is asked who they are: the signature says what they may do. */
+export async function receiveUpload(
+  env: Env,
+  upload: Upload,
+  signature: Signature,
+  request: Request,
+): Promise<Uploaded> {
+  if (!(await isSigned(env, PURPOSE, signedText(upload), signature))) {
+    const text = "The signature does not fit this URL: use upload_url as it was given.";
+    throw new AppError("forbidden", text);
+  }
+  assertNotExpired(upload, new Date());
+  assertSize(request.headers.get("content-length"));
+  await assertWanted(env, upload);
+  const key = objectPath(upload);
+  const stored = await env.ARTIFACTS.put(key, request.body, {
+    onlyIf: { etagDoesNotMatch: "*" },
+    httpMetadata: { contentType: "application/gzip" },
+  });
+  if (stored === null) {
+    const text =
+      "A tarball was uploaded to this URL before, and it can be used once. Ask for another one.";
+    throw new AppError("conflict", text);
+  }
+  // A deletion that went by meanwhile has not seen this object.
+  await assertWanted(env, upload).catch(async (error: unknown) => {
+    await env.ARTIFACTS.delete(key);
+    throw error;
+  });
+  return { object_path: key, size_bytes: stored.size };
+}
+
+async function assertWanted(env: Env, { deployment_id, workspace_id }: Upload): Promise<void> {
+  const [row] = await database(env)
+    .select({ id: deployments.id })
+    .from(deployments)
+    .where(
+      and(
+        eq(deployments.id, deployment_id),
+        eq(deployments.workspace_id, workspace_id),
+        eq(deployments.status, "READY"),
+      ),
+    );
+  if (!row) throw notFound("Deployment", deployment_id);
+}
+
+/** Published clients ask for one when they would push an image. */
+export async function refusePushToken(ctx: Context, deployment_id: string): Promise<never> {
+  assertMay(ctx, "write");
+  await findDeployment(ctx, deployment_id);
+  const text =
+    "Push tokens are only available for 'internal_docker' source deployments, and Heddle runs code and not images: upload the source instead, as langgraphjs deploy --remote does.";
+  throw new AppError("bad_request", text);
+}

@@ -1,0 +1,41 @@
+import { AppError } from "../../../shared/errors.ts";
+import { uploadPrefix } from "../sources.ts";
+
+/** Decisions about uploaded tarballs. Pure. */
+
+/** Who holds the URL may PUT there once, this long and this much. */
+export const UPLOAD_SECONDS = 3600;
+/** What a build can hold of a source; more would be refused there. */
+const MAX_UPLOAD_BYTES = 64 * 1024 * 1024;
+
+export type Upload = {
+  workspace_id: string;
+  deployment_id: string;
+  upload_id: string;
+  /** Epoch seconds. */
+  expires: number;
+};
+
+export function objectPath({ workspace_id, deployment_id, upload_id }: Upload): string {
+  return `${uploadPrefix({ id: deployment_id, workspace_id })}${upload_id}.tar.gz`;
+}
+
+/** What the signature of an upload's URL is about. */
+export function signedText(upload: Upload): string {
+  return `PUT ${objectPath(upload)} ${upload.expires}`;
+}
+
+export function assertNotExpired({ expires }: Upload, now: Date): void {
+  if (now.getTime() < expires * 1000) return;
+  const text = `This upload_url has expired: it was good for ${UPLOAD_SECONDS} seconds. Ask for another one.`;
+  throw new AppError("forbidden", text);
+}
+
+export function assertSize(header: string | null): void {
+  if (header === null || !/^\d{1,15}$/.test(header)) {
+    throw new AppError("bad_request", "An upload needs a Content-Length.");
+  }
+  if (Number(header) <= MAX_UPLOAD_BYTES) return;
+  const text = `The tarball has ${header} bytes; a source may have ${MAX_UPLOAD_BYTES}. Leave large files out: .gitignore and .dockerignore name them.`;
+  throw new AppError("too_large", text);
+}

@@ -1,0 +1,130 @@
+import { z } from "@hono/zod-openapi";
+import { list, Uuid } from "../../shared/schema.ts";
+import { ProviderId } from "./provider-schema.ts";
+import { AgentId } from "./token-schema.ts";
+
+const ScopeToken = z
+  .string()
+  .max(512)
+  .regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, "must be a scope: printable ASCII without spaces");
+
+const UserId = z.string().trim().min(1).max(256);
+
+export const AuthenticateRequest = z
+  .object({
+    provider: ProviderId.describe("Provider of the token"),
+    scopes: list(ScopeToken).openapi({
+      description: "Scopes that the token needs",
+      example: ["repo"],
+    }),
+    user_id: UserId.nullish().openapi({
+      description: "Which of the caller's own users the token is for; absent: the caller itself.",
+    }),
+    ls_user_id: UserId.nullish().openapi({ description: "The caller's own user id, or absent." }),
+    agent_id: AgentId.nullish().describe("Id of the agent that uses the token"),
+    force_new: z
+      .boolean()
+      .nullish()
+      .describe("Whether to ask for a new consent although a token exists"),
+    token_id: Uuid.nullish().describe("Id of the token to use"),
+    is_default: z.boolean().nullish().describe("Whether the new token becomes the default"),
+    use_agent_builder_public_oauth: z.boolean().nullish().describe("Ignored"),
+  })
+  .openapi("OAuthAuthenticateRequest");
+export type AuthenticateRequest = z.infer<typeof AuthenticateRequest>;
+
+export const Authentication = z
+  .object({
+    status: z
+      .enum(["completed", "pending", "connection_required", "token_expired"])
+      .describe("`completed`: `token` is set. `pending`: the caller consents at `url`"),
+    url: z.string().nullable().openapi({ description: "Where the user consents, while pending." }),
+    auth_id: Uuid.nullable().describe("Id of the authorization, while it is pending"),
+    token: z.string().nullable().describe("Access token, when completed"),
+    user_id: z.string().nullable().describe("Id of the user that the token belongs to"),
+    metadata: z.record(z.string(), z.unknown()).nullable().describe("Id and label of the token"),
+  })
+  .openapi("OAuthAuthenticateResponse");
+export type Authentication = z.infer<typeof Authentication>;
+
+export const AuthorizationPath = z.object({ auth_id: Uuid.describe("Id of the authorization") });
+
+/** The longest that published clients ask for. */
+const MAX_WAIT_SECONDS = 300;
+export const WaitQuery = z.object({
+  timeout: z.coerce.number().min(0).max(MAX_WAIT_SECONDS).default(30).describe("Seconds to wait"),
+});
+
+export const Waited = z
+  .object({
+    status: z
+      .enum(["completed", "pending", "timeout", "not_found", "failed"])
+      .describe("Status of the authorization"),
+    token: z.string().nullable().describe("Access token, when completed"),
+    error: z.string().nullable().openapi({ description: "Why it failed." }),
+  })
+  .openapi("OAuthWaitResponse");
+export type Waited = z.infer<typeof Waited>;
+
+const Text = z.string().max(8192);
+
+export const CallbackQuery = z.object({
+  code: Text.optional().openapi({
+    description: "Authorization code of the provider",
+    example: "SplxlOBeZQQYbYS6WxSbIA",
+  }),
+  state: Text.optional().openapi({
+    description: "`state` of the authorization URL",
+    example: "af0ifjsldkj",
+  }),
+  iss: Text.optional().describe("Issuer of the authorization server (RFC 9207)"),
+  error: Text.optional().describe("OAuth error code"),
+  error_description: Text.optional().describe("Text of the OAuth error"),
+});
+export type CallbackQuery = z.infer<typeof CallbackQuery>;
+
+/** What the page of the callback sends: the query that it was opened with, and the answer. */
+export const Confirmation = z
+  .object({
+    state: Text.min(1).openapi({
+      description: "`state` of the authorization URL",
+      example: "af0ifjsldkj",
+    }),
+    code: Text.min(1).openapi({
+      description: "Authorization code of the provider",
+      example: "SplxlOBeZQQYbYS6WxSbIA",
+    }),
+    iss: Text.optional().describe("Issuer of the authorization server (RFC 9207)"),
+    answer: z.enum(["connect", "cancel"]).describe("Choice of the person"),
+  })
+  .openapi("OAuthConfirmation");
+export type Confirmation = z.infer<typeof Confirmation>;
+
+export const SetupQuery = CallbackQuery.extend({
+  setup_action: Text.optional().describe("Action that GitHub reports"),
+  installation_id: Text.optional().describe("Id of the installation of the GitHub App"),
+});
+
+export const CallbackRequest = z
+  .object({
+    code: Text.min(1).openapi({
+      description: "Authorization code of the provider",
+      example: "SplxlOBeZQQYbYS6WxSbIA",
+    }),
+    state: Text.min(1).openapi({
+      description: "`state` of the authorization URL",
+      example: "af0ifjsldkj",
+    }),
+  })
+  .openapi("OAuthCallbackRequest");
+
+export const CallbackAnswer = z
+  .object({
+    status: z.literal("completed").describe("Always `completed`"),
+    provider_id: z
+      .string()
+      .openapi({ description: "Provider of the token", example: "github-prod" }),
+    token_id: Uuid.describe("Id of the token"),
+  })
+  .openapi("OAuthCallbackResponse");
+export type CallbackAnswer = z.infer<typeof CallbackAnswer>;

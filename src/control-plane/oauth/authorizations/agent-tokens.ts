@@ -1,0 +1,68 @@
+import { WorkerEntrypoint } from "cloudflare:workers";
+import { type Caller, contextFor, database } from "../../../shared/context.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { findActivePrincipal } from "../../workspaces/service.ts";
+import { AuthenticateRequest } from "../authorization-schema.ts";
+import { subjectOf } from "../owner.ts";
+import { authenticateUser } from "./authorization-service.ts";
+
+/** Whose run it is, for which of their users, and under which names its agent may ask. */
+type RunProps = { caller: Caller; origin: string; user_id: string | null; agent_ids: string[] };
+
+type Answer = { status: number; body: string; retry_after_seconds: number | null };
+
+/** What a run may do here: get the token of its own user. Its props are ours, its body is the agent's. */
+export class AgentTokens extends WorkerEntrypoint<Env, RunProps> {
+  async authenticate(body: string): Promise<Answer> {
+    try {
+      const answer = await this.#authenticate(body);
+      return { status: 200, body: JSON.stringify(answer), retry_after_seconds: null };
+    } catch (error) {
+      const failure = AppError.from(error);
+      if (failure.code === "internal") throw error;
+      return {
+        status: failure.status,
+        body: JSON.stringify({ detail: failure.issues ?? failure.message }),
+        retry_after_seconds: failure.retry_after_seconds ?? null,
+      };
+    }
+  }
+
+  /** A run may last longer than the rights of its principal. */
+  async #authenticate(body: string) {
+    const { origin, user_id, agent_ids } = this.ctx.props;
+    const caller = await findActivePrincipal(database(this.env), this.ctx.props.caller);
+    const data = read(body);
+    if (data.user_id && subjectOf(caller, data) !== subjectOf(caller, { user_id })) {
+      const text = "A run acts for its own user, which its configurable.user_id names.";
+      throw new AppError("forbidden", text);
+    }
+    if (data.agent_id && !agent_ids.includes(data.agent_id)) {
+      throw new AppError("forbidden", "A run acts as its own agent: agent_id names another one.");
+    }
+    return authenticateUser(contextFor(this.env, caller), { ...data, user_id }, origin);
+  }
+}
+
+function read(body: string): AuthenticateRequest {
+  const parsed = AuthenticateRequest.safeParse(parse(body));
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map(({ path, message, code }) => ({
+    loc: ["body", ...path.map((key) => (typeof key === "number" ? key : String(key)))],
+    msg: message,
+    type: code ?? "value_error",
+  }));
+  throw new AppError("invalid_request", "The body is no authenticate request.", { issues });
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch (error) {
+    throw malformed(error);
+  }
+}
+
+function malformed(cause: unknown): AppError {
+  return new AppError("bad_request", "Malformed JSON in request body", { cause });
+}

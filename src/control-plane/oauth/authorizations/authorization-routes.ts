@@ -1,0 +1,63 @@
+import { router } from "../../../shared/http/http.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../../../shared/schema.ts";
+import {
+  AuthenticateRequest,
+  Authentication,
+  AuthorizationPath,
+  CallbackAnswer,
+  CallbackRequest,
+  Waited,
+  WaitQuery,
+} from "../authorization-schema.ts";
+import { ProviderPath } from "../provider-schema.ts";
+import { authenticateUser, waitAuthorization } from "./authorization-service.ts";
+import { submitCallback } from "./callback-service.ts";
+
+export const authorizationRoutes = router();
+
+const operation = operationWithTag("OAuth");
+const unready = {
+  409: json(ErrorDetail, "The provider refuses the client's credentials"),
+  503: json(ErrorDetail, "The provider cannot be reached; Retry-After says when to try again"),
+};
+
+const authenticate = operation("post", "/v2/auth/authenticate", "authenticateOAuth", {
+  summary: "Get an OAuth token",
+  description: "Returns the caller's token, or a URL where the caller can consent.",
+  request: { body: body(AuthenticateRequest) },
+  responses: {
+    200: json(Authentication, "The token, refreshed where needed, or the URL to consent at"),
+    404: json(ErrorDetail, "No such provider in the workspace, or no such token of the caller"),
+    ...unready,
+  },
+});
+authorizationRoutes.openapi(authenticate, async (c) => {
+  const origin = new URL(c.req.url).origin;
+  return c.json(await authenticateUser(c.var.ctx, c.req.valid("json"), origin), 200);
+});
+
+const wait = operation("get", "/v2/auth/wait/{auth_id}", "waitForOAuth", {
+  summary: "Wait for a consent",
+  description: "Returns when the consent ends or the time-out passes.",
+  request: { params: AuthorizationPath, query: WaitQuery },
+  responses: { 200: json(Waited, "How it stands"), ...unready },
+});
+authorizationRoutes.openapi(wait, async (c) => {
+  const { auth_id } = c.req.valid("param");
+  return c.json(await waitAuthorization(c.var.ctx, auth_id, c.req.valid("query").timeout), 200);
+});
+
+const submit = operation("post", "/v2/auth/callback/{provider_id}", "submitOAuthCallback", {
+  summary: "Complete an authorization",
+  description:
+    "For clients that receive the provider's redirect themselves and pass on its `code` and `state`.",
+  request: { params: ProviderPath, body: body(CallbackRequest) },
+  responses: {
+    200: json(CallbackAnswer, "Connected"),
+    404: json(ErrorDetail, "No such state of the caller, or it was used or has expired"),
+  },
+});
+authorizationRoutes.openapi(submit, async (c) => {
+  const { provider_id } = c.req.valid("param");
+  return c.json(await submitCallback(c.var.ctx, provider_id, c.req.valid("json")), 200);
+});

@@ -1,0 +1,240 @@
+import { and, eq } from "drizzle-orm";
+import { assertMay } from "../../../shared/auth.ts";
+import type { Context } from "../../../shared/context.ts";
+import { encrypt, randomToken, sha256Hex } from "../../../shared/crypto/crypto.ts";
+import { encodeBytes } from "../../../shared/crypto/encoding.ts";
+import { notFound } from "../../../shared/errors.ts";
+import { newId } from "../../../shared/storage/ids.ts";
+import type { AuthenticateRequest, Authentication, Waited } from "../authorization-schema.ts";
+import { resourceOf } from "../client/metadata.ts";
+import { ownerOf, ownUserId, subjectOf } from "../owner.ts";
+import { consentUrl, redirectUri } from "../redirect.ts";
+import { toError } from "../storage/deletion.ts";
+import { needProvider, type ProviderRow } from "../storage/rows.ts";
+import { oauth_authorizations, oauth_connections, oauth_tokens } from "../table.ts";
+import { readToken, type TokenRow } from "../tokens/token-service.ts";
+import { choose, type Wanted } from "./choice.ts";
+
+const AUTHORIZATION_MS = 10 * 60 * 1000;
+const POLL_MS = 200;
+const SLOWEST_POLL_MS = 1000;
+/** 43 to 128 unreserved characters, says RFC 7636; letters and digits are. */
+const VERIFIER_LENGTH = 64;
+const STATE_LENGTH = 43;
+
+type Asked = { owner: string; subject: string; agent_id: string | null };
+type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
+
+/** The token if there is one, else where to consent. */
+export async function authenticateUser(
+  ctx: Context,
+  input: AuthenticateRequest,
+  origin: string,
+): Promise<Authentication> {
+  assertMay(ctx, "read");
+  const asked = {
+    owner: ownerOf(ctx.caller),
+    subject: subjectOf(ctx.caller, input),
+    agent_id: input.agent_id ?? null,
+  };
+  const provider = await needProvider(ctx, input.provider);
+  const [tokens, connected] = await Promise.all([
+    findTokens(ctx, asked, provider),
+    findConnected(ctx, asked),
+  ]);
+  const choice = choose(tokens, toWanted(input), connected);
+  const consent = (token_id: string | null) =>
+    beginAuthorization(ctx, provider, asked, input, token_id, origin);
+  switch (choice.do) {
+    case "refuse":
+      throw notFound("OAuth token", input.token_id ?? "");
+    case "connect":
+      return connectionRequired(ctx, choice.token);
+    case "consent":
+      return consent(choice.token?.id ?? null);
+    case "read": {
+      const answer = await readToken(ctx.env, ctx.db, choice.token, provider);
+      if (answer.ok) return completed(ctx, choice.token, answer);
+      if (answer.reason !== "ended") throw toError(answer);
+      const again = await consent(choice.token.id);
+      return input.token_id ? { ...again, status: "token_expired" } : again;
+    }
+  }
+}
+
+function toWanted({ scopes, agent_id, token_id, force_new }: AuthenticateRequest): Wanted {
+  return {
+    scopes,
+    agent_id: agent_id ?? null,
+    token_id: token_id ?? null,
+    force_new: force_new === true,
+  };
+}
+
+async function findTokens(ctx: Context, { owner, subject }: Asked, provider: ProviderRow) {
+  return ctx.db
+    .select()
+    .from(oauth_tokens)
+    .where(
+      and(
+        eq(oauth_tokens.workspace_id, ctx.caller.workspace_id),
+        eq(oauth_tokens.owner, owner),
+        eq(oauth_tokens.subject, subject),
+        eq(oauth_tokens.oauth_provider_id, provider.id),
+      ),
+    );
+}
+
+/** Of the owner: another one's connection says nothing about these tokens. */
+async function findConnected(ctx: Context, { owner, agent_id }: Asked): Promise<Set<string>> {
+  if (agent_id === null) return new Set();
+  const rows = await ctx.db
+    .select({ token_id: oauth_connections.oauth_token_id })
+    .from(oauth_connections)
+    .where(
+      and(
+        eq(oauth_connections.workspace_id, ctx.caller.workspace_id),
+        eq(oauth_connections.agent_id, agent_id),
+        eq(oauth_connections.created_by, owner),
+      ),
+    );
+  return new Set(rows.map(({ token_id }) => token_id));
+}
+
+/** The state and the verifier serve once, and for ten minutes. The state is told once and kept as a hash. */
+async function beginAuthorization(
+  ctx: Context,
+  provider: ProviderRow,
+  asked: Asked,
+  { scopes, is_default }: AuthenticateRequest,
+  token_id: string | null,
+  origin: string,
+): Promise<Authentication> {
+  const [auth_id, state, now] = [newId(), randomToken(STATE_LENGTH), Date.now()];
+  const verifier = provider.uses_pkce ? randomToken(VERIFIER_LENGTH) : "";
+  const redirect_uri = redirectUri(ctx.env, origin, provider.provider_id);
+  await ctx.db.insert(oauth_authorizations).values({
+    id: auth_id,
+    workspace_id: ctx.caller.workspace_id,
+    oauth_provider_id: provider.id,
+    provider_id: provider.provider_id,
+    ...asked,
+    scopes: [...scopes],
+    is_default: is_default ?? true,
+    state_sha256: sha256Hex(state),
+    ...(await encrypt(ctx.env, verifier, verifierOwner(auth_id))),
+    redirect_uri,
+    token_id: token_id ?? newId(),
+    status: "pending",
+    created_at: new Date(now).toISOString(),
+    expires_at: new Date(now + AUTHORIZATION_MS).toISOString(),
+  });
+  const { client_id, auth_url, code_challenge_method: method, mcp_server_url } = provider;
+  const challenge = verifier === "" ? null : { value: await challengeOf(verifier, method), method };
+  const resource = mcp_server_url === null ? null : resourceOf(mcp_server_url);
+  return {
+    status: "pending",
+    url: consentUrl(auth_url, { client_id, redirect_uri, scopes, state, challenge, resource }),
+    auth_id,
+    token: null,
+    user_id: asked.subject || ownUserId(ctx.caller),
+    metadata: null,
+  };
+}
+
+export function verifierOwner(auth_id: string): string {
+  return `oauth_authorization:${auth_id}`;
+}
+
+async function challengeOf(verifier: string, method: "S256" | "plain"): Promise<string> {
+  if (method === "plain") return verifier;
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
+  return encodeBytes(hash, "base64url");
+}
+
+function completed(
+  ctx: Context,
+  row: TokenRow,
+  { access_token, expires_at }: { access_token: string; expires_at: string | null },
+): Authentication {
+  return {
+    status: "completed",
+    url: null,
+    auth_id: null,
+    token: access_token,
+    user_id: row.subject || ownUserId(ctx.caller),
+    metadata: { token_id: row.id, scopes: row.scopes, expires_at },
+  };
+}
+
+function connectionRequired(ctx: Context, { id, subject }: TokenRow): Authentication {
+  return {
+    status: "connection_required",
+    url: null,
+    auth_id: null,
+    token: null,
+    user_id: subject || ownUserId(ctx.caller),
+    metadata: { token_id: id },
+  };
+}
+
+/** Answers as soon as the consent has ended, or when the time is over. */
+export async function waitAuthorization(
+  ctx: Context,
+  auth_id: string,
+  timeout_seconds: number,
+): Promise<Waited> {
+  assertMay(ctx, "read");
+  const owner = ownerOf(ctx.caller);
+  const until = Date.now() + timeout_seconds * 1000;
+  for (let pause = POLL_MS; ; pause = Math.min(pause * 1.2, SLOWEST_POLL_MS)) {
+    const row = await findAuthorization(ctx, auth_id, owner);
+    const ended = row ? await endOf(ctx, row) : waited("not_found");
+    if (ended !== null) return ended;
+    if (Date.now() >= until) return waited(timeout_seconds === 0 ? "pending" : "timeout");
+    await scheduler.wait(Math.min(pause, until - Date.now()));
+  }
+}
+
+async function findAuthorization(ctx: Context, auth_id: string, owner: string) {
+  const [row] = await ctx.db
+    .select()
+    .from(oauth_authorizations)
+    .where(
+      and(
+        eq(oauth_authorizations.id, auth_id),
+        eq(oauth_authorizations.workspace_id, ctx.caller.workspace_id),
+        eq(oauth_authorizations.owner, owner),
+      ),
+    );
+  return row;
+}
+
+async function endOf(ctx: Context, row: AuthorizationRow): Promise<Waited | null> {
+  if (row.status === "failed") return waited("failed", row.error);
+  if (row.status === "completed") return waitedToken(ctx, row);
+  if (row.expires_at > new Date().toISOString()) return null;
+  return waited("failed", "Nobody consented in time; authenticate again.");
+}
+
+async function waitedToken(ctx: Context, row: AuthorizationRow): Promise<Waited> {
+  const [token] = await ctx.db
+    .select()
+    .from(oauth_tokens)
+    .where(
+      and(
+        eq(oauth_tokens.id, row.token_id),
+        eq(oauth_tokens.workspace_id, ctx.caller.workspace_id),
+      ),
+    );
+  if (!token) return waited("not_found");
+  const provider = await needProvider(ctx, row.provider_id);
+  const answer = await readToken(ctx.env, ctx.db, token, provider);
+  if (answer.ok) return { ...waited("completed"), token: answer.access_token };
+  if (answer.reason === "ended") return waited("failed", answer.message);
+  throw toError(answer);
+}
+
+function waited(status: Waited["status"], error: string | null = null): Waited {
+  return { status, token: null, error };
+}

@@ -1,0 +1,90 @@
+import { z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import type { AppEnv } from "../../../shared/context.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { router } from "../../../shared/http/http.ts";
+import { ErrorDetail, json, operationWithTag } from "../../../shared/schema.ts";
+import { CallbackQuery, Confirmation, SetupQuery } from "../authorization-schema.ts";
+import { ProviderPath } from "../provider-schema.ts";
+import type { Ended } from "./callback-service.ts";
+import { answerConsent, openConsent } from "./consent-service.ts";
+import { askPage, endPage, PAGE_HEADERS } from "./page.ts";
+
+/** Where browsers come back to: without a key, so these stand before the authentication. */
+export const callbackRoutes = router();
+
+const operation = operationWithTag("OAuth");
+
+function page(description: string) {
+  return { content: { "text/html": { schema: z.string() } }, description } as const;
+}
+
+const responses = {
+  200: page("Whether to connect, and for whom"),
+  400: page("Not connected, and why; `wait` says it too"),
+};
+
+const callback = operation("get", "/v2/auth/callback/{provider_id}", "oauthCallback", {
+  summary: "Receive the browser after consent",
+  description:
+    "The provider redirects the browser here. The page asks the person to confirm the connection.",
+  security: [],
+  request: { params: ProviderPath, query: CallbackQuery },
+  responses,
+});
+callbackRoutes.openapi(callback, (c) =>
+  ask(c, c.req.valid("param").provider_id, c.req.valid("query")),
+);
+
+const setup = operation("get", "/v2/auth/setup/{provider_id}", "oauthSetup", {
+  summary: "Receive the browser after installation",
+  description: "GitHub redirects the browser here after a GitHub App was installed.",
+  security: [],
+  request: { params: ProviderPath, query: SetupQuery },
+  responses,
+});
+callbackRoutes.openapi(setup, (c) =>
+  ask(c, c.req.valid("param").provider_id, c.req.valid("query")),
+);
+
+const confirm = operation("post", "/v2/auth/callback/{provider_id}/confirm", "confirmOAuth", {
+  summary: "Confirm a connection",
+  description:
+    "The form of the callback page. Stores the token when the person chooses to connect.",
+  security: [],
+  request: {
+    params: ProviderPath,
+    body: {
+      content: { "application/x-www-form-urlencoded": { schema: Confirmation } },
+      required: true,
+    },
+  },
+  responses: {
+    200: page("Connected"),
+    400: {
+      content: { ...responses[400].content, ...json(ErrorDetail, "").content },
+      description: "Not connected, and why; or no form",
+    },
+  },
+});
+callbackRoutes.openapi(confirm, async (c) => {
+  assertOwnForm(c.req.raw.headers);
+  return end(c, await answerConsent(c.env, c.req.valid("param").provider_id, c.req.valid("form")));
+});
+
+/** Browsers send the header. `Origin` is "null" here, because the page sends no referrer. */
+function assertOwnForm(headers: Headers): void {
+  const site = headers.get("Sec-Fetch-Site");
+  if (site === null || site === "same-origin") return;
+  const text = "The form was sent by another site; confirm on the page of the callback.";
+  throw new AppError("bad_request", text);
+}
+
+async function ask(c: Context<AppEnv>, provider_id: string, query: CallbackQuery) {
+  const opened = await openConsent(c.env, provider_id, query);
+  return "ok" in opened ? end(c, opened) : c.html(askPage(opened), 200, PAGE_HEADERS);
+}
+
+function end(c: Context<AppEnv>, ended: Ended) {
+  return c.html(endPage(ended), ended.ok ? 200 : 400, PAGE_HEADERS);
+}

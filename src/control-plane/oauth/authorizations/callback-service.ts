@@ -1,0 +1,211 @@
+import { and, eq, ne } from "drizzle-orm";
+import { type Context, type Database, database } from "../../../shared/context.ts";
+import { decrypt } from "../../../shared/crypto/crypto.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { isForeignKeyViolation } from "../../../shared/storage/sql.ts";
+import type { CallbackAnswer, CallbackQuery } from "../authorization-schema.ts";
+import { saidBy } from "../client/grants.ts";
+import { isSameIssuer } from "../client/metadata.ts";
+import type { Grant } from "../client/provider-access.ts";
+import { requestGrant } from "../client/provider-client.ts";
+import { ownerOf } from "../owner.ts";
+import { isPending } from "../pending.ts";
+import { openProvider, type ProviderRow } from "../storage/rows.ts";
+import { tokenObject } from "../storage/stub.ts";
+import { oauth_authorizations, oauth_providers, oauth_tokens } from "../table.ts";
+import { verifierOwner } from "./authorization-service.ts";
+
+type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
+
+export type Ended = {
+  ok: boolean;
+  /** For the person in front of the browser. */
+  message: string;
+  provider_name: string | null;
+  token_id: string | null;
+};
+
+/** What the browser brought ends the authorization. The state alone says whose: it was told to its asker and serves once. */
+export async function finishAuthorization(
+  env: Env,
+  provider_id: string,
+  query: CallbackQuery,
+): Promise<Ended> {
+  const db = database(env);
+  const row = query.state ? await takeState(db, provider_id, query.state, null) : undefined;
+  if (!row) return unknownState();
+  return finish(env, db, row, query);
+}
+
+/** The person in front of the browser does not want it; whatever code came is not used. */
+export async function refuseAuthorization(
+  env: Env,
+  provider_id: string,
+  state: string,
+): Promise<Ended> {
+  const refusal = { error: "access_denied", error_description: "the person did not connect it" };
+  return finishAuthorization(env, provider_id, { state, ...refusal });
+}
+
+/** The same through the API, for a client that caught the redirect itself: its own authorizations only. */
+export async function submitCallback(
+  ctx: Context,
+  provider_id: string,
+  input: { code: string; state: string },
+): Promise<CallbackAnswer> {
+  const asker = { owner: ownerOf(ctx.caller), workspace_id: ctx.caller.workspace_id };
+  const row = await takeState(ctx.db, provider_id, input.state, asker);
+  if (!row) throw new AppError("not_found", unknownState().message);
+  const { ok, message } = await finish(ctx.env, ctx.db, row, input);
+  if (!ok) throw new AppError("bad_request", message);
+  return { status: "completed", provider_id, token_id: row.token_id };
+}
+
+/** One statement takes it, so that of two who bring it one has it. */
+async function takeState(
+  db: Database,
+  provider_id: string,
+  state: string,
+  asker: { owner: string; workspace_id: string } | null,
+): Promise<AuthorizationRow | undefined> {
+  const [row] = await db
+    .update(oauth_authorizations)
+    .set({ status: "exchanging", state_sha256: null })
+    .where(
+      and(
+        isPending(provider_id, state),
+        asker === null ? undefined : eq(oauth_authorizations.owner, asker.owner),
+        asker === null ? undefined : eq(oauth_authorizations.workspace_id, asker.workspace_id),
+      ),
+    )
+    .returning();
+  return row;
+}
+
+async function finish(
+  env: Env,
+  db: Database,
+  row: AuthorizationRow,
+  query: CallbackQuery,
+): Promise<Ended> {
+  const [provider] = await db
+    .select()
+    .from(oauth_providers)
+    .where(eq(oauth_providers.id, row.oauth_provider_id));
+  if (!provider) return unknownState();
+  const problem = problemOf(query, provider);
+  if (problem !== null) return fail(db, row, provider, problem);
+  const answer = await exchange(env, row, provider, query.code ?? "");
+  if (!answer.ok) return fail(db, row, provider, answer.message);
+  await tokenObject(env, row.token_id).keep(row.token_id, answer.grant);
+  if (!(await saveToken(db, row, answer.grant))) return undo(env, db, row, provider);
+  return {
+    ok: true,
+    message: `${provider.name} is connected. You can close this window.`,
+    provider_name: provider.name,
+    token_id: row.token_id,
+  };
+}
+
+/** What the provider itself says is wrong, or that another provider answers (RFC 9207). */
+export function problemOf(query: CallbackQuery, { issuer }: ProviderRow): string | null {
+  if (query.error !== undefined) return saidBy(query) ?? "the provider says no";
+  if (issuer !== null && query.iss !== undefined && !isSameIssuer(issuer, query.iss)) {
+    return "the answer came from another provider than was asked";
+  }
+  return query.code ? null : "the provider sent no code";
+}
+
+async function exchange(env: Env, row: AuthorizationRow, provider: ProviderRow, code: string) {
+  const [access, code_verifier] = await Promise.all([
+    openProvider(env, provider),
+    decrypt(env, row, verifierOwner(row.id)),
+  ]);
+  return requestGrant(env, access, {
+    grant_type: "authorization_code",
+    code,
+    redirect_uri: row.redirect_uri,
+    ...(code_verifier !== "" && { code_verifier }),
+  });
+}
+
+/** The provider was deleted while it answered: what it granted is given back. */
+async function undo(env: Env, db: Database, row: AuthorizationRow, provider: ProviderRow) {
+  const object = tokenObject(env, row.token_id);
+  await object.revoke(row.token_id, await openProvider(env, provider));
+  await object.forget();
+  return fail(db, row, provider, "the provider was deleted meanwhile");
+}
+
+/** The grant is kept already: this says that it is there. False: its provider is not any more. */
+async function saveToken(db: Database, row: AuthorizationRow, grant: Grant): Promise<boolean> {
+  const now = new Date().toISOString();
+  const { workspace_id, oauth_provider_id, provider_id, owner, subject, agent_id } = row;
+  const said = {
+    scopes: grant.scopes ?? row.scopes,
+    requested_scopes: row.scopes,
+    expires_at: grant.expires_at,
+    is_default: row.is_default,
+    updated_at: now,
+    ...(grant.account_label !== null && { provider_account_label: grant.account_label }),
+  };
+  const whose = { workspace_id, oauth_provider_id, provider_id, owner, subject, agent_id };
+  const insert = db
+    .insert(oauth_tokens)
+    .values({ id: row.token_id, ...whose, ...said, created_at: now })
+    .onConflictDoUpdate({ target: oauth_tokens.id, set: said });
+  const end = db
+    .update(oauth_authorizations)
+    .set({ status: "completed", ciphertext: "" })
+    .where(eq(oauth_authorizations.id, row.id));
+  try {
+    await (row.is_default
+      ? db.batch([insert, end, withoutDefault(db, row)])
+      : db.batch([insert, end]));
+    return true;
+  } catch (error) {
+    if (isForeignKeyViolation(error)) return false;
+    throw error;
+  }
+}
+
+function withoutDefault(
+  db: Database,
+  row: Pick<
+    AuthorizationRow,
+    "workspace_id" | "owner" | "subject" | "oauth_provider_id" | "token_id"
+  >,
+) {
+  return db
+    .update(oauth_tokens)
+    .set({ is_default: false })
+    .where(
+      and(
+        eq(oauth_tokens.workspace_id, row.workspace_id),
+        eq(oauth_tokens.owner, row.owner),
+        eq(oauth_tokens.subject, row.subject),
+        eq(oauth_tokens.oauth_provider_id, row.oauth_provider_id),
+        ne(oauth_tokens.id, row.token_id),
+      ),
+    );
+}
+
+async function fail(
+  db: Database,
+  row: AuthorizationRow,
+  provider: ProviderRow,
+  problem: string,
+): Promise<Ended> {
+  await db
+    .update(oauth_authorizations)
+    .set({ status: "failed", error: problem, ciphertext: "" })
+    .where(eq(oauth_authorizations.id, row.id));
+  const message = `${provider.name} was not connected: ${problem}`;
+  return { ok: false, message, provider_name: provider.name, token_id: null };
+}
+
+export function unknownState(): Ended {
+  const message =
+    "This link is no longer valid: it was used before, or it is older than ten minutes. Start again.";
+  return { ok: false, message, provider_name: null, token_id: null };
+}

@@ -1,0 +1,65 @@
+import { eq } from "drizzle-orm";
+import { type Database, database } from "../../../shared/context.ts";
+import { findIdentity, type Identity } from "../../workspaces/service.ts";
+import type { CallbackQuery, Confirmation } from "../authorization-schema.ts";
+import { actorOf } from "../owner.ts";
+import { isPending } from "../pending.ts";
+import { oauth_authorizations, oauth_providers } from "../table.ts";
+import {
+  type Ended,
+  finishAuthorization,
+  problemOf,
+  refuseAuthorization,
+  unknownState,
+} from "./callback-service.ts";
+
+/** For the person in front of the browser, who need not be the one who asked. */
+export type Question = {
+  provider_id: string;
+  provider_name: string;
+  asker: Identity;
+  /** The asker's own name for this person; empty: the asker means themselves. */
+  subject: string;
+  agent_id: string | null;
+  scopes: readonly string[];
+  query: CallbackQuery;
+};
+
+/**
+ * The browser came back from the provider. Whoever was sent the link of another may sit in front of
+ * it, so nothing is done with the code before the person has seen for whom it is.
+ */
+export async function openConsent(
+  env: Env,
+  provider_id: string,
+  query: CallbackQuery,
+): Promise<Ended | Question> {
+  const db = database(env);
+  const pending = query.state ? await findPending(db, provider_id, query.state) : undefined;
+  if (!pending) return unknownState();
+  const { authorization, provider } = pending;
+  if (problemOf(query, provider) !== null) return finishAuthorization(env, provider_id, query);
+  const { workspace_id, owner, subject, agent_id, scopes } = authorization;
+  const asker = await findIdentity(db, workspace_id, actorOf(owner));
+  if (asker === null) return unknownState();
+  return { provider_id, provider_name: provider.name, asker, subject, agent_id, scopes, query };
+}
+
+export function answerConsent(
+  env: Env,
+  provider_id: string,
+  { answer, ...query }: Confirmation,
+): Promise<Ended> {
+  return answer === "connect"
+    ? finishAuthorization(env, provider_id, query)
+    : refuseAuthorization(env, provider_id, query.state);
+}
+
+async function findPending(db: Database, provider_id: string, state: string) {
+  const [row] = await db
+    .select({ authorization: oauth_authorizations, provider: oauth_providers })
+    .from(oauth_authorizations)
+    .innerJoin(oauth_providers, eq(oauth_providers.id, oauth_authorizations.oauth_provider_id))
+    .where(isPending(provider_id, state));
+  return row;
+}

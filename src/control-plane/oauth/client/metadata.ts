@@ -1,0 +1,79 @@
+import { z } from "@hono/zod-openapi";
+import { HttpUrl } from "../../../shared/schema.ts";
+
+/** What an authorization server publishes of itself: RFC 8414, or OpenID discovery. */
+export const ServerMetadata = z.object({
+  issuer: z.string(),
+  authorization_endpoint: HttpUrl,
+  token_endpoint: HttpUrl,
+  revocation_endpoint: HttpUrl.optional(),
+  registration_endpoint: HttpUrl.optional(),
+  code_challenge_methods_supported: z.array(z.string()).optional(),
+  token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
+});
+export type ServerMetadata = z.infer<typeof ServerMetadata>;
+
+/** RFC 9728: what a protected resource, such as an MCP server, publishes of itself. */
+export const ResourceMetadata = z.object({
+  resource: z.string(),
+  authorization_servers: z.array(HttpUrl).min(1),
+});
+
+export type ResourceMetadata = z.infer<typeof ResourceMetadata>;
+
+/** RFC 7591. */
+export const ClientRegistration = z.object({
+  client_id: z.string().min(1),
+  client_secret: z.string().min(1).optional(),
+  token_endpoint_auth_method: z.string().optional(),
+});
+
+const MAX_ISSUERS = 6;
+
+/** Where the metadata of an issuer may be: inserted before its path, or appended as OpenID does. */
+export function metadataUrls(issuer: string): string[] {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/, "");
+  return unique([
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+    `${origin}/.well-known/openid-configuration${path}`,
+    `${origin}${path}/.well-known/openid-configuration`,
+  ]);
+}
+
+/** Issuers that a token endpoint may belong to: its host, and each folder above it, the nearest last. */
+export function issuersOf(token_url: string): string[] {
+  const { origin, pathname } = new URL(token_url);
+  const parts = pathname.split("/").filter((part) => part !== "");
+  return parts.slice(0, MAX_ISSUERS).map((_part, index) => {
+    return `${origin}/${parts.slice(0, index).join("/")}`.replace(/\/$/, "");
+  });
+}
+
+/** RFC 9728 3.1: before the path, then for the whole host. */
+export function resourceMetadataUrls(server_url: string): string[] {
+  const { origin, pathname } = new URL(server_url);
+  const path = pathname.replace(/\/$/, "");
+  const base = `${origin}/.well-known/oauth-protected-resource`;
+  return unique([`${base}${path}`, base]);
+}
+
+/** `resource_metadata="..."` of a WWW-Authenticate header. */
+export function resourceMetadataOf(challenge: string | null): string | null {
+  return /resource_metadata="([^"]+)"/i.exec(challenge ?? "")?.[1] ?? null;
+}
+
+/** RFC 8707: without a fragment. */
+export function resourceOf(server_url: string): string {
+  const url = new URL(server_url);
+  url.hash = "";
+  return url.pathname === "/" && url.search === "" ? url.origin : url.href;
+}
+
+export function isSameIssuer(a: string, b: string): boolean {
+  return a.replace(/\/$/, "") === b.replace(/\/$/, "");
+}
+
+function unique(urls: string[]): string[] {
+  return [...new Set(urls)];
+}

@@ -1,0 +1,36 @@
+import type { ClientAuth, ProviderType } from "../provider-schema.ts";
+
+/** What it takes to speak to a provider as its client. Its secret is plain here and nowhere stored so. */
+export type ProviderAccess = {
+  provider_id: string;
+  provider_type: ProviderType | null;
+  token_url: string;
+  revocation_url: string | null;
+  client_id: string;
+  client_secret: string | null;
+  token_endpoint_auth_method: ClientAuth;
+  token_request_headers: Record<string, string>;
+  /** RFC 8707: the one server that its tokens are for. */
+  resource: string | null;
+};
+
+/** What a provider has granted. Only its access token ever leaves, and only to its owner. */
+export type Grant = {
+  access_token: string;
+  refresh_token: string | null;
+  token_type: string;
+  expires_at: string | null;
+  /** When to ask for the next one: a little before it ends. */
+  refresh_at: string | null;
+  /** Null: the provider did not say. */
+  scopes: string[] | null;
+  account_label: string | null;
+};
+
+/** Why a provider gave nothing. `ended`: this grant is over; `refused`: we are, whatever the token. */
+export type Failure = {
+  ok: false;
+  reason: "ended" | "refused" | "unavailable";
+  message: string;
+  retry_after_seconds?: number;
+};

@@ -1,0 +1,104 @@
+import { egressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { fields, readGrant, retryAfter } from "./grants.ts";
+import type { Failure, Grant, ProviderAccess } from "./provider-access.ts";
+
+/** A redirect is an answer: what goes to a provider is for the host that its owner named. */
+const LIMITS = { timeout_ms: 10_000, max_bytes: 256 * 1024, redirects: "answer" } as const;
+
+type ProviderAnswer = {
+  status: number;
+  body: Record<string, unknown>;
+  headers: Headers;
+  host: string;
+};
+
+type Request = {
+  method: "GET" | "POST" | "DELETE";
+  url: string;
+  headers?: Record<string, string>;
+  body?: string | URLSearchParams;
+};
+
+/** Any status is an answer. What is none becomes a failure, so that callers decide by value. */
+export async function askProvider(
+  env: Env,
+  { method, url, headers, body }: Request,
+): Promise<ProviderAnswer | Failure> {
+  const init = { method, headers: { Accept: "application/json", ...headers } };
+  try {
+    const response = await safeFetch(
+      egressPolicy(env, "oauth"),
+      url,
+      body === undefined ? init : { ...init, body },
+      LIMITS,
+    );
+    const { status } = response;
+    const answer = { status, headers: response.headers, host: new URL(url).host };
+    return { ...answer, body: parse(await response.text()) };
+  } catch (error) {
+    const { code, message } = AppError.from(error);
+    if (code === "internal") throw error;
+    const reason = code === "unavailable" ? "unavailable" : "refused";
+    return { ok: false, reason, message, retry_after_seconds: retryAfter(null, Date.now()) };
+  }
+}
+
+export function isFailure(answer: object): answer is Failure {
+  return "ok" in answer && answer.ok === false;
+}
+
+/** One request to the token endpoint: an exchange or a refresh. */
+export async function requestGrant(
+  env: Env,
+  provider: ProviderAccess,
+  params: Record<string, string>,
+): Promise<{ ok: true; grant: Grant } | Failure> {
+  const { resource, token_url: url } = provider;
+  const { headers, form } = signed(provider, { ...params, ...(resource && { resource }) });
+  const answer = await askProvider(env, { method: "POST", url, headers, body: form });
+  if (isFailure(answer)) return answer;
+  const { status, body, host } = answer;
+  const retry_after = answer.headers.get("retry-after");
+  return readGrant({ status, body, host, retry_after }, Date.now());
+}
+
+/** A form with the client's credentials in the way that the provider takes them. */
+export function signed(
+  provider: ProviderAccess,
+  params: Record<string, string>,
+): { headers: Record<string, string>; form: URLSearchParams } {
+  const { client_id, client_secret, token_endpoint_auth_method: method } = provider;
+  const headers = { ...provider.token_request_headers };
+  if (method === "client_secret_basic" && client_secret !== null) {
+    const form = new URLSearchParams(params);
+    return { headers: { ...headers, Authorization: basic(client_id, client_secret) }, form };
+  }
+  const sendsSecret = method !== "none" && client_secret !== null;
+  const form = new URLSearchParams({
+    ...params,
+    client_id,
+    ...(sendsSecret && { client_secret }),
+  });
+  return { headers, form };
+}
+
+/** RFC 6749 2.3.1: both parts are form-encoded first. */
+export function basic(client_id: string, client_secret: string): string {
+  return `Basic ${btoa(`${formEncode(client_id)}:${formEncode(client_secret)}`)}`;
+}
+
+function formEncode(text: string): string {
+  return new URLSearchParams({ "": text }).toString().slice(1);
+}
+
+/** JSON, or the form that GitHub speaks to who does not ask for JSON. */
+function parse(body: string): Record<string, unknown> {
+  try {
+    return fields(JSON.parse(body));
+  } catch {
+    return body.includes("=") && !body.includes("<")
+      ? Object.fromEntries(new URLSearchParams(body))
+      : {};
+  }
+}

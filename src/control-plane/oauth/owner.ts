@@ -1,0 +1,35 @@
+import type { Caller } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+
+/** Whose tokens a caller's are: a person's with any of their keys, or those of one service key. */
+export function ownerOf({ actor }: Caller): string {
+  if (actor.type === "system") throw new AppError("forbidden", "A job of Heddle owns no tokens.");
+  if (actor.type === "agent_user") {
+    const text = "A user of an agent's own authentication owns no tokens of the workspace.";
+    throw new AppError("forbidden", text);
+  }
+  if (actor.type === "api_key" && actor.user_id === null) return `key:${actor.key_id}`;
+  return `user:${actor.user_id}`;
+}
+
+/** Back from what `ownerOf` says. */
+export function actorOf(owner: string): { user_id: string } | { key_id: string } {
+  const id = owner.slice(owner.indexOf(":") + 1);
+  return owner.startsWith("key:") ? { key_id: id } : { user_id: id };
+}
+
+type Named = { user_id?: string | null | undefined; ls_user_id?: string | null | undefined };
+
+/** Which of the owner's own users is meant; empty: the owner. Nobody can name another owner by it. */
+export function subjectOf(caller: Caller, { user_id, ls_user_id }: Named): string {
+  const own = ownUserId(caller);
+  if (ls_user_id && ls_user_id !== own) {
+    const text = "ls_user_id must be the caller's own user: nobody acts for another user.";
+    throw new AppError("forbidden", text);
+  }
+  return user_id && user_id !== own ? user_id : "";
+}
+
+export function ownUserId({ actor }: Caller): string | null {
+  return "user_id" in actor ? actor.user_id : null;
+}

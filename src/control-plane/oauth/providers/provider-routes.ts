@@ -1,0 +1,90 @@
+import { z } from "@hono/zod-openapi";
+import { router } from "../../../shared/http/http.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../../../shared/schema.ts";
+import {
+  McpDiscoverRequest,
+  Provider,
+  ProviderCreateRequest,
+  ProviderDeleted,
+  ProviderPatchRequest,
+  ProviderPath,
+} from "../provider-schema.ts";
+import { discoverProvider } from "./mcp-service.ts";
+import {
+  createProvider,
+  deleteProvider,
+  getProvider,
+  listProviders,
+  updateProvider,
+} from "./provider-service.ts";
+
+export const providerRoutes = router();
+
+const operation = operationWithTag("OAuth");
+const taken = { 409: json(ErrorDetail, "The provider_id is taken") };
+const down = { 503: json(ErrorDetail, "The other side cannot be reached; Retry-After says when") };
+
+const list = operation("get", "/v2/auth/providers", "listOAuthProviders", {
+  summary: "List OAuth providers",
+  responses: { 200: json(z.array(Provider), "All of the workspace") },
+});
+providerRoutes.openapi(list, async (c) => c.json(await listProviders(c.var.ctx), 200));
+
+const create = operation("post", "/v2/auth/providers", "createOAuthProvider", {
+  summary: "Create an OAuth provider",
+  request: { body: body(ProviderCreateRequest) },
+  responses: {
+    200: json(Provider, "Created; the secret is stored encrypted"),
+    ...taken,
+  },
+});
+providerRoutes.openapi(create, async (c) =>
+  c.json(await createProvider(c.var.ctx, c.req.valid("json")), 200),
+);
+
+const discover = operation("post", "/v2/auth/providers/mcp-discover", "discoverOAuthProvider", {
+  summary: "Discover an OAuth provider",
+  description:
+    "Reads the metadata of an MCP server and registers a client with its authorization server.",
+  request: { body: body(McpDiscoverRequest) },
+  responses: { 200: json(Provider, "Created"), ...taken, ...down },
+});
+providerRoutes.openapi(discover, async (c) =>
+  c.json(await discoverProvider(c.var.ctx, c.req.valid("json"), new URL(c.req.url).origin), 200),
+);
+
+const get = operation("get", "/v2/auth/providers/{provider_id}", "getOAuthProvider", {
+  summary: "Get an OAuth provider",
+  request: { params: ProviderPath },
+  responses: { 200: json(Provider, "The provider") },
+});
+providerRoutes.openapi(get, async (c) =>
+  c.json(await getProvider(c.var.ctx, c.req.valid("param").provider_id), 200),
+);
+
+const update = operation("patch", "/v2/auth/providers/{provider_id}", "updateOAuthProvider", {
+  summary: "Update an OAuth provider",
+  request: { params: ProviderPath, body: body(ProviderPatchRequest) },
+  responses: {
+    200: json(Provider, "The provider as it is now"),
+    409: json(ErrorDetail, "token_url would move to another host, and there are tokens"),
+  },
+});
+providerRoutes.openapi(update, async (c) => {
+  const { provider_id } = c.req.valid("param");
+  return c.json(await updateProvider(c.var.ctx, provider_id, c.req.valid("json")), 200);
+});
+
+const remove = operation("delete", "/v2/auth/providers/{provider_id}", "deleteOAuthProvider", {
+  summary: "Delete an OAuth provider",
+  description: "Revokes and deletes its tokens too.",
+  request: { params: ProviderPath },
+  responses: {
+    200: json(ProviderDeleted, "Deleted"),
+    409: json(ErrorDetail, "A token was granted meanwhile; delete it again"),
+    ...down,
+  },
+});
+providerRoutes.openapi(remove, async (c) =>
+  c.json(await deleteProvider(c.var.ctx, c.req.valid("param").provider_id), 200),
+);

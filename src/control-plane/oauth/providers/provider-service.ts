@@ -1,0 +1,200 @@
+import { and, asc, eq, notExists, sql } from "drizzle-orm";
+import { assertMay } from "../../../shared/auth.ts";
+import type { Context } from "../../../shared/context.ts";
+import { assertReachable } from "../../../shared/egress/egress.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { newId } from "../../../shared/storage/ids.ts";
+import { isForeignKeyViolation, isUniqueViolation } from "../../../shared/storage/sql.ts";
+import {
+  Provider,
+  type ProviderCreateRequest,
+  type ProviderDeleted,
+  type ProviderPatchRequest,
+} from "../provider-schema.ts";
+import { deleteOne, deleteUnrevoked, toError } from "../storage/deletion.ts";
+import {
+  type Credentials,
+  isProvider,
+  needProvider,
+  openCredentials,
+  type ProviderRow,
+  sealCredentials,
+} from "../storage/rows.ts";
+import { oauth_authorizations, oauth_providers, oauth_tokens } from "../table.ts";
+import { assertSameHost, assertSecretNamed, isSameHost } from "./provider-rules.ts";
+
+const MAX_PROVIDERS = 500;
+
+type NewProvider = Omit<
+  ProviderRow,
+  "id" | "workspace_id" | "organization_id" | "key_id" | "ciphertext" | "created_at" | "updated_at"
+>;
+
+export async function createProvider(
+  ctx: Context,
+  { client_secret, token_request_headers, ...input }: ProviderCreateRequest,
+): Promise<Provider> {
+  assertMay(ctx, "write");
+  const { auth_url, token_url, revocation_url } = input;
+  assertReachable(ctx.env, "oauth", { auth_url, token_url, revocation_url });
+  assertSameHost(token_url, revocation_url);
+  return insertProvider(
+    ctx,
+    {
+      ...input,
+      revocation_url: revocation_url ?? null,
+      provider_type: input.provider_type ?? null,
+      issuer: null,
+      mcp_server_url: null,
+      is_dynamic_client: false,
+    },
+    {
+      client_secret: client_secret ?? null,
+      token_request_headers: token_request_headers ?? {},
+    },
+  );
+}
+
+export async function insertProvider(
+  ctx: Context,
+  input: NewProvider,
+  credentials: Credentials,
+): Promise<Provider> {
+  const [id, now] = [newId(), new Date().toISOString()];
+  const { workspace_id, organization_id } = ctx.caller;
+  const row: ProviderRow = {
+    ...input,
+    id,
+    workspace_id,
+    organization_id,
+    ...(await sealCredentials(ctx.env, id, credentials)),
+    created_at: now,
+    updated_at: now,
+  };
+  try {
+    await ctx.db.insert(oauth_providers).values(row);
+  } catch (error) {
+    throw isUniqueViolation(error, "oauth_providers") ? taken(row.provider_id, error) : error;
+  }
+  return Provider.parse(row);
+}
+
+export async function listProviders(ctx: Context): Promise<Provider[]> {
+  assertMay(ctx, "read");
+  const rows = await ctx.db
+    .select()
+    .from(oauth_providers)
+    .where(eq(oauth_providers.workspace_id, ctx.caller.workspace_id))
+    .orderBy(asc(oauth_providers.created_at), asc(oauth_providers.id))
+    .limit(MAX_PROVIDERS);
+  return rows.map((row) => Provider.parse(row));
+}
+
+export async function getProvider(ctx: Context, provider_id: string): Promise<Provider> {
+  assertMay(ctx, "read");
+  return Provider.parse(await needProvider(ctx, provider_id));
+}
+
+/** Consents that are asked for go with the change: they began with what the provider was before. */
+export async function updateProvider(
+  ctx: Context,
+  provider_id: string,
+  patch: ProviderPatchRequest,
+): Promise<Provider> {
+  assertMay(ctx, "write");
+  const row = await needProvider(ctx, provider_id);
+  const { change, moves } = await toChange(ctx.env, row, patch);
+  const tokens = ctx.db
+    .select({ one: sql`1` })
+    .from(oauth_tokens)
+    .where(eq(oauth_tokens.oauth_provider_id, row.id));
+  const [[updated]] = await ctx.db.batch([
+    ctx.db
+      .update(oauth_providers)
+      .set(change)
+      .where(
+        and(
+          isProvider(ctx, provider_id),
+          eq(oauth_providers.id, row.id),
+          moves ? notExists(tokens) : undefined,
+        ),
+      )
+      .returning(),
+    ctx.db.delete(oauth_authorizations).where(isOpen(row.id)),
+  ]);
+  if (updated) return Provider.parse(updated);
+  const text =
+    `token_url of ${provider_id} cannot move to another host while there are tokens of it: ` +
+    "they would go there. Make another provider, or have them deleted first.";
+  throw new AppError("conflict", text);
+}
+
+async function toChange(env: Env, row: ProviderRow, patch: ProviderPatchRequest) {
+  const { client_secret, token_request_headers, ...plain } = patch;
+  const { auth_url, token_url, revocation_url } = patch;
+  assertReachable(env, "oauth", { auth_url, token_url, revocation_url });
+  const moves = Boolean(token_url) && !isSameHost(row.token_url, token_url ?? "");
+  assertSameHost(token_url ?? row.token_url, revocation_url);
+  const stored = await openCredentials(env, row);
+  if (moves) assertSecretNamed(patch, stored);
+  const credentials = {
+    client_secret: client_secret ?? stored.client_secret,
+    token_request_headers: token_request_headers ?? (moves ? {} : stored.token_request_headers),
+  };
+  const named = Object.entries(plain).filter(([, value]) => value !== null && value !== undefined);
+  const change = {
+    ...(moves && { revocation_url: null, issuer: null }),
+    ...Object.fromEntries(named),
+    ...(await sealCredentials(env, row.id, credentials)),
+    updated_at: new Date().toISOString(),
+  };
+  return { change, moves };
+}
+
+/** Every token of it is given back first. One that cannot be reached keeps the provider, and the rest of them. */
+export async function deleteProvider(ctx: Context, provider_id: string): Promise<ProviderDeleted> {
+  assertMay(ctx, "delete");
+  const row = await needProvider(ctx, provider_id);
+  await ctx.db.delete(oauth_authorizations).where(isOpen(row.id));
+  const tokens = await ctx.db
+    .select({ id: oauth_tokens.id })
+    .from(oauth_tokens)
+    .where(eq(oauth_tokens.oauth_provider_id, row.id));
+  const counts = { revoked: 0, not_revoked: 0 };
+  for (const { id } of tokens) {
+    const answer = await deleteOne(ctx.env, ctx.db, id, row);
+    if (!answer.ok && answer.reason === "unavailable") throw toError(answer);
+    if (!answer.ok) await deleteUnrevoked(ctx.env, ctx.db, id);
+    counts[answer.ok && answer.outcome === "revoked" ? "revoked" : "not_revoked"] += 1;
+  }
+  await dropProvider(ctx, row);
+  return { message: `OAuth provider ${provider_id} deleted.`, provider_id, ...counts };
+}
+
+async function dropProvider(ctx: Context, { id, provider_id }: ProviderRow): Promise<void> {
+  try {
+    await ctx.db.batch([
+      ctx.db.delete(oauth_authorizations).where(eq(oauth_authorizations.oauth_provider_id, id)),
+      ctx.db.delete(oauth_providers).where(isProvider(ctx, provider_id)),
+    ]);
+  } catch (error) {
+    throw isForeignKeyViolation(error) ? overtaken(error) : error;
+  }
+}
+
+function overtaken(cause: unknown): AppError {
+  const text = "A token was granted while the provider was being deleted; delete it again.";
+  return new AppError("conflict", text, { cause });
+}
+
+function isOpen(oauth_provider_id: string) {
+  return and(
+    eq(oauth_authorizations.oauth_provider_id, oauth_provider_id),
+    eq(oauth_authorizations.status, "pending"),
+  );
+}
+
+function taken(provider_id: string, cause: unknown): AppError {
+  const text = `There is an OAuth provider ${provider_id} in this workspace already.`;
+  return new AppError("conflict", text, { cause });
+}

@@ -1,0 +1,90 @@
+import { and, eq } from "drizzle-orm";
+import type { Database } from "../../../shared/context.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { RETRY_AFTER_SECONDS } from "../client/grants.ts";
+import type { Failure } from "../client/provider-access.ts";
+import type { Revoked } from "../client/revoke.ts";
+import {
+  oauth_authorizations,
+  oauth_connections,
+  oauth_providers,
+  oauth_tokens,
+} from "../table.ts";
+import { openProvider, type ProviderRow } from "./rows.ts";
+import { tokenObject } from "./stub.ts";
+
+export type Outcome = Revoked["outcome"];
+
+/** The provider first, then what is kept here. Each step may be done again: a retry ends where this ends. */
+export async function deleteOne(
+  env: Env,
+  db: Database,
+  token_id: string,
+  provider: ProviderRow,
+): Promise<{ ok: true; outcome: Outcome } | Failure> {
+  const access = await openProvider(env, provider);
+  const answer = await tokenObject(env, token_id).revoke(token_id, access);
+  if (!answer.ok) return answer;
+  await rememberRevocation(db, provider, answer.revocation_url);
+  await dropRows(db, token_id);
+  return { ok: true, outcome: answer.outcome };
+}
+
+export type Counts = { revoked: number; not_revoked: number };
+
+/** Each that can be given back is, though another one cannot; the first failure is told at the end. */
+export async function deleteMany(
+  env: Env,
+  db: Database,
+  tokens: readonly { id: string; provider: ProviderRow }[],
+): Promise<Counts> {
+  const counts = { revoked: 0, not_revoked: 0 };
+  const failures: Failure[] = [];
+  for (const { id, provider } of tokens) {
+    const answer = await deleteOne(env, db, id, provider);
+    if (!answer.ok) failures.push(answer);
+    else counts[answer.outcome === "revoked" ? "revoked" : "not_revoked"] += 1;
+  }
+  const [first] = failures;
+  if (first) throw toError(first);
+  return counts;
+}
+
+/** For a token that its provider will not take back, whoever asks. */
+export async function deleteUnrevoked(env: Env, db: Database, token_id: string): Promise<void> {
+  await tokenObject(env, token_id).forget();
+  await dropRows(db, token_id);
+}
+
+async function dropRows(db: Database, token_id: string): Promise<void> {
+  await db.batch([
+    db.delete(oauth_connections).where(eq(oauth_connections.oauth_token_id, token_id)),
+    db.delete(oauth_authorizations).where(eq(oauth_authorizations.token_id, token_id)),
+    db.delete(oauth_tokens).where(eq(oauth_tokens.id, token_id)),
+  ]);
+}
+
+/** What discovery found needs no second look. */
+async function rememberRevocation(
+  db: Database,
+  provider: ProviderRow,
+  revocation_url: string | null,
+): Promise<void> {
+  const isKnown = revocation_url === null || revocation_url === provider.revocation_url;
+  if (isKnown || provider.provider_type !== null) return;
+  await db
+    .update(oauth_providers)
+    .set({ revocation_url })
+    .where(
+      and(eq(oauth_providers.id, provider.id), eq(oauth_providers.token_url, provider.token_url)),
+    );
+}
+
+export function toError(failure: Failure): AppError {
+  if (failure.reason === "unavailable") {
+    return new AppError("unavailable", failure.message, {
+      retry_after_seconds: failure.retry_after_seconds ?? RETRY_AFTER_SECONDS,
+    });
+  }
+  return new AppError("conflict", failure.message);
+}

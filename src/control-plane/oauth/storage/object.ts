@@ -1,0 +1,147 @@
+import { DurableObject } from "cloudflare:workers";
+import { decrypt, encrypt, parseKeys, type Sealed } from "../../../shared/crypto/crypto.ts";
+import type { Failure, Grant, ProviderAccess } from "../client/provider-access.ts";
+import { requestGrant } from "../client/provider-client.ts";
+import { type Revoked, revokeGrant } from "../client/revoke.ts";
+
+/** What is plain says when to refresh; the tokens themselves are sealed. */
+type Kept = { expires_at: string | null; refresh_at: string | null; tokens: Sealed };
+type Tokens = Pick<Grant, "access_token" | "refresh_token" | "token_type">;
+
+export type ReadToken =
+  | {
+      ok: true;
+      access_token: string;
+      expires_at: string | null;
+      /** Set when this call has refreshed it. */
+      refreshed: { scopes: string[] | null } | null;
+    }
+  | Failure;
+
+const KEY = "grant";
+
+/** One token. Named by its id; it alone asks the provider for the next one, and gives it back. */
+export class TokenObject extends DurableObject<Env> {
+  #last: Promise<unknown> = Promise.resolve();
+  #refreshing: Promise<ReadToken> | null = null;
+
+  async keep(token_id: string, grant: Grant): Promise<void> {
+    await this.#alone(() => this.#write(token_id, grant, grant));
+  }
+
+  /** The access token as it is now: refreshed when it is about to end, once however many ask. */
+  async read(token_id: string, provider: ProviderAccess): Promise<ReadToken> {
+    const kept = this.#kept();
+    if (kept === null) return ended(provider);
+    if (isFresh(kept)) return this.#answer(token_id, kept, null);
+    this.#refreshing ??= this.#alone(() => this.#refresh(token_id, provider)).finally(() => {
+      this.#refreshing = null;
+    });
+    return this.#refreshing;
+  }
+
+  /** Given back to the provider, then forgotten here. What is not here was given back before. */
+  async revoke(token_id: string, provider: ProviderAccess): Promise<Revoked | Failure> {
+    return this.#alone(async () => {
+      const kept = this.#kept();
+      if (kept === null) return { ok: true, outcome: "revoked", revocation_url: null };
+      const answer = await revokeGrant(this.env, provider, await this.#open(token_id, kept));
+      if (answer.ok) await this.ctx.storage.deleteAll();
+      return answer;
+    });
+  }
+
+  async forget(): Promise<void> {
+    await this.#alone(() => this.ctx.storage.deleteAll());
+  }
+
+  /** Under today's key; answers which that is. */
+  async reseal(token_id: string): Promise<string> {
+    return this.#alone(async () => {
+      const { key_id } = parseKeys(this.env)[0];
+      const kept = this.#kept();
+      if (kept !== null && kept.tokens.key_id !== key_id) {
+        await this.#write(token_id, kept, await this.#open(token_id, kept));
+      }
+      return key_id;
+    });
+  }
+
+  async #refresh(token_id: string, provider: ProviderAccess): Promise<ReadToken> {
+    const kept = this.#kept();
+    if (kept === null) return ended(provider);
+    if (isFresh(kept)) return this.#answer(token_id, kept, null);
+    const tokens = await this.#open(token_id, kept);
+    if (tokens.refresh_token === null) return this.#lastOf(kept, tokens, ended(provider));
+    const answer = await requestGrant(this.env, provider, {
+      grant_type: "refresh_token",
+      refresh_token: tokens.refresh_token,
+    });
+    if (answer.ok) {
+      const { grant } = answer;
+      const next = { ...grant, refresh_token: grant.refresh_token ?? tokens.refresh_token };
+      const written = await this.#write(token_id, next, next);
+      return this.#answer(token_id, written, { scopes: grant.scopes });
+    }
+    if (answer.reason === "ended") {
+      await this.#write(token_id, kept, { ...tokens, refresh_token: null });
+    }
+    return this.#lastOf(kept, tokens, answer);
+  }
+
+  /** A token that cannot be refreshed serves until it ends. */
+  #lastOf(kept: Kept, { access_token }: Tokens, failure: Failure): ReadToken {
+    const { expires_at } = kept;
+    if (expires_at !== null && Date.parse(expires_at) <= Date.now()) return failure;
+    return { ok: true, access_token, expires_at, refreshed: null };
+  }
+
+  async #answer(
+    token_id: string,
+    kept: Kept,
+    refreshed: { scopes: string[] | null } | null,
+  ): Promise<ReadToken> {
+    const { access_token } = await this.#open(token_id, kept);
+    return { ok: true, access_token, expires_at: kept.expires_at, refreshed };
+  }
+
+  #kept(): Kept | null {
+    return this.ctx.storage.kv.get<Kept>(KEY) ?? null;
+  }
+
+  async #open(token_id: string, { tokens }: Kept): Promise<Tokens> {
+    return JSON.parse(await decrypt(this.env, tokens, sealOwner(token_id)));
+  }
+
+  async #write(
+    token_id: string,
+    { expires_at, refresh_at }: Pick<Kept, "expires_at" | "refresh_at">,
+    { access_token, refresh_token, token_type }: Tokens,
+  ): Promise<Kept> {
+    const plain = JSON.stringify({ access_token, refresh_token, token_type });
+    const tokens = await encrypt(this.env, plain, sealOwner(token_id));
+    const kept = { expires_at, refresh_at, tokens };
+    this.ctx.storage.kv.put(KEY, kept);
+    return kept;
+  }
+
+  /** One at a time: a refresh that overtook a revocation would leave a live token behind. */
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+}
+
+function isFresh({ refresh_at }: Kept): boolean {
+  return refresh_at === null || Date.parse(refresh_at) > Date.now();
+}
+
+function ended({ provider_id }: ProviderAccess): Failure {
+  return { ok: false, reason: "ended", message: `The token of ${provider_id} has ended.` };
+}
+
+/** Ties the ciphertext to its token. */
+function sealOwner(token_id: string): string {
+  return `oauth_token:${token_id}`;
+}

@@ -1,0 +1,88 @@
+import { and, asc, eq, isNull, lte, or, sql } from "drizzle-orm";
+import { type Database, database } from "../../../shared/context.ts";
+import { oldKeys, resealRows } from "../../../shared/crypto/rotation.ts";
+import { log } from "../../../shared/log.ts";
+import { among } from "../../../shared/storage/sql.ts";
+import { oauth_authorizations, oauth_providers, oauth_tokens } from "../table.ts";
+import { openProvider, type ProviderRow, sealOwner } from "./rows.ts";
+import { tokenObject } from "./stub.ts";
+
+/** After its end an authorization can be waited for this long; an exchange that lasts so long is dead. */
+const KEEP_MS = 60 * 60 * 1000;
+/** How long an unreachable provider keeps us from forgetting a grant that nobody can use. */
+const GIVE_UP_MS = 24 * KEEP_MS;
+const BATCH = 100;
+const ORPHANS = 10;
+const TOKENS = 50;
+
+/** Consents that are over, and grants that a crash left without a token. */
+export async function sweepAuthorizations(env: Env, now: Date): Promise<void> {
+  const db = database(env);
+  await db.delete(oauth_authorizations).where(
+    sql`${oauth_authorizations.id} in (
+      select id from oauth_authorizations
+      where expires_at <= ${before(now, KEEP_MS)} and status <> 'exchanging'
+      order by expires_at limit ${BATCH}
+    )`,
+  );
+  for (const orphan of await findOrphans(db, now)) await settle(env, db, orphan, now);
+}
+
+type Orphan = Awaited<ReturnType<typeof findOrphans>>[number];
+
+function findOrphans(db: Database, now: Date) {
+  return db
+    .select({ authorization: oauth_authorizations, provider: oauth_providers })
+    .from(oauth_authorizations)
+    .innerJoin(oauth_providers, eq(oauth_providers.id, oauth_authorizations.oauth_provider_id))
+    .where(
+      and(
+        eq(oauth_authorizations.status, "exchanging"),
+        lte(oauth_authorizations.expires_at, before(now, KEEP_MS)),
+      ),
+    )
+    .orderBy(asc(oauth_authorizations.expires_at))
+    .limit(ORPHANS);
+}
+
+/** A token that has a row was there before, and stays. */
+async function settle(env: Env, db: Database, { authorization, provider }: Orphan, now: Date) {
+  const { id, token_id, expires_at } = authorization;
+  const [token] = await db
+    .select({ id: oauth_tokens.id })
+    .from(oauth_tokens)
+    .where(eq(oauth_tokens.id, token_id));
+  if (!token) {
+    const object = tokenObject(env, token_id);
+    const answer = await object.revoke(token_id, await openProvider(env, provider));
+    if (!answer.ok && expires_at > before(now, GIVE_UP_MS)) return;
+    if (!answer.ok) log.warn("oauth_grant_forgotten", { token_id, reason: answer.reason });
+    await object.forget();
+  }
+  await db.delete(oauth_authorizations).where(eq(oauth_authorizations.id, id));
+}
+
+/** After a rotation of keys. Verifiers are not worth it: they serve for ten minutes. */
+export async function resealGrants(env: Env): Promise<void> {
+  await resealRows<ProviderRow>(env, oauth_providers, ({ id }) => sealOwner(id));
+  const old = oldKeys(env);
+  if (old.length === 0) return;
+  const db = database(env);
+  const tokens = await db
+    .select({ id: oauth_tokens.id })
+    .from(oauth_tokens)
+    .where(or(isNull(oauth_tokens.key_id), among(oauth_tokens.key_id, old)))
+    .limit(TOKENS);
+  for (const { id } of tokens) {
+    try {
+      const key_id = await tokenObject(env, id).reseal(id);
+      await db.update(oauth_tokens).set({ key_id }).where(eq(oauth_tokens.id, id));
+    } catch (error) {
+      log.error("not_resealed", error, { token_id: id });
+    }
+  }
+}
+
+function before(now: Date, ms: number): string {
+  return new Date(now.getTime() - ms).toISOString();
+}

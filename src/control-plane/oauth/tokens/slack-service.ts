@@ -1,0 +1,35 @@
+import { and, eq } from "drizzle-orm";
+import { assertMay } from "../../../shared/auth.ts";
+import type { Context } from "../../../shared/context.ts";
+import { deleteMany } from "../storage/deletion.ts";
+import { oauth_providers, oauth_tokens } from "../table.ts";
+import type { TokenExists } from "../token-schema.ts";
+
+/** Everybody's of the workspace, of providers that are Slack. */
+export async function hasSlackToken(ctx: Context): Promise<TokenExists> {
+  assertMay(ctx, "read");
+  return { has_token: (await slackTokens(ctx).limit(1)).length > 0 };
+}
+
+export async function deleteSlackTokens(
+  ctx: Context,
+): Promise<{ message: string; revoked: number; not_revoked: number }> {
+  assertMay(ctx, "admin");
+  const rows = await slackTokens(ctx);
+  const tokens = rows.map(({ provider, token }) => ({ id: token.id, provider }));
+  const counts = await deleteMany(ctx.env, ctx.db, tokens);
+  return { message: "Slack tokens of the workspace deleted.", ...counts };
+}
+
+function slackTokens(ctx: Context) {
+  return ctx.db
+    .select({ provider: oauth_providers, token: oauth_tokens })
+    .from(oauth_tokens)
+    .innerJoin(oauth_providers, eq(oauth_providers.id, oauth_tokens.oauth_provider_id))
+    .where(
+      and(
+        eq(oauth_tokens.workspace_id, ctx.caller.workspace_id),
+        eq(oauth_providers.provider_type, "slack"),
+      ),
+    );
+}

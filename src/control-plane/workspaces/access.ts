@@ -1,0 +1,47 @@
+import type { Actor, Caller, Role } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+
+/** One workspace that a credential reaches; a null workspace says that the credential is known. */
+type Reach = {
+  organization_id: string;
+  plan: Caller["plan"];
+  workspace_id: string | null;
+  role: Role | null;
+};
+
+export type Credential = {
+  actor: Actor;
+  is_organization_wide: boolean;
+  /** ISO time; `null` when it does not expire. */
+  expires_at: string | null;
+  reaches: Reach[];
+};
+
+const SPECIFY =
+  "requires workspace specification: send the id of a workspace in the X-Tenant-Id header.";
+
+/** Which workspace a request acts in. `reaches` are those that match the tenant, where one is named. */
+export function chooseWorkspace(credential: Credential, tenant: string | null): Caller {
+  const { actor, is_organization_wide } = credential;
+  const reached = credential.reaches.flatMap(({ workspace_id, role, ...rest }) =>
+    workspace_id === null || role === null ? [] : [{ ...rest, workspace_id, role, actor }],
+  );
+  if (tenant === null && is_organization_wide) {
+    throw new AppError("forbidden", `This organization-wide API key ${SPECIFY}`);
+  }
+  const [first, second] = reached;
+  if (first === undefined) throw unreached(tenant);
+  if (second !== undefined) {
+    throw new AppError("forbidden", `This caller belongs to several workspaces and ${SPECIFY}`);
+  }
+  return first;
+}
+
+function unreached(tenant: string | null): AppError {
+  if (tenant === null) {
+    const text = "This caller belongs to no workspace; an admin must add it to one first.";
+    return new AppError("forbidden", text);
+  }
+  const text = `This caller has no access to workspace ${tenant}, which the X-Tenant-Id header names.`;
+  return new AppError("forbidden", text);
+}

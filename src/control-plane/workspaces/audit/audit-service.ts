@@ -1,0 +1,60 @@
+import { and, desc, eq, gte, lt, or, type SQL, sql } from "drizzle-orm";
+import { assertMay } from "../../../shared/auth.ts";
+import type { Context } from "../../../shared/context.ts";
+import { whoOf } from "../../../shared/http/rate-limit.ts";
+import { newId } from "../../../shared/storage/ids.ts";
+import { toIso, toMicros } from "../../../shared/times.ts";
+import { audit_logs } from "../table.ts";
+import { AuditLog, type AuditLogsList, type AuditLogsQuery } from "./audit-schema.ts";
+import type { Change } from "./changes.ts";
+
+export async function recordChange({ db, caller }: Context, change: Change): Promise<void> {
+  const { actor, workspace_id } = caller;
+  await db.insert(audit_logs).values({
+    id: newId(),
+    workspace_id,
+    created_at: new Date().toISOString(),
+    // Users of agents do nothing that is audited.
+    actor_type: actor.type === "agent_user" ? ("user" as const) : actor.type,
+    actor_id: whoOf(actor),
+    user_id: "user_id" in actor ? actor.user_id : null,
+    ...change,
+  });
+}
+
+/** Newest first: ids grow with time. */
+export async function listAuditLogs(ctx: Context, query: AuditLogsQuery): Promise<AuditLogsList> {
+  assertMay(ctx, "admin");
+  const rows = await ctx.db
+    .select()
+    .from(audit_logs)
+    .where(and(eq(audit_logs.workspace_id, ctx.caller.workspace_id), ...conditions(query)))
+    .orderBy(desc(audit_logs.id))
+    .limit(query.limit + 1);
+  const page = rows.slice(0, query.limit);
+  const next_cursor = rows.length > query.limit ? (page.at(-1)?.id ?? null) : null;
+  return { resources: page.map((row) => AuditLog.parse(row)), next_cursor };
+}
+
+function conditions(query: AuditLogsQuery): (SQL | undefined)[] {
+  const { cursor, action, actor_id, resource_id, start_time, end_time } = query;
+  return [
+    cursor === undefined ? undefined : lt(audit_logs.id, cursor),
+    action === undefined ? undefined : eq(audit_logs.action, action),
+    actor_id === undefined
+      ? undefined
+      : or(eq(audit_logs.actor_id, actor_id), eq(audit_logs.user_id, actor_id)),
+    resource_id === undefined ? undefined : names(resource_id),
+    start_time === undefined ? undefined : gte(audit_logs.created_at, isoOf(start_time)),
+    end_time === undefined ? undefined : lt(audit_logs.created_at, isoOf(end_time)),
+  ];
+}
+
+function names(id: string): SQL {
+  return sql`EXISTS (SELECT 1 FROM json_each(${audit_logs.resources}) WHERE json_each.value ->> 'id' = ${id})`;
+}
+
+/** As text that sorts with `created_at`, which has milliseconds. */
+function isoOf(time: string): string {
+  return toIso(toMicros(time) ?? 0);
+}

@@ -1,0 +1,132 @@
+import { createMiddleware } from "hono/factory";
+import {
+  type AppEnv,
+  type Caller,
+  contextFor,
+  type Database,
+  database,
+} from "../../shared/context.ts";
+import { sha256Hex } from "../../shared/crypto/crypto.ts";
+import { AppError, invalid } from "../../shared/errors.ts";
+import { limitFailures } from "../../shared/http/rate-limit.ts";
+import { Uuid } from "../../shared/schema.ts";
+import { chooseWorkspace } from "./access.ts";
+import { findApiKey, findUser } from "./credentials.ts";
+import { issuerKeys, verifyJwt } from "./jwt.ts";
+
+type Known = { caller: Caller; expires_at_ms: number };
+
+/** A revocation must take effect within 10 seconds, with some time left for the request itself. */
+const CACHE_MS = 8000;
+const CACHE_ENTRIES = 1000;
+const API_KEY_START = "lsv2_";
+
+/**
+ * Of callers let in, never of those turned away: a key just made must work at once. Named by the
+ * credential itself, which is in memory with its request anyway: hashing costs more than the look-up.
+ */
+const cache = new Map<string, Known>();
+
+/** The credential that authenticated a caller. Not a field of the caller, which is stored with runs. */
+const credentials = new WeakMap<Caller, string>();
+
+export const authenticate = createMiddleware<AppEnv>(async (c, next) => {
+  c.set("ctx", contextFor(c.env, await resolveCaller(c.env, c.req.raw.headers)));
+  await next();
+});
+
+export function resolveCaller(env: Env, headers: Headers): Promise<Caller> {
+  return limitFailures(headers, "workspaces", (assertRate) => findCaller(env, headers, assertRate));
+}
+
+/** A credential that was valid lately is looked up whatever else its network sends. */
+async function findCaller(env: Env, headers: Headers, assertRate: () => void): Promise<Caller> {
+  const credential = readCredential(headers);
+  const tenant = readTenant(headers);
+  const key = `${credential}:${tenant ?? ""}`;
+  const known = cache.get(key);
+  if (known !== undefined && known.expires_at_ms > Date.now()) return known.caller;
+  if (known === undefined) assertRate();
+  const found = await lookUp(env, credential, tenant);
+  credentials.set(found.caller, credential);
+  remember(key, found);
+  return found.caller;
+}
+
+async function lookUp(env: Env, credential: string, tenant: string | null): Promise<Known> {
+  const db = database(env);
+  const until = Date.now() + CACHE_MS;
+  if (isJwt(credential) && env.OIDC_ISSUER !== "") {
+    const { caller, expires_at_ms } = await callerOfJwt(env, db, credential, tenant);
+    return { caller, expires_at_ms: Math.min(until, expires_at_ms) };
+  }
+  const found = await findApiKey(db, sha256Hex(credential), tenant);
+  if (found === null) throw new AppError("unauthenticated", "Invalid API key.");
+  const ends = found.expires_at === null ? until : Date.parse(found.expires_at);
+  return { caller: chooseWorkspace(found, tenant), expires_at_ms: Math.min(until, ends) };
+}
+
+async function callerOfJwt(
+  env: Env,
+  db: Database,
+  token: string,
+  tenant: string | null,
+): Promise<Known> {
+  const issuer = env.OIDC_ISSUER;
+  const keys = await issuerKeys(issuer);
+  const identity = await verifyJwt(token, { issuer, audience: env.OIDC_AUDIENCE, keys });
+  const found = await findUser(db, identity, tenant);
+  if (found === null) {
+    const text = "The bearer token is valid, and its user is in no organization here.";
+    throw new AppError("unauthenticated", text);
+  }
+  return { caller: chooseWorkspace(found, tenant), expires_at_ms: identity.expires_at_ms };
+}
+
+/** @returns `null` when the caller was not authenticated in this isolate, as behind an agent's own HTTP app. */
+export function credentialOf(caller: Caller): string | null {
+  return credentials.get(caller) ?? null;
+}
+
+/** Throws when a credential is no longer accepted: a token expires and a secret is rotated while its principal stays active. */
+export async function assertCredentialValid(
+  env: Env,
+  credential: string,
+  workspace_id: string,
+): Promise<void> {
+  await lookUp(env, credential, workspace_id);
+}
+
+/** Called after every change of keys and members; other isolates need CACHE_MS. */
+export function forgetCallers(): void {
+  cache.clear();
+}
+
+function remember(key: string, known: Known): void {
+  cache.delete(key);
+  if (cache.size >= CACHE_ENTRIES) {
+    const [oldest] = cache.keys();
+    if (oldest !== undefined) cache.delete(oldest);
+  }
+  cache.set(key, known);
+}
+
+function readCredential(headers: Headers): string {
+  const key = headers.get("X-Api-Key")?.trim();
+  if (key !== undefined && key !== "") return key;
+  const bearer = /^Bearer +(\S+)$/i.exec(headers.get("Authorization")?.trim() ?? "")?.[1];
+  if (bearer !== undefined) return bearer;
+  const text = "No credentials: send an API key in X-Api-Key or in Authorization: Bearer.";
+  throw new AppError("unauthenticated", text);
+}
+
+function readTenant(headers: Headers): string | null {
+  const tenant = headers.get("X-Tenant-Id")?.trim().toLowerCase() ?? "";
+  if (tenant === "") return null;
+  if (Uuid.safeParse(tenant).success) return tenant;
+  throw invalid(["header", "X-Tenant-Id"], "must be the UUID of a workspace", "uuid_parsing");
+}
+
+function isJwt(credential: string): boolean {
+  return !credential.startsWith(API_KEY_START) && credential.split(".").length === 3;
+}

@@ -1,0 +1,203 @@
+import { and, desc, eq, exists, gt, isNull, or, type SQL, sql } from "drizzle-orm";
+import type { Caller, Database, Role } from "../../shared/context.ts";
+import type { Credential } from "./access.ts";
+import { api_keys, memberships, organizations, users, workspaces } from "./table.ts";
+
+type ReachRow = {
+  organization_id: string;
+  plan: Caller["plan"];
+  workspace_id: string | null;
+  key_role: Role | null;
+  member_role: Role | null;
+  organization_role: "admin" | "user" | null;
+};
+
+/** Two are enough to know that a caller reaches several. */
+const MAX_REACHES = 2;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Finds the key of a secret, or of the secret before its rotation while both are valid. */
+export function findApiKey(
+  db: Database,
+  sha256: string,
+  tenant: string | null,
+): Promise<Credential | null> {
+  const isPrevious = and(
+    eq(api_keys.previous_sha256, sha256),
+    gt(api_keys.previous_expires_at, new Date().toISOString()),
+  );
+  return findKey(db, or(eq(api_keys.sha256, sha256), isPrevious), { sha256, tenant });
+}
+
+/**
+ * Finds the user of a verified token. A verified email identifies a user only until the first token binds its
+ * subject: whoever is given that address later is another person.
+ */
+export async function findUser(
+  db: Database,
+  { subject, email }: { subject: string; email: string | null },
+  tenant: string | null,
+): Promise<Credential | null> {
+  const address = email?.toLowerCase() ?? null;
+  const byEmail =
+    address === null ? undefined : and(eq(users.email, address), isNull(users.oidc_subject));
+  const found = await findPerson(db, or(eq(users.oidc_subject, subject), byEmail), tenant);
+  if (found?.isBound === false) {
+    // IGNORE: an organization may have bound this subject to another of its users.
+    await db.run(
+      sql`UPDATE OR IGNORE users SET oidc_subject = ${subject} WHERE email = ${address} AND oidc_subject IS NULL`,
+    );
+  }
+  return found?.credential ?? null;
+}
+
+/** Finds what the principal of an earlier request may do now in that request's workspace. */
+export async function findPrincipal(
+  db: Database,
+  { actor, workspace_id }: Pick<Caller, "actor" | "workspace_id">,
+): Promise<Credential | null> {
+  if (actor.type === "api_key") {
+    return findKey(db, eq(api_keys.id, actor.key_id), { sha256: null, tenant: workspace_id });
+  }
+  if (actor.type !== "user") return null;
+  const found = await findPerson(db, eq(users.id, actor.user_id), workspace_id);
+  return found?.credential ?? null;
+}
+
+/** Neither revoked nor expired. */
+export function isActiveKey(): SQL | undefined {
+  const now = new Date().toISOString();
+  return and(
+    isNull(api_keys.revoked_at),
+    or(isNull(api_keys.expires_at), gt(api_keys.expires_at, now)),
+  );
+}
+
+async function findKey(
+  db: Database,
+  isMeant: SQL | undefined,
+  { sha256, tenant }: { sha256: string | null; tenant: string | null },
+): Promise<Credential | null> {
+  const rows = await keyRows(db, isMeant, tenant);
+  const [first] = rows;
+  if (first === undefined) return null;
+  await recordUse(db, first);
+  const { key_id, user_id, kind, bound_to, expires_at, previous_expires_at } = first;
+  const isPrevious = sha256 !== null && first.sha256 !== sha256;
+  const ends = [expires_at, isPrevious ? previous_expires_at : null].filter((at) => at !== null);
+  return {
+    actor: { type: "api_key", key_id, user_id },
+    is_organization_wide: kind === "service" && bound_to === null,
+    expires_at: ends.sort()[0] ?? null,
+    reaches: rows.map(toReach),
+  };
+}
+
+function keyRows(db: Database, isMeant: SQL | undefined, tenant: string | null) {
+  const isReached = or(
+    isNull(api_keys.user_id),
+    eq(users.organization_role, "admin"),
+    isMember(db, api_keys.user_id),
+  );
+  return db
+    .select({
+      key_id: api_keys.id,
+      sha256: api_keys.sha256,
+      kind: api_keys.kind,
+      user_id: api_keys.user_id,
+      bound_to: api_keys.workspace_id,
+      expires_at: api_keys.expires_at,
+      previous_expires_at: api_keys.previous_expires_at,
+      last_used_at: api_keys.last_used_at,
+      key_role: api_keys.role,
+      ...REACH,
+    })
+    .from(api_keys)
+    .innerJoin(organizations, eq(organizations.id, api_keys.organization_id))
+    .leftJoin(users, eq(users.id, api_keys.user_id))
+    .leftJoin(
+      workspaces,
+      and(
+        eq(workspaces.organization_id, api_keys.organization_id),
+        or(isNull(api_keys.workspace_id), eq(workspaces.id, api_keys.workspace_id)),
+        isReached,
+        isNamed(tenant),
+      ),
+    )
+    .leftJoin(
+      memberships,
+      and(eq(memberships.user_id, api_keys.user_id), eq(memberships.workspace_id, workspaces.id)),
+    )
+    .where(and(isMeant, isActiveKey()))
+    .orderBy(desc(workspaces.id))
+    .limit(MAX_REACHES);
+}
+
+async function findPerson(db: Database, isMeant: SQL | undefined, tenant: string | null) {
+  const isReached = or(eq(users.organization_role, "admin"), isMember(db, users.id));
+  const rows = await db
+    .select({
+      user_id: users.id,
+      oidc_subject: users.oidc_subject,
+      key_role: sql<null>`NULL`,
+      ...REACH,
+    })
+    .from(users)
+    .innerJoin(organizations, eq(organizations.id, users.organization_id))
+    .leftJoin(
+      workspaces,
+      and(eq(workspaces.organization_id, users.organization_id), isReached, isNamed(tenant)),
+    )
+    .leftJoin(
+      memberships,
+      and(eq(memberships.user_id, users.id), eq(memberships.workspace_id, workspaces.id)),
+    )
+    .where(isMeant)
+    .orderBy(desc(workspaces.id))
+    .limit(MAX_REACHES);
+  const [first] = rows;
+  if (first === undefined) return null;
+  const credential: Credential = {
+    actor: { type: "user", user_id: first.user_id },
+    is_organization_wide: false,
+    expires_at: null,
+    reaches: rows.map(toReach),
+  };
+  return { credential, isBound: rows.every(({ oidc_subject }) => oidc_subject !== null) };
+}
+
+const REACH = {
+  organization_id: organizations.id,
+  plan: organizations.plan,
+  workspace_id: workspaces.id,
+  member_role: memberships.role,
+  organization_role: users.organization_role,
+};
+
+function toReach(row: ReachRow) {
+  const { organization_id, plan, workspace_id, key_role, member_role, organization_role } = row;
+  const role = key_role ?? (organization_role === "admin" ? "admin" : member_role);
+  return { organization_id, plan, workspace_id, role };
+}
+
+function isMember(db: Database, user_id: typeof users.id | typeof api_keys.user_id): SQL {
+  const own = and(eq(memberships.user_id, user_id), eq(memberships.workspace_id, workspaces.id));
+  return exists(db.select({ one: sql`1` }).from(memberships).where(own));
+}
+
+function isNamed(tenant: string | null): SQL | undefined {
+  return tenant === null ? undefined : eq(workspaces.id, tenant);
+}
+
+/** One write a day and key: a write for each request would cost more than the request. */
+async function recordUse(
+  db: Database,
+  { key_id, last_used_at }: { key_id: string; last_used_at: string | null },
+): Promise<void> {
+  const now = Date.now();
+  if (last_used_at !== null && Date.parse(last_used_at) > now - DAY_MS) return;
+  await db
+    .update(api_keys)
+    .set({ last_used_at: new Date(now).toISOString() })
+    .where(eq(api_keys.id, key_id));
+}

@@ -1,0 +1,97 @@
+import { z } from "@hono/zod-openapi";
+import { createRemoteJWKSet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
+import { AppError } from "../../shared/errors.ts";
+
+export type Issuer = { issuer: string; audience: string; keys: JWTVerifyGetKey };
+export type Identity = { subject: string; email: string | null; expires_at_ms: number };
+
+/** No HS256: a key set is public, so a shared secret in it would prove nothing. */
+const ALGORITHMS = ["RS256", "PS256", "ES256", "ES384", "EdDSA"];
+
+/** Of ID tokens and of access tokens (RFC 9068). */
+const TYPES = ["jwt", "at+jwt"];
+
+const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
+
+/** How long a discovery document is used before it is read again: an issuer may move its keys. */
+const DISCOVERY_MS = 600_000;
+
+type KeySet = { keys: JWTVerifyGetKey; jwks_uri: string; read_at_ms: number };
+const keySets = new Map<string, KeySet>();
+
+export async function verifyJwt(token: string, trusted: Issuer): Promise<Identity> {
+  const { issuer, audience, keys } = trusted;
+  // jose checks no audience when it is empty.
+  if (audience === "") throw new AppError("unavailable", "OIDC_AUDIENCE is not set.");
+  const { payload, protectedHeader } = await jwtVerify(token, keys, {
+    issuer,
+    audience,
+    algorithms: ALGORITHMS,
+    requiredClaims: ["exp", "sub"],
+  }).catch((error: unknown) => {
+    if (!isRejection(error)) throw unavailable(issuer, error);
+    const text = `The bearer token is not valid: ${error.message}.`;
+    throw new AppError("unauthenticated", text, { cause: error });
+  });
+  assertForUs(payload, protectedHeader.typ, trusted);
+  const { sub = "", exp = 0, email, email_verified } = payload;
+  const isProven = typeof email === "string" && email_verified === true;
+  return { subject: sub, email: isProven ? email : null, expires_at_ms: exp * 1000 };
+}
+
+/**
+ * Refuses other kinds of JWT that an issuer signs, like logout tokens, and tokens that name another application
+ * as well: that application holds them too, so `azp` must name this one.
+ */
+function assertForUs(payload: JWTPayload, typ: string | undefined, { issuer, audience }: Issuer) {
+  if (typ !== undefined && !TYPES.includes(typ.toLowerCase().replace(/^application\//, ""))) {
+    throw new AppError(
+      "unauthenticated",
+      `The bearer token has the type ${typ}, not JWT or at+jwt.`,
+    );
+  }
+  const others = [payload.aud ?? []]
+    .flat()
+    .filter((each) => each !== audience && !each.startsWith(issuer));
+  if (others.length === 0 || payload.azp === audience) return;
+  const text = "The bearer token names other audiences too: its azp must be this installation.";
+  throw new AppError("unauthenticated", text);
+}
+
+/**
+ * Returns the issuer's key set by OIDC discovery; jose fetches and renews the keys. The known key set stays in
+ * use while the discovery document cannot be read.
+ */
+export async function issuerKeys(issuer: string, now = Date.now()): Promise<JWTVerifyGetKey> {
+  const known = keySets.get(issuer);
+  if (known && now < known.read_at_ms + DISCOVERY_MS) return known.keys;
+  const jwks_uri = await discoverKeys(issuer).catch((error: unknown) => {
+    if (known) return known.jwks_uri;
+    throw error;
+  });
+  const keys = jwks_uri === known?.jwks_uri ? known.keys : createRemoteJWKSet(new URL(jwks_uri));
+  keySets.set(issuer, { keys, jwks_uri, read_at_ms: now });
+  return keys;
+}
+
+async function discoverKeys(issuer: string): Promise<string> {
+  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(5000) });
+    return Discovery.parse(await response.json()).jwks_uri;
+  } catch (error) {
+    throw unavailable(issuer, error);
+  }
+}
+
+/** What is wrong with the token, as opposed to what kept its key from being fetched. */
+function isRejection(error: unknown): error is Error {
+  if (!(error instanceof Error) || !("code" in error)) return false;
+  const { code } = error;
+  return typeof code === "string" && code.startsWith("ERR_J") && code !== "ERR_JWKS_TIMEOUT";
+}
+
+function unavailable(issuer: string, cause: unknown): AppError {
+  const text = `The signing keys of ${issuer} cannot be read now; try again.`;
+  return new AppError("unavailable", text, { cause });
+}

@@ -1,0 +1,123 @@
+import { z } from "@hono/zod-openapi";
+import { CreatedAt, list, Timestamp, Uuid } from "../../../shared/schema.ts";
+import { toMicros } from "../../../shared/times.ts";
+import { RoleId, WorkspaceRole } from "../roles.ts";
+
+const EXAMPLE = {
+  id: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
+  short_key: "lsv2_sk_aB3d...",
+  description: "CI of the billing agent",
+  access_scope: "workspace",
+  workspace_id: "019a2b3c-0000-7000-8000-000000000001",
+  role: "editor",
+  role_id: "6f1c9d20-0001-4000-8000-000000000002",
+  read_only: false,
+  created_by: "019a2b3c-0000-7000-8000-000000000002",
+  created_at: "2026-11-20T12:00:00.000Z",
+  expires_at: "2027-02-20T12:00:00.000Z",
+  last_used_at: null,
+} as const;
+
+const ExpiresAt = z
+  .string()
+  .refine((text) => toMicros(text) !== null, "must be an ISO 8601 time")
+  .nullish()
+  .openapi({
+    format: "date-time",
+    description:
+      "From then on the key is refused. A key cannot create one that outlives it. Default: it does not expire",
+  });
+
+const PersonalKey = {
+  description: z
+    .string()
+    .trim()
+    .min(1)
+    .max(200)
+    .default("Default API key")
+    .describe("Purpose of the key"),
+  expires_at: ExpiresAt,
+};
+
+export const PersonalKeyCreateRequest = z
+  .object(PersonalKey)
+  .openapi("PersonalKeyCreateRequest", { example: { description: "Laptop" } });
+export type PersonalKeyCreateRequest = z.infer<typeof PersonalKeyCreateRequest>;
+
+const ServiceKey = {
+  ...PersonalKey,
+  role: WorkspaceRole.nullish().openapi({
+    description: "Default: viewer where read_only is true, else admin",
+  }),
+  role_id: RoleId,
+  read_only: z
+    .boolean()
+    .default(false)
+    .openapi({ deprecated: true })
+    .describe("Use `role` instead: `true` means `viewer`, `false` means `admin`"),
+};
+
+export const ApiKeyCreateRequest = z.object(ServiceKey).openapi("ApiKeyCreateRequest", {
+  example: { description: EXAMPLE.description, role: "editor", expires_at: EXAMPLE.expires_at },
+});
+export type ApiKeyCreateRequest = z.infer<typeof ApiKeyCreateRequest>;
+
+export const ServiceKeyCreateRequest = z
+  .object({
+    ...ServiceKey,
+    workspaces: list(Uuid)
+      .nullish()
+      .refine((ids) => !ids || ids.length === 1, "must name one workspace, or be null for all")
+      .openapi({ description: "Null or absent: the key reaches every workspace" }),
+  })
+  .openapi("ServiceKeyCreateRequest", {
+    example: { description: "Backup of all workspaces", role: "viewer", workspaces: null },
+  });
+export type ServiceKeyCreateRequest = z.infer<typeof ServiceKeyCreateRequest>;
+
+const Fields = {
+  id: Uuid.describe("Id of the key"),
+  short_key: z
+    .string()
+    .openapi({ description: "Beginning of the key", example: "lsv2_sk_aB3d..." }),
+  description: z
+    .string()
+    .openapi({ description: "Purpose of the key", example: "CI of the billing agent" }),
+  access_scope: z
+    .enum(["workspace", "organization"])
+    .describe("Whether the key belongs to one workspace or to the organization"),
+  workspace_id: Uuid.nullable().describe("Id of its workspace, `null` for all workspaces"),
+  role: WorkspaceRole.nullable().openapi({ description: "Null: that of its user" }),
+  role_id: Uuid.nullable().describe("Id of its role, `null` for the role of its user"),
+  read_only: z.boolean().openapi({ deprecated: true }).describe("Whether the role is `viewer`"),
+  created_by: z.string().nullable().openapi({ description: "Id of a key or of a user" }),
+  created_at: CreatedAt,
+  expires_at: Timestamp.nullable().describe("Time from which the key is refused, `null` for never"),
+  last_used_at: Timestamp.nullable().openapi({ description: "Exact to a day" }),
+};
+
+export const ApiKey = z.object(Fields).openapi("ApiKey", { example: EXAMPLE });
+export type ApiKey = z.infer<typeof ApiKey>;
+
+export const ApiKeyWithSecret = z
+  .object({ ...Fields, key: z.string().openapi({ description: "Shown once" }) })
+  .openapi("ApiKeyWithSecret", {
+    example: { ...EXAMPLE, key: "lsv2_sk_aB3d..." },
+  });
+export type ApiKeyWithSecret = z.infer<typeof ApiKeyWithSecret>;
+
+export const ApiKeyList = z.array(ApiKey);
+
+export const ApiKeyPath = z.object({ api_key_id: Uuid.describe("Id of the key") });
+export const PersonalKeyPath = z.object({ pat_id: Uuid.describe("Id of the personal key") });
+
+export const RotateQuery = z.object({
+  overlap_seconds: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(7 * 24 * 3600)
+    .default(0)
+    .openapi({ description: "How long the secret before stays valid too; 0: it stops at once" }),
+});
+export type RotateQuery = z.infer<typeof RotateQuery>;

@@ -1,0 +1,205 @@
+import { and, asc, count, eq, type SQL, sql } from "drizzle-orm";
+import type { Context, Role } from "../../../shared/context.ts";
+import { AppError, invalid, notFound } from "../../../shared/errors.ts";
+import { newId } from "../../../shared/storage/ids.ts";
+import { assertAdmin, hasOtherAdmin, lastAdmin } from "../admins.ts";
+import { forgetCallers } from "../auth.ts";
+import { organizationRoleFields, workspaceRoleFields, workspaceRoleOf } from "../roles.ts";
+import { api_keys, memberships, users } from "../table.ts";
+import type {
+  MemberBatchRequest,
+  MemberCreateRequest,
+  MemberPatchRequest,
+  WorkspaceMember,
+  WorkspaceMembers,
+} from "./member-schema.ts";
+
+type Invitation = { email: string; role: Role };
+type Found = { user: typeof users.$inferSelect; role: Role };
+
+/** Lists are answered whole. */
+const MAX_MEMBERS = 1000;
+
+export async function listMembers(ctx: Context): Promise<WorkspaceMembers> {
+  await assertAdmin(ctx);
+  const found = await findMembers(ctx);
+  const members = found.filter(({ user }) => user.oidc_subject !== null);
+  const pending = found.filter(({ user }) => user.oidc_subject === null);
+  const { workspace_id } = ctx.caller;
+  return {
+    tenant_id: workspace_id,
+    members: members.map((one) => toMember(ctx, one)),
+    pending: pending.map((one) => toMember(ctx, one)),
+  };
+}
+
+export async function addMember(
+  ctx: Context,
+  request: MemberCreateRequest,
+): Promise<WorkspaceMember> {
+  await assertAdmin(ctx);
+  const role = workspaceRoleOf(request);
+  const email = request.email ?? (await emailOf(ctx, request.user_id));
+  const [member] = await invite(ctx, [{ email, role }]);
+  if (member === undefined) throw new AppError("internal", "The new member is missing.");
+  return member;
+}
+
+export async function addMembers(
+  ctx: Context,
+  requests: MemberBatchRequest,
+): Promise<WorkspaceMember[]> {
+  await assertAdmin(ctx);
+  const invitations = requests.map(({ email, role, role_id, workspace_role_id }) => ({
+    email,
+    role: workspaceRoleOf({ role, role_id: role_id ?? workspace_role_id }),
+  }));
+  return invite(ctx, invitations);
+}
+
+export async function updateMember(
+  ctx: Context,
+  user_id: string,
+  request: MemberPatchRequest,
+): Promise<WorkspaceMember> {
+  await assertAdmin(ctx);
+  const role = workspaceRoleOf(request);
+  const before = await getMember(ctx, user_id);
+  const isSafe = role === "admin" ? undefined : isDispensable(ctx, before);
+  const { meta } = await ctx.db
+    .update(memberships)
+    .set({ role })
+    .where(and(isMembership(ctx, user_id), isSafe));
+  if (meta.changes === 0) throw lastAdmin("workspace");
+  forgetCallers();
+  return toMember(ctx, { ...before, role });
+}
+
+/** A user without any workspace keeps no keys: to be added again must not revive them. */
+export async function removeMember(ctx: Context, user_id: string): Promise<WorkspaceMember> {
+  await assertAdmin(ctx);
+  const { db } = ctx;
+  const member = await getMember(ctx, user_id);
+  const isRemoved = sql`NOT EXISTS (SELECT 1 FROM memberships m WHERE m.user_id = ${user_id})`;
+  const isUser = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = ${user_id} AND u.organization_role = 'user')`;
+  const [{ meta }] = await db.batch([
+    db.delete(memberships).where(and(isMembership(ctx, user_id), isDispensable(ctx, member))),
+    db
+      .update(api_keys)
+      .set({ revoked_at: sql`coalesce(${api_keys.revoked_at}, ${new Date().toISOString()})` })
+      .where(and(eq(api_keys.user_id, user_id), isRemoved, isUser)),
+  ]);
+  if (meta.changes === 0) throw lastAdmin("workspace");
+  forgetCallers();
+  return toMember(ctx, member);
+}
+
+/** An invitation changes no role: a member must have the requested one already. */
+async function invite(ctx: Context, invitations: Invitation[]): Promise<WorkspaceMember[]> {
+  const { db, caller } = ctx;
+  const { organization_id, workspace_id } = caller;
+  const roles = new Map(invitations.map(({ email, role }) => [email, role]));
+  const json = JSON.stringify([...roles].map(([email, role]) => ({ id: newId(), email, role })));
+  const other = (await findMembers(ctx, isInvited(json))).find(
+    ({ user, role }) => roles.get(user.email) !== role,
+  );
+  if (other !== undefined) {
+    const text = `${other.user.email} is a member with the role ${other.role}: PATCH the member to change it.`;
+    throw new AppError("conflict", text);
+  }
+  await assertRoom(ctx, roles.size);
+  const now = new Date().toISOString();
+  await db.batch([
+    db
+      .insert(users)
+      .select(
+        sql`SELECT value ->> 'id', ${organization_id}, value ->> 'email', NULL, 'user', ${now} FROM json_each(${json}) WHERE true`,
+      )
+      .onConflictDoNothing(),
+    db
+      .insert(memberships)
+      .select(
+        sql`SELECT users.id, ${workspace_id}, value ->> 'role' FROM json_each(${json}) JOIN users ON users.email = value ->> 'email' AND users.organization_id = ${organization_id} WHERE true`,
+      )
+      .onConflictDoNothing(),
+  ]);
+  forgetCallers();
+  const added = await findMembers(ctx, isInvited(json));
+  return added.map((one) => toMember(ctx, one));
+}
+
+async function assertRoom({ db, caller }: Context, more: number): Promise<void> {
+  const isOurs = eq(memberships.workspace_id, caller.workspace_id);
+  const [found] = await db.select({ members: count() }).from(memberships).where(isOurs);
+  if ((found?.members ?? 0) + more <= MAX_MEMBERS) return;
+  throw new AppError("conflict", `A workspace has at most ${MAX_MEMBERS} members.`);
+}
+
+async function emailOf(ctx: Context, user_id: string | null | undefined): Promise<string> {
+  if (!user_id) throw invalid(["body", "email"], "required, or user_id of a user");
+  const { organization_id } = ctx.caller;
+  const isOurs = and(eq(users.id, user_id), eq(users.organization_id, organization_id));
+  const [user] = await ctx.db.select().from(users).where(isOurs);
+  if (user === undefined) throw notFound("User", user_id);
+  return user.email;
+}
+
+async function getMember(ctx: Context, user_id: string): Promise<Found> {
+  const [found] = await findMembers(ctx, eq(users.id, user_id));
+  if (found === undefined) throw notFound("Member", user_id);
+  return found;
+}
+
+function findMembers({ db, caller }: Context, isMeant?: SQL): Promise<Found[]> {
+  const { organization_id, workspace_id } = caller;
+  return db
+    .select({ user: users, role: memberships.role })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.user_id))
+    .where(
+      and(
+        eq(memberships.workspace_id, workspace_id),
+        eq(users.organization_id, organization_id),
+        isMeant,
+      ),
+    )
+    .orderBy(asc(users.email))
+    .limit(MAX_MEMBERS);
+}
+
+function isInvited(json: string): SQL {
+  return sql`${users.email} IN (SELECT value ->> 'email' FROM json_each(${json}))`;
+}
+
+function isMembership({ caller }: Context, user_id: string): SQL | undefined {
+  return and(eq(memberships.user_id, user_id), eq(memberships.workspace_id, caller.workspace_id));
+}
+
+/** SQL condition of the write: two admins who remove each other at once cannot both succeed. */
+function isDispensable({ caller }: Context, { user, role }: Found): SQL | undefined {
+  return role === "admin" ? hasOtherAdmin(caller, user.id) : undefined;
+}
+
+function toMember({ caller }: Context, { user, role }: Found): WorkspaceMember {
+  return {
+    ...toIdentity(user),
+    ...workspaceRoleFields(role),
+    tenant_id: caller.workspace_id,
+    access_scope: "workspace",
+    role,
+  };
+}
+
+export function toIdentity(user: typeof users.$inferSelect) {
+  const { id, email, organization_id, created_at } = user;
+  const { role_id, role_name } = organizationRoleFields(user.organization_role);
+  return {
+    id,
+    user_id: id,
+    email,
+    organization_id,
+    created_at,
+    org_role_id: role_id,
+    org_role_name: role_name,
+  };
+}

@@ -1,0 +1,126 @@
+import { and, asc, eq, type SQL, sql } from "drizzle-orm";
+import type { Context } from "../../../shared/context.ts";
+import { notFound } from "../../../shared/errors.ts";
+import { assertOrganizationAdmin, hasOtherAdmin, lastAdmin } from "../admins.ts";
+import { forgetCallers } from "../auth.ts";
+import { organizationRoleFields, organizationRoleOf, ROLE_LIST } from "../roles.ts";
+import { api_keys, memberships, users, workspaces } from "../table.ts";
+import type {
+  OrganizationMember,
+  OrganizationMemberPatchRequest,
+  OrganizationMembers,
+  RoleList,
+} from "./member-schema.ts";
+import { toIdentity } from "./member-service.ts";
+
+type User = typeof users.$inferSelect;
+
+/** Lists are answered whole. */
+const MAX_USERS = 10_000;
+
+/** The same for everybody. */
+export function listRoles(): RoleList {
+  return ROLE_LIST;
+}
+
+export async function listOrganizationMembers(ctx: Context): Promise<OrganizationMembers> {
+  await assertOrganizationAdmin(ctx);
+  const { organization_id } = ctx.caller;
+  const found = await findUsers(ctx);
+  return {
+    organization_id,
+    members: found.filter(({ user }) => user.oidc_subject !== null).map(toMember),
+    pending: found.filter(({ user }) => user.oidc_subject === null).map(toMember),
+  };
+}
+
+export async function updateOrganizationMember(
+  ctx: Context,
+  user_id: string,
+  request: OrganizationMemberPatchRequest,
+): Promise<OrganizationMember> {
+  await assertOrganizationAdmin(ctx);
+  const organization_role = organizationRoleOf(request);
+  const { user, tenant_ids } = await getUser(ctx, user_id);
+  const isSafe = organization_role === "admin" ? undefined : isDispensable(user);
+  const { meta } = await ctx.db
+    .update(users)
+    .set({ organization_role })
+    .where(and(isUser(ctx, user_id), isSafe));
+  if (meta.changes === 0) throw lastAdmin("organization");
+  forgetCallers();
+  return toMember({ user: { ...user, organization_role }, tenant_ids });
+}
+
+/** Deletes the user, with memberships and personal keys. The same email may be added again, as a new user. */
+export async function removeOrganizationMember(
+  ctx: Context,
+  user_id: string,
+): Promise<OrganizationMember> {
+  await assertOrganizationAdmin(ctx);
+  const { db } = ctx;
+  const found = await getUser(ctx, user_id);
+  // Demoted first where that is allowed: what follows happens to users only.
+  const isDemoted = sql`EXISTS (SELECT 1 FROM users u WHERE u.id = ${user_id} AND u.organization_role = 'user')`;
+  const demote = db
+    .update(users)
+    .set({ organization_role: "user" })
+    .where(and(isUser(ctx, user_id), isDispensable(found.user)));
+  const results = await db.batch([
+    demote,
+    db.delete(api_keys).where(and(eq(api_keys.user_id, user_id), isDemoted)),
+    db.delete(memberships).where(and(eq(memberships.user_id, user_id), isDemoted)),
+    db.delete(users).where(and(isUser(ctx, user_id), isDemoted)),
+  ]);
+  if (results[3].meta.changes === 0) throw lastAdmin("organization");
+  forgetCallers();
+  return toMember(found);
+}
+
+async function getUser(ctx: Context, user_id: string) {
+  const [found] = await findUsers(ctx, eq(users.id, user_id));
+  if (found === undefined) throw notFound("Member", user_id);
+  return found;
+}
+
+async function findUsers({ db, caller }: Context, isMeant?: SQL) {
+  const { organization_id } = caller;
+  const found = await db
+    .select()
+    .from(users)
+    .where(and(eq(users.organization_id, organization_id), isMeant))
+    .orderBy(asc(users.email))
+    .limit(MAX_USERS);
+  const places = await db
+    .select({ user_id: memberships.user_id, workspace_id: memberships.workspace_id })
+    .from(memberships)
+    .innerJoin(workspaces, eq(workspaces.id, memberships.workspace_id))
+    .innerJoin(users, eq(users.id, memberships.user_id))
+    .where(and(eq(workspaces.organization_id, organization_id), isMeant));
+  const byUser = Map.groupBy(places, ({ user_id }) => user_id);
+  return found.map((user) => {
+    const tenant_ids = (byUser.get(user.id) ?? []).map(({ workspace_id }) => workspace_id);
+    return { user, tenant_ids };
+  });
+}
+
+function isUser({ caller }: Context, user_id: string): SQL | undefined {
+  return and(eq(users.id, user_id), eq(users.organization_id, caller.organization_id));
+}
+
+/** SQL condition of the write: two admins who remove each other at once cannot both succeed. */
+function isDispensable({ id, organization_id, organization_role }: User): SQL | undefined {
+  if (organization_role !== "admin") return undefined;
+  return hasOtherAdmin({ organization_id, workspace_id: null }, id);
+}
+
+function toMember({ user, tenant_ids }: { user: User; tenant_ids: string[] }): OrganizationMember {
+  const role = user.organization_role;
+  return {
+    ...toIdentity(user),
+    ...organizationRoleFields(role),
+    access_scope: "organization",
+    role,
+    tenant_ids,
+  };
+}

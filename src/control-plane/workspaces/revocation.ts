@@ -1,0 +1,145 @@
+import { createMiddleware } from "hono/factory";
+import { type AppEnv, type Caller, database } from "../../shared/context.ts";
+import { sha256Hex } from "../../shared/crypto/crypto.ts";
+import { AppError } from "../../shared/errors.ts";
+import { whoOf } from "../../shared/http/rate-limit.ts";
+import { closeReason, isSendable } from "../../shared/http/sockets.ts";
+import { log } from "../../shared/log.ts";
+import { Recent } from "../../shared/recent.ts";
+import { assertCredentialValid, credentialOf } from "./auth.ts";
+import { assertPrincipalActive } from "./service.ts";
+
+/** A result may be CACHE_MS old when it is read every CHECK_MS: both together stay below 10 seconds. */
+const CHECK_MS = 4000;
+const CACHE_MS = 4000;
+
+type Watch = (end: (refusal: AppError) => void) => () => void;
+
+/** `null`: the principal may act. All streams and sockets of a credential in this isolate share one check. */
+const refusals = new Recent<AppError | null>(CACHE_MS);
+
+/**
+ * Ends responses that outlive their request once the caller may not act any more: streams and sockets of agents,
+ * of their own HTTP apps, and long polls. An expired token and a rotated secret end them too. The check runs in the Worker, so that objects with idle sockets hibernate.
+ */
+export const endWithPrincipal = createMiddleware<AppEnv>(async (c, next) => {
+  await next();
+  const { ctx } = c.var as Partial<AppEnv["Variables"]>;
+  if (ctx === undefined || !isRevocable(ctx.caller)) return;
+  const watch: Watch = (end) => watchPrincipal(c.env, ctx.caller, end);
+  const { res } = c;
+  const watched = res.webSocket ? endSocket(res, res.webSocket, watch) : endStream(res, watch);
+  if (watched === res) return;
+  // Otherwise Hono makes a new response of the two, without the socket.
+  c.res = undefined;
+  c.res = watched;
+});
+
+function isRevocable({ actor }: Caller): boolean {
+  return actor.type === "api_key" || actor.type === "user";
+}
+
+function endStream(response: Response, watch: Watch): Response {
+  const { body, headers } = response;
+  // Answers that come in pieces over time are of one of these two; see `shared/http.ts` and `access/app.ts`.
+  const isStream =
+    headers.get("Content-Type")?.startsWith("text/event-stream") === true ||
+    headers.get("Content-Encoding") === "identity";
+  if (body === null || !isStream) return response;
+  return new Response(watchedStream(body, watch), response);
+}
+
+/** Not `pipeTo`: it would notice a client that left only with the next chunk, and runs end with their client. */
+function watchedStream(body: ReadableStream<Uint8Array>, watch: Watch): ReadableStream {
+  const reader = body.getReader();
+  let stop = () => {};
+  let isEnded = false;
+  return new ReadableStream({
+    type: "bytes",
+    start(controller) {
+      stop = watch((refusal) => {
+        isEnded = true;
+        controller.error(refusal);
+        void reader.cancel(refusal).catch(() => {});
+      });
+    },
+    async pull(controller) {
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        stop();
+        throw error;
+      });
+      if (isEnded) return;
+      if (!done) return controller.enqueue(value);
+      stop();
+      controller.close();
+      controller.byobRequest?.respond(0);
+    },
+    cancel(reason) {
+      stop();
+      return reader.cancel(reason);
+    },
+  });
+}
+
+function endSocket(response: Response, upstream: WebSocket, watch: Watch): Response {
+  const { 0: client, 1: server } = new WebSocketPair();
+  for (const socket of [upstream, server]) {
+    socket.accept({ allowHalfOpen: true });
+    socket.binaryType = "arraybuffer";
+  }
+  const stop = watch(({ status, message }) => {
+    for (const socket of [server, upstream]) socket.close(4000 + status, closeReason(message));
+  });
+  relay(upstream, server, stop);
+  relay(server, upstream, stop);
+  return new Response(null, { status: 101, webSocket: client, headers: response.headers });
+}
+
+/**
+ * workerd has no `bufferedAmount` and no event when a message is sent, and it reads an accepted socket without pause. So
+ * the messages for a slow client queue in this isolate's memory without a limit that could be checked here.
+ */
+function relay(from: WebSocket, to: WebSocket, stop: () => void): void {
+  from.addEventListener("message", ({ data }) => {
+    if (to.readyState === WebSocket.OPEN) to.send(data);
+  });
+  from.addEventListener("close", ({ code, reason }) => {
+    stop();
+    to.close(isSendable(code) ? code : 1000, reason);
+  });
+  from.addEventListener("error", () => {
+    stop();
+    to.close(1011, "The other side of the socket failed.");
+  });
+}
+
+/** @returns what stops watching. */
+function watchPrincipal(env: Env, caller: Caller, end: (refusal: AppError) => void): () => void {
+  const timer = setInterval(async () => {
+    const refusal = await refusalOf(env, caller);
+    if (refusal === null) return;
+    clearInterval(timer);
+    end(refusal);
+  }, CHECK_MS);
+  return () => clearInterval(timer);
+}
+
+async function refusalOf(env: Env, caller: Caller): Promise<AppError | null> {
+  const { actor, workspace_id, role } = caller;
+  const credential = credentialOf(caller);
+  const secret = credential === null ? "" : sha256Hex(credential);
+  const key = `${actor.type}/${whoOf(actor)}/${workspace_id}/${role}/${secret}`;
+  return refusals.get(key, async () => {
+    try {
+      await assertPrincipalActive(database(env), caller);
+      if (credential !== null) await assertCredentialValid(env, credential, workspace_id);
+      return null;
+    } catch (error) {
+      const refusal = AppError.from(error);
+      if (refusal.status < 500) return refusal;
+      // Without D1 nothing can be revoked either: the next check decides.
+      log.error("principal_check_failed", error, { workspace_id });
+      return null;
+    }
+  });
+}

@@ -1,0 +1,79 @@
+import { and, eq } from "drizzle-orm";
+import { includesRole } from "../../shared/auth.ts";
+import type { Caller, Database } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+import { chooseWorkspace } from "./access.ts";
+import { findPrincipal, isActiveKey } from "./credentials.ts";
+import { api_keys, organizations, users, workspaces } from "./table.ts";
+
+type Plan = (typeof organizations.$inferSelect)["plan"];
+
+/** `name` is the email of a user, or the prefix of a service key. */
+export type Identity = { name: string; workspace: string; organization: string };
+
+export async function findWorkspace(
+  db: Database,
+  workspace_id: string,
+): Promise<{ organization_id: string; plan: Plan } | null> {
+  const [row] = await db
+    .select({ organization_id: organizations.id, plan: organizations.plan })
+    .from(workspaces)
+    .innerJoin(organizations, eq(organizations.id, workspaces.organization_id))
+    .where(eq(workspaces.id, workspace_id));
+  return row ?? null;
+}
+
+/**
+ * Throws when the principal of an earlier request may not act any more, or has a lower role than it had: its key is
+ * revoked or expired, its user is no member. Read from D1 each time. Users of an agent and jobs of Heddle pass.
+ */
+export async function assertPrincipalActive(db: Database, caller: Caller): Promise<void> {
+  const { role } = caller;
+  const current = await findActivePrincipal(db, caller);
+  if (includesRole(current.role, role)) return;
+  const text = `The principal's role is now ${current.role}, and was ${role}: authenticate again.`;
+  throw new AppError("unauthenticated", text);
+}
+
+/** Returns the principal of an earlier request with the lower of the role that it had and the role that it has now. */
+export async function findActivePrincipal(db: Database, caller: Caller): Promise<Caller> {
+  const { actor, workspace_id, role } = caller;
+  if (actor.type === "system" || actor.type === "agent_user") return caller;
+  const found = await findPrincipal(db, caller);
+  if (found === null) {
+    const text = "The principal's API key is revoked or expired, or its user is removed.";
+    throw new AppError("unauthenticated", text);
+  }
+  const current = chooseWorkspace(found, workspace_id);
+  return includesRole(current.role, role) ? { ...current, role } : current;
+}
+
+/** @returns `null` when the key is revoked or expired, or when the user or the workspace is gone. */
+export async function findIdentity(
+  db: Database,
+  workspace_id: string,
+  actor: { user_id: string } | { key_id: string },
+): Promise<Identity | null> {
+  const [[place], name] = await Promise.all([
+    db
+      .select({ workspace: workspaces.name, organization: organizations.name })
+      .from(workspaces)
+      .innerJoin(organizations, eq(organizations.id, workspaces.organization_id))
+      .where(eq(workspaces.id, workspace_id)),
+    "user_id" in actor ? emailOf(db, actor.user_id) : prefixOf(db, actor.key_id),
+  ]);
+  return place && name !== null ? { name, ...place } : null;
+}
+
+async function emailOf(db: Database, user_id: string): Promise<string | null> {
+  const [row] = await db.select({ email: users.email }).from(users).where(eq(users.id, user_id));
+  return row?.email ?? null;
+}
+
+async function prefixOf(db: Database, key_id: string): Promise<string | null> {
+  const [row] = await db
+    .select({ prefix: api_keys.prefix })
+    .from(api_keys)
+    .where(and(eq(api_keys.id, key_id), isActiveKey()));
+  return row ? `the API key ${row.prefix}...` : null;
+}

@@ -1,0 +1,162 @@
+import { z } from "@hono/zod-openapi";
+import { CreatedAt, HttpUrl, UpdatedAt, Uuid } from "../shared/schema.ts";
+import { bucketProblem, endpointProblem, prefixProblem } from "./config-rules.ts";
+import { toPutHeaders } from "./s3/put-arguments.ts";
+
+const KEYS_NEEDED = "is required, as an object: Heddle has no keys of its own for a bucket";
+
+const Credential = z
+  .string()
+  .trim()
+  .min(1)
+  .regex(/^[\x21-\x7e]+$/, "must be printable ASCII without spaces");
+
+export const DestinationCredentials = z
+  .object(
+    {
+      access_key_id: Credential.max(255).openapi({
+        description: "Access key id",
+        example: "AKIAIOSFODNN7EXAMPLE",
+      }),
+      secret_access_key: Credential.max(2048).openapi({
+        description: "Secret access key",
+        example: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+      }),
+      session_token: Credential.max(2048)
+        .nullish()
+        .describe("Session token of temporary credentials"),
+    },
+    { error: KEYS_NEEDED },
+  )
+  .openapi("BulkExportDestinationCredentials", {
+    description: "Kept encrypted; never part of an answer.",
+  });
+export type DestinationCredentials = z.infer<typeof DestinationCredentials>;
+
+const S3Kwargs = z.object({
+  addressing_style: z
+    .enum(["auto", "virtual", "path"])
+    .nullable()
+    .default(null)
+    .describe("Position of the bucket in URLs: in the host name or in the path"),
+  use_accelerate_endpoint: z
+    .boolean()
+    .nullable()
+    .default(null)
+    .describe("Whether to use S3 Transfer Acceleration"),
+  payload_signing_enabled: z
+    .boolean()
+    .nullable()
+    .default(null)
+    .describe("Whether to sign the payload"),
+  us_east_1_regional_endpoint: z
+    .enum(["regional", "legacy"])
+    .nullable()
+    .default(null)
+    .describe("Endpoint in `us-east-1`"),
+});
+
+const PutArguments = z.record(z.string(), z.unknown()).superRefine((kwargs, ctx) => {
+  for (const { path, message } of toPutHeaders(kwargs).issues) {
+    ctx.addIssue({ code: "custom", path, message });
+  }
+});
+
+const Config = z.object({
+  endpoint_url: HttpUrl.nullable()
+    .default(null)
+    .openapi({ description: "The server alone, without bucket and path; none: AWS." }),
+  prefix: z
+    .string()
+    .max(2048)
+    .nullable()
+    .transform((prefix) => prefix ?? "")
+    .default("")
+    .openapi({ type: "string" })
+    .openapi({ description: "Prefix of the object keys", example: "traces" }),
+  bucket_name: z
+    .string()
+    .min(3)
+    .max(63)
+    .openapi({ description: "Name of the bucket: 3 to 63 characters", example: "acme-traces" }),
+  region: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{1,64}$/, "must be the name of a region, such as eu-west-1")
+    .nullable()
+    .default(null)
+    .describe("Region of the bucket"),
+  s3_additional_kwargs: PutArguments.nullable()
+    .default(null)
+    .openapi({ description: "Arguments of PutObject for every object." }),
+  config_kwargs_s3: S3Kwargs.nullable().default(null).describe("Options of the S3 client"),
+  include_bucket_in_prefix: z
+    .boolean()
+    .nullable()
+    .transform((value) => value ?? false)
+    .default(false)
+    .openapi({ type: "boolean", description: "Whether keys begin with the bucket's name." }),
+  aws_role_arn: z
+    .null({ error: "is not supported: give the credentials of a user or a session" })
+    .default(null)
+    .describe("Not supported: use `credentials`"),
+});
+
+export const DestinationConfig = Config.openapi("BulkExportDestinationConfig");
+export type DestinationConfig = z.infer<typeof DestinationConfig>;
+
+const NewConfig = Config.superRefine((config, ctx) => {
+  const problems = {
+    bucket_name: bucketProblem(config.bucket_name),
+    endpoint_url: endpointProblem(config.endpoint_url, config.bucket_name),
+    prefix: prefixProblem(config.prefix),
+  };
+  for (const [field, message] of Object.entries(problems)) {
+    if (message !== null) ctx.addIssue({ code: "custom", path: [field], message });
+  }
+}).openapi("BulkExportDestinationConfigCreate");
+
+export const DestinationCreateRequest = z
+  .object({
+    destination_type: z.literal("s3").default("s3").describe("Kind of the storage"),
+    display_name: z
+      .string()
+      .min(1)
+      .max(255)
+      .regex(/^[a-zA-Z0-9\-_ ']+$/, "may hold letters, digits, spaces, hyphens, _ and '")
+      .openapi({ description: "Name for display", example: "Data lake" }),
+    config: NewConfig.describe("Bucket and how to write to it"),
+    credentials: DestinationCredentials.describe("Credentials of the bucket"),
+  })
+  .openapi("BulkExportDestinationCreate");
+export type DestinationCreateRequest = z.infer<typeof DestinationCreateRequest>;
+
+export const DestinationPatchRequest = z
+  .strictObject(
+    { credentials: DestinationCredentials.describe("Credentials of the bucket") },
+    {
+      error: ({ code }) =>
+        code === "unrecognized_keys"
+          ? "only credentials can be changed; create another destination for another name or config"
+          : undefined,
+    },
+  )
+  .openapi("BulkExportDestinationUpdate");
+export type DestinationPatchRequest = z.infer<typeof DestinationPatchRequest>;
+
+export const Destination = z
+  .object({
+    id: Uuid.describe("Id of the destination"),
+    tenant_id: Uuid.describe("Id of the workspace"),
+    destination_type: z.literal("s3").describe("Kind of the storage"),
+    display_name: z.string().openapi({ description: "Name for display", example: "Data lake" }),
+    config: DestinationConfig.describe("Bucket and how to write to it"),
+    credentials_keys: z
+      .array(z.string())
+      .openapi({ description: "Which credentials are kept; their names alone." }),
+    created_at: CreatedAt,
+    updated_at: UpdatedAt,
+  })
+  .openapi("BulkExportDestination");
+export type Destination = z.infer<typeof Destination>;
+
+export const DestinationPath = z.object({ destination_id: Uuid.describe("Id of the destination") });

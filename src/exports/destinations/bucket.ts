@@ -1,0 +1,22 @@
+import type { Context } from "../../shared/context.ts";
+import { egressPolicy } from "../../shared/egress/egress.ts";
+import { notFound } from "../../shared/errors.ts";
+import { type S3Client, type S3Options, s3Client } from "../s3/client.ts";
+import { systemContext } from "../system.ts";
+import type { ExportRow } from "../table.ts";
+import { targetOf } from "./service.ts";
+
+/** What an export is written with: the keys that its destination has now. */
+export type Bucket = { ctx: Context; client: S3Client; bucket_name: string };
+
+export async function openBucket(
+  env: Env,
+  { workspace_id, bulk_export_destination_id }: ExportRow,
+  options: Pick<S3Options, "signal" | "limits"> = {},
+): Promise<Bucket> {
+  const ctx = await systemContext(env, workspace_id);
+  if (ctx === null) throw notFound("Workspace", workspace_id);
+  const { target, bucket_name } = await targetOf(ctx, bulk_export_destination_id);
+  const policy = egressPolicy(env, "exports");
+  return { ctx, bucket_name, client: s3Client(target, { policy, ...options }) };
+}

@@ -1,0 +1,25 @@
+import { AppError } from "../../shared/errors.ts";
+import { S3Error } from "../s3/problem.ts";
+
+export type Failure = {
+  text: string;
+  is_transient: boolean;
+  retry_after_seconds: number | null;
+};
+
+/** Permanent is what the same call would meet again: what S3 refuses, what is not there any more. */
+const PERMANENT: readonly string[] = ["not_found", "forbidden", "invalid_request", "bad_request"];
+/** Somebody aborted the upload, a rule of the bucket or a clean-up: the next attempt opens another. */
+const ABORTED = "NoSuchUpload";
+
+export function toFailure(error: unknown): Failure {
+  if (error instanceof S3Error) {
+    const { code, message, retry_after_seconds } = error.problem;
+    const is_transient = error.problem.is_transient || code === ABORTED;
+    return { text: `${code}: ${message}`, is_transient, retry_after_seconds };
+  }
+  const failure = AppError.from(error);
+  const retry_after_seconds = failure.retry_after_seconds ?? null;
+  const is_transient = !PERMANENT.includes(failure.code);
+  return { text: failure.message, is_transient, retry_after_seconds };
+}

@@ -1,0 +1,37 @@
+import { log } from "../../shared/log.ts";
+import { sendAllOrLeave } from "../../shared/queue.ts";
+import type { FileRow } from "../table.ts";
+import { startBeat } from "./beat.ts";
+import { toFailure } from "./failure.ts";
+import { completeFile, failFile, LeaseLost, renewLease } from "./file-lease.ts";
+import { writeFile } from "./file-writer.ts";
+import { secondsUntilAttempt } from "./pauses.ts";
+
+/** Writes the file, or leaves in its row why not and when it is tried again. */
+export async function attemptFile(env: Env, file: FileRow): Promise<void> {
+  const written = { rows_written: 0, bytes_written: 0 };
+  const beat = startBeat({
+    renew: () => renewLease(env, file, written),
+    over: () => new LeaseLost(file),
+  });
+  try {
+    await completeFile(env, file, await writeFile(env, file, { written, signal: beat.signal }));
+  } catch (error) {
+    if (beat.signal.aborted || error instanceof LeaseLost) return;
+    await settleFailure(env, file, error);
+  } finally {
+    beat.stop();
+  }
+}
+
+async function settleFailure(env: Env, file: FileRow, error: unknown): Promise<void> {
+  const { text, is_transient, retry_after_seconds } = toFailure(error);
+  const { id, retry_number, retry_limit } = file;
+  const isLast = !is_transient || retry_number >= retry_limit;
+  const seconds = secondsUntilAttempt({ retry_number, retry_after_seconds }, Math.random());
+  const next_attempt_at = isLast ? null : new Date(Date.now() + seconds * 1000).toISOString();
+  const isOurs = await failFile(env, file, { text, next_attempt_at });
+  if (!isOurs) return;
+  log.error("export_file_failed", error, { file_id: id, retry_number });
+  if (!isLast) await sendAllOrLeave(env.EXPORTS, [{ bulk_export_file_id: id }], seconds);
+}

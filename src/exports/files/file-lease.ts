@@ -1,0 +1,102 @@
+import { and, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
+import { database } from "../../shared/context.ts";
+import { LEASE_MS } from "../limits.ts";
+import { bulk_export_files, bulk_exports, type FileRow } from "../table.ts";
+
+const files = bulk_export_files;
+
+/** Somebody else writes the file by now, or nobody is to write it any more. */
+export class LeaseLost extends Error {
+  constructor({ id, token }: FileRow) {
+    super(`Attempt ${token} of the file ${id} is over`);
+    this.name = "LeaseLost";
+  }
+}
+
+/** The file with a new token, when it waits or whoever wrote it is silent; null otherwise. */
+export async function claimFile(env: Env, id: string, now: Date): Promise<FileRow | null> {
+  const at = now.toISOString();
+  const [row] = await database(env)
+    .update(files)
+    .set({
+      status: "RUNNING",
+      token: sql`${files.token} + 1`,
+      lease_expires_at: leaseFrom(now),
+      started_at: at,
+      updated_at: at,
+    })
+    .where(
+      and(
+        eq(files.id, id),
+        inArray(files.status, ["WAITING", "RUNNING"]),
+        or(isNull(files.lease_expires_at), lte(files.lease_expires_at, at)),
+        or(isNull(files.next_attempt_at), lte(files.next_attempt_at, at)),
+        sql`exists (select 1 from ${bulk_exports} e
+          where e.id = ${files.bulk_export_id} and e.status = 'RUNNING')`,
+      ),
+    )
+    .returning();
+  return row ?? null;
+}
+
+type Written = { rows_written: number; bytes_written: number };
+
+export async function renewLease(env: Env, file: FileRow, written: Written): Promise<boolean> {
+  return change(env, file, { ...written, lease_expires_at: leaseFrom(new Date()) });
+}
+
+/** Before anything is sent to it: an upload that no row knows would stay open. */
+export async function recordUpload(env: Env, file: FileRow, upload_id: string): Promise<void> {
+  if (!(await change(env, file, { upload_id }))) throw new LeaseLost(file);
+}
+
+export type Finished = Written & Pick<FileRow, "sha256" | "etag" | "min_start_us" | "max_start_us">;
+
+export async function completeFile(env: Env, file: FileRow, finished: Finished): Promise<void> {
+  const now = new Date().toISOString();
+  const isOurs = await change(env, file, {
+    ...finished,
+    status: "COMPLETED",
+    upload_id: null,
+    lease_expires_at: null,
+    next_attempt_at: null,
+    finished_at: now,
+  });
+  if (!isOurs) throw new LeaseLost(file);
+}
+
+type Failed = { text: string; next_attempt_at: string | null };
+
+/** Waits for its next attempt, or has none. The upload it had open is still to be aborted. */
+export async function failFile(
+  env: Env,
+  file: FileRow,
+  { text, next_attempt_at }: Failed,
+): Promise<boolean> {
+  const now = new Date().toISOString();
+  const errors = { ...file.errors, [`retry_${file.retry_number}`]: text };
+  return change(env, file, {
+    errors,
+    retry_number: next_attempt_at === null ? file.retry_number : file.retry_number + 1,
+    status: next_attempt_at === null ? "FAILED" : "WAITING",
+    lease_expires_at: null,
+    next_attempt_at,
+    sent_at: now,
+    rows_written: 0,
+    bytes_written: 0,
+    finished_at: next_attempt_at === null ? now : null,
+  });
+}
+
+async function change(env: Env, file: FileRow, fields: Partial<FileRow>): Promise<boolean> {
+  const rows = await database(env)
+    .update(files)
+    .set({ ...fields, updated_at: new Date().toISOString() })
+    .where(and(eq(files.id, file.id), eq(files.token, file.token), eq(files.status, "RUNNING")))
+    .returning({ id: files.id });
+  return rows.length > 0;
+}
+
+function leaseFrom(now: Date): string {
+  return new Date(now.getTime() + LEASE_MS).toISOString();
+}

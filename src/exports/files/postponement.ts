@@ -1,0 +1,26 @@
+import { eq } from "drizzle-orm";
+import { database } from "../../shared/context.ts";
+import { log } from "../../shared/log.ts";
+import { RESEND_AFTER_MS } from "../limits.ts";
+import { bulk_exports, type ExportRow } from "../table.ts";
+import { pauseAfter } from "./pauses.ts";
+
+type Obstacle = {
+  event: string;
+  error: unknown;
+  /** For how long it has been in the way, at most. */
+  elapsed_ms: number;
+  retry_after_seconds: number | null;
+};
+
+/** What may go well later is left to the sweep, which comes the more seldom the longer it lasts. */
+export async function postpone(
+  env: Env,
+  { id }: ExportRow,
+  { event, error, elapsed_ms, retry_after_seconds }: Obstacle,
+): Promise<void> {
+  const pause_ms = pauseAfter(elapsed_ms, retry_after_seconds);
+  log.error(event, error, { bulk_export_id: id, pause_ms });
+  const sent_at = new Date(Date.now() + pause_ms - RESEND_AFTER_MS).toISOString();
+  await database(env).update(bulk_exports).set({ sent_at }).where(eq(bulk_exports.id, id));
+}

@@ -1,0 +1,91 @@
+import { PART_BYTES, PARTS_IN_FLIGHT } from "../limits.ts";
+import type { S3Client } from "../s3/client.ts";
+
+type Part = { number: number; etag: string };
+
+/** Bytes of unknown length to one key: one PUT when they fit into a part, else a multipart upload. */
+export class Upload {
+  readonly #client: S3Client;
+  readonly #key: string;
+  readonly #onOpened: (upload_id: string) => Promise<void>;
+  #part = new Uint8Array(0);
+  /** Memory of parts that have arrived: no more of them than fly at once. */
+  readonly #spare: Uint8Array<ArrayBuffer>[] = [];
+  #filled = 0;
+  #bytes = 0;
+  #upload_id: string | null = null;
+  #number = 0;
+  readonly #parts: Part[] = [];
+  readonly #flying = new Set<Promise<void>>();
+  #failure: { error: unknown } | null = null;
+
+  /** `onOpened` runs before the first part leaves. */
+  constructor(client: S3Client, key: string, onOpened: (upload_id: string) => Promise<void>) {
+    this.#client = client;
+    this.#key = key;
+    this.#onOpened = onOpened;
+  }
+
+  /** Waits when enough parts are on their way. All parts but the last are alike. */
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#bytes += bytes.byteLength;
+    for (let at = 0; at < bytes.byteLength; ) {
+      if (this.#part.byteLength === 0) this.#part = this.#spare.pop() ?? new Uint8Array(PART_BYTES);
+      const piece = bytes.subarray(at, at + PART_BYTES - this.#filled);
+      this.#part.set(piece, this.#filled);
+      this.#filled += piece.byteLength;
+      at += piece.byteLength;
+      if (this.#filled === PART_BYTES) await this.#sendPart();
+    }
+  }
+
+  async finish(): Promise<{ etag: string | null }> {
+    const rest = this.#part.subarray(0, this.#filled);
+    if (this.#upload_id === null) return this.#client.putObject(this.#key, rest);
+    if (this.#filled > 0) await this.#sendPart();
+    await Promise.all(this.#flying);
+    this.#throwFailure();
+    const parts = this.#parts.sort((a, b) => a.number - b.number);
+    return this.#client.completeUpload(this.#key, this.#upload_id, parts, { bytes: this.#bytes });
+  }
+
+  /** Nothing stays open; what cannot be aborted now is left to the clean-up. */
+  async abort(): Promise<void> {
+    await Promise.allSettled(this.#flying);
+    if (this.#upload_id === null) return;
+    await this.#client.abortUpload(this.#key, this.#upload_id).catch(() => undefined);
+  }
+
+  async #sendPart(): Promise<void> {
+    const body = this.#part.subarray(0, this.#filled);
+    [this.#part, this.#filled] = [new Uint8Array(0), 0];
+    const upload_id = this.#upload_id ?? (await this.#open());
+    while (this.#flying.size >= PARTS_IN_FLIGHT) await Promise.race(this.#flying);
+    this.#throwFailure();
+    this.#number += 1;
+    const flight = this.#fly(upload_id, this.#number, body);
+    this.#flying.add(flight);
+    void flight.finally(() => this.#flying.delete(flight));
+  }
+
+  async #fly(upload_id: string, number: number, body: Uint8Array<ArrayBuffer>): Promise<void> {
+    try {
+      const { etag } = await this.#client.uploadPart(this.#key, upload_id, number, body);
+      this.#parts.push({ number, etag });
+      if (body.byteLength === PART_BYTES) this.#spare.push(body);
+    } catch (error) {
+      this.#failure ??= { error };
+    }
+  }
+
+  async #open(): Promise<string> {
+    const { upload_id } = await this.#client.createUpload(this.#key);
+    this.#upload_id = upload_id;
+    await this.#onOpened(upload_id);
+    return upload_id;
+  }
+
+  #throwFailure(): void {
+    if (this.#failure !== null) throw this.#failure.error;
+  }
+}

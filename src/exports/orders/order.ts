@@ -1,0 +1,86 @@
+import type { Context } from "../../shared/context.ts";
+import { type Issue, invalid } from "../../shared/errors.ts";
+import { assertProject } from "../../traces/projects/service.ts";
+import { validateFilters } from "../../traces/query/filter-service.ts";
+import { COLUMNS } from "../columns.ts";
+import { baseOf } from "../destinations/base.ts";
+import { getDestination } from "../destinations/service.ts";
+import { MAX_DAYS } from "../limits.ts";
+import type { BulkExportCreateRequest } from "../schema.ts";
+import type { ExportRow } from "../table.ts";
+import { countDays } from "../windows.ts";
+
+/** What an export is made of, checked against itself and against what it names. */
+export type Order = Pick<
+  ExportRow,
+  | "bulk_export_destination_id"
+  | "session_id"
+  | "key_base"
+  | "start_us"
+  | "end_us"
+  | "interval_hours"
+  | "filter"
+  | "export_fields"
+  | "format_version"
+  | "compression"
+  | "late_rows"
+>;
+
+export async function readOrder(ctx: Context, input: BulkExportCreateRequest): Promise<Order> {
+  assertWindow(input);
+  assertFields(input.export_fields ?? null);
+  assertFilter(input.filter ?? null);
+  const { config } = await getDestination(ctx, input.bulk_export_destination_id);
+  await assertProject(ctx, input.session_id);
+  return {
+    bulk_export_destination_id: input.bulk_export_destination_id,
+    session_id: input.session_id,
+    key_base: baseOf(config),
+    start_us: input.start_time,
+    end_us: input.end_time ?? null,
+    interval_hours: input.interval_hours ?? null,
+    filter: input.filter ?? null,
+    export_fields: input.export_fields ?? null,
+    format_version: input.format_version ?? "v1",
+    compression: input.compression ?? "zstandard",
+    late_rows: input.late_rows ?? true,
+  };
+}
+
+function assertWindow({ start_time, end_time, interval_hours }: BulkExportCreateRequest): void {
+  if (end_time == null && interval_hours == null) {
+    throw wrong("end_time", "is required of a one-time export; a scheduled one has interval_hours");
+  }
+  if (end_time == null) return;
+  if (interval_hours != null) {
+    throw wrong("end_time", "must be left out when interval_hours is given: a schedule has no end");
+  }
+  if (end_time <= start_time) throw wrong("end_time", "must be after start_time");
+  if (countDays({ start_us: start_time, end_us: end_time }) > MAX_DAYS) {
+    throw wrong(
+      "end_time",
+      `must be at most ${MAX_DAYS} days after start_time; make several exports`,
+    );
+  }
+}
+
+function assertFields(fields: string[] | null): void {
+  if (fields === null) return;
+  if (fields.length === 0) {
+    throw wrong("export_fields", "must name at least one field; leave it out for all");
+  }
+  const known = COLUMNS.map(({ name }) => name);
+  const unknown = fields.filter((field) => !known.includes(field));
+  if (unknown.length === 0) return;
+  const text = `names what is no exportable field: ${unknown.join(", ")}; there are ${known.join(", ")}`;
+  throw wrong("export_fields", text);
+}
+
+function assertFilter(filter: string | null): void {
+  const [problem] = validateFilters({ filter }).errors;
+  if (problem) throw wrong("filter", problem.message);
+}
+
+function wrong(field: string, text: string): Error {
+  return invalid(["body", field] satisfies Issue["loc"], text);
+}

@@ -1,0 +1,46 @@
+import { and, eq, gt } from "drizzle-orm";
+import type { Context } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+import { MAX_CREATES_PER_HOUR, MAX_SCHEDULES } from "../limits.ts";
+import { bulk_exports } from "../table.ts";
+import type { Order } from "./order.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** Of an hour that rolls, with what schedules spawned in it. */
+export async function assertRoom(ctx: Context, order: Order, now = new Date()): Promise<void> {
+  const made = await countCreates(ctx, now);
+  if (made.count >= MAX_CREATES_PER_HOUR) {
+    const retry_after_seconds = Math.max(1, Math.ceil((made.room_at_ms - now.getTime()) / 1000));
+    const text = `This workspace made ${MAX_CREATES_PER_HOUR} exports within an hour; try again in ${retry_after_seconds} s.`;
+    throw new AppError("rate_limited", text, { retry_after_seconds });
+  }
+  if (order.interval_hours === null) return;
+  const schedules = await ctx.db.$count(
+    bulk_exports,
+    and(isOurs(ctx), eq(bulk_exports.status, "INTERVAL_SCHEDULED")),
+  );
+  if (schedules < MAX_SCHEDULES) return;
+  const text = `This workspace has ${MAX_SCHEDULES} active schedules; cancel one first.`;
+  throw new AppError("rate_limited", text);
+}
+
+/** How many there were in the last hour, and when the oldest of them is out of it. */
+export async function countCreates(
+  ctx: Context,
+  now: Date,
+): Promise<{ count: number; room_at_ms: number }> {
+  const since = new Date(now.getTime() - HOUR_MS).toISOString();
+  const rows = await ctx.db
+    .select({ created_at: bulk_exports.created_at })
+    .from(bulk_exports)
+    .where(and(isOurs(ctx), gt(bulk_exports.created_at, since)))
+    .orderBy(bulk_exports.created_at)
+    .limit(MAX_CREATES_PER_HOUR);
+  const oldest = rows[0]?.created_at;
+  return { count: rows.length, room_at_ms: oldest ? Date.parse(oldest) + HOUR_MS : now.getTime() };
+}
+
+function isOurs({ caller }: Context) {
+  return eq(bulk_exports.workspace_id, caller.workspace_id);
+}

@@ -1,0 +1,144 @@
+import { z } from "@hono/zod-openapi";
+import { router } from "../../shared/http/http.ts";
+import { body, ErrorDetail, json, operationWithTag, Uuid } from "../../shared/schema.ts";
+import { MAX_IDEMPOTENCY_KEY_CHARS } from "../limits.ts";
+import {
+  BulkExport,
+  BulkExportCreateRequest,
+  BulkExportLimits,
+  BulkExportPatchRequest,
+  BulkExportRun,
+  BulkExportsQuery,
+  ExportRunsQuery,
+} from "../schema.ts";
+import { getExportRun, listExportRuns, listRunsOfSchedule } from "./runs-service.ts";
+import {
+  cancelBulkExport,
+  createBulkExport,
+  getBulkExport,
+  getLimits,
+  listBulkExports,
+  retryBulkExport,
+} from "./service.ts";
+
+export const exportRoutes = router();
+
+const operation = operationWithTag("Bulk exports");
+const ExportId = z.object({ bulk_export_id: Uuid.describe("Id of the export") });
+const conflict = { 409: json(ErrorDetail, "The export's status does not allow this") };
+
+const create = operation("post", "/api/v1/bulk-exports", "createBulkExport", {
+  summary: "Create a bulk export",
+  description: "Exports the runs of a project once, or on a schedule with `interval_hours`.",
+  request: {
+    headers: z.object({
+      "idempotency-key": z.string().min(1).max(MAX_IDEMPOTENCY_KEY_CHARS).optional().openapi({
+        description: "The same key with the same body makes one export, however often it is sent",
+      }),
+    }),
+    body: body(BulkExportCreateRequest),
+  },
+  responses: {
+    200: json(BulkExport, "The export, or the schedule"),
+    404: json(ErrorDetail, "The destination or the project is not in the workspace"),
+    409: json(ErrorDetail, "The Idempotency-Key came with another body before"),
+    429: json(ErrorDetail, "Too many exports in an hour, or too many schedules"),
+  },
+});
+exportRoutes.openapi(create, async (c) => {
+  const key = c.req.valid("header")["idempotency-key"] ?? null;
+  return c.json(await createBulkExport(c.var.ctx, c.req.valid("json"), key), 200);
+});
+
+const list = operation("get", "/api/v1/bulk-exports", "listBulkExports", {
+  summary: "List bulk exports",
+  description: "Exports and schedules, newest first.",
+  request: { query: BulkExportsQuery },
+  responses: { 200: json(z.array(BulkExport), "One page") },
+});
+exportRoutes.openapi(list, async (c) => {
+  const { items, total } = await listBulkExports(c.var.ctx, c.req.valid("query"));
+  return c.json(items, 200, { "X-Pagination-Total": String(total) });
+});
+
+const readLimits = operation("get", "/api/v1/bulk-exports/limits", "getBulkExportLimits", {
+  summary: "Get export limits",
+  responses: { 200: json(BulkExportLimits, "The limits") },
+});
+exportRoutes.openapi(readLimits, (c) => c.json(getLimits(c.var.ctx), 200));
+
+const listBySource = operation("get", "/api/v1/bulk-exports/runs", "listBulkExportRunsBySource", {
+  summary: "List runs of a schedule",
+  description: "Runs of all exports that the schedule created.",
+  request: {
+    query: ExportRunsQuery.extend({ source_bulk_export_id: Uuid.describe("Id of the schedule") }),
+  },
+  responses: {
+    200: json(z.array(BulkExportRun), "Runs, ordered by start time"),
+    404: json(ErrorDetail, "The schedule does not exist in this workspace"),
+  },
+});
+exportRoutes.openapi(listBySource, async (c) => {
+  const { source_bulk_export_id, ...query } = c.req.valid("query");
+  return c.json(await listRunsOfSchedule(c.var.ctx, source_bulk_export_id, query), 200);
+});
+
+const get = operation("get", "/api/v1/bulk-exports/{bulk_export_id}", "getBulkExport", {
+  summary: "Get a bulk export",
+  request: { params: ExportId },
+  responses: { 200: json(BulkExport, "The export") },
+});
+exportRoutes.openapi(get, async (c) =>
+  c.json(await getBulkExport(c.var.ctx, c.req.valid("param").bulk_export_id), 200),
+);
+
+const cancel = operation("patch", "/api/v1/bulk-exports/{bulk_export_id}", "cancelBulkExport", {
+  summary: "Cancel a bulk export",
+  description: "Cancels an export or a schedule.",
+  request: { params: ExportId, body: body(BulkExportPatchRequest) },
+  responses: { 200: json(BulkExport, "Cancelled"), ...conflict },
+});
+exportRoutes.openapi(cancel, async (c) =>
+  c.json(await cancelBulkExport(c.var.ctx, c.req.valid("param").bulk_export_id), 200),
+);
+
+const retry = operation("post", "/api/v1/bulk-exports/{bulk_export_id}/retry", "retryBulkExport", {
+  summary: "Retry a bulk export",
+  description: "Writes the failed files again.",
+  request: { params: ExportId },
+  responses: { 200: json(BulkExport, "It goes on"), ...conflict },
+});
+exportRoutes.openapi(retry, async (c) =>
+  c.json(await retryBulkExport(c.var.ctx, c.req.valid("param").bulk_export_id), 200),
+);
+
+const listRuns = operation(
+  "get",
+  "/api/v1/bulk-exports/{bulk_export_id}/runs",
+  "listBulkExportRuns",
+  {
+    summary: "List runs of an export",
+    description: "One run for each UTC day.",
+    request: { params: ExportId, query: ExportRunsQuery },
+    responses: { 200: json(z.array(BulkExportRun), "By day") },
+  },
+);
+exportRoutes.openapi(listRuns, async (c) => {
+  const { bulk_export_id } = c.req.valid("param");
+  return c.json(await listExportRuns(c.var.ctx, bulk_export_id, c.req.valid("query")), 200);
+});
+
+const getRun = operation(
+  "get",
+  "/api/v1/bulk-exports/{bulk_export_id}/runs/{run_id}",
+  "getBulkExportRun",
+  {
+    summary: "Get a run of an export",
+    request: { params: ExportId.extend({ run_id: Uuid.describe("Id of the run") }) },
+    responses: { 200: json(BulkExportRun, "The run") },
+  },
+);
+exportRoutes.openapi(getRun, async (c) => {
+  const { bulk_export_id, run_id } = c.req.valid("param");
+  return c.json(await getExportRun(c.var.ctx, bulk_export_id, run_id), 200);
+});

@@ -1,0 +1,142 @@
+import { and, asc, eq, type SQL } from "drizzle-orm";
+import type { Context } from "../../shared/context.ts";
+import { notFound } from "../../shared/errors.ts";
+import { toIso } from "../../shared/times.ts";
+import { assertMayExport } from "../access.ts";
+import { dayFolder, rootOf } from "../keys.ts";
+import { BulkExportRun, type ExportRunsQuery } from "../schema.ts";
+import { type FileCounts, isFinal, statusOfRun } from "../states.ts";
+import {
+  bulk_export_files,
+  bulk_export_runs,
+  bulk_exports,
+  type ExportRow,
+  type ExportRunRow,
+  type FileRow,
+} from "../table.ts";
+import { findExport } from "./service.ts";
+
+type Pair = { run: ExportRunRow; order: ExportRow };
+
+export async function listExportRuns(
+  ctx: Context,
+  export_id: string,
+  query: ExportRunsQuery,
+): Promise<BulkExportRun[]> {
+  assertMayExport(ctx, "read");
+  await findExport(ctx, export_id);
+  return findRuns(ctx, eq(bulk_exports.id, export_id), query);
+}
+
+/** Of all the exports that a schedule spawned. */
+export async function listRunsOfSchedule(
+  ctx: Context,
+  schedule_id: string,
+  query: ExportRunsQuery,
+): Promise<BulkExportRun[]> {
+  assertMayExport(ctx, "read");
+  await findExport(ctx, schedule_id);
+  return findRuns(ctx, eq(bulk_exports.source_bulk_export_id, schedule_id), query);
+}
+
+export async function getExportRun(
+  ctx: Context,
+  export_id: string,
+  run_id: string,
+): Promise<BulkExportRun> {
+  assertMayExport(ctx, "read");
+  await findExport(ctx, export_id);
+  const where = and(eq(bulk_exports.id, export_id), eq(bulk_export_runs.id, run_id));
+  const [run] = await findRuns(ctx, where, { limit: 1, offset: 0 });
+  if (!run) throw notFound("Bulk export run", run_id);
+  return run;
+}
+
+async function findRuns(
+  ctx: Context,
+  where: SQL | undefined,
+  { limit, offset }: ExportRunsQuery,
+): Promise<BulkExportRun[]> {
+  const pairs = await ctx.db
+    .select({ run: bulk_export_runs, order: bulk_exports })
+    .from(bulk_export_runs)
+    .innerJoin(bulk_exports, eq(bulk_exports.id, bulk_export_runs.bulk_export_id))
+    .where(and(where, eq(bulk_export_runs.workspace_id, ctx.caller.workspace_id)))
+    .orderBy(asc(bulk_export_runs.start_us))
+    .limit(limit)
+    .offset(offset);
+  const files = await filesOf(ctx, pairs);
+  return pairs.map((pair) => toRun(pair, files.get(pair.run.id) ?? []));
+}
+
+async function filesOf(ctx: Context, pairs: Pair[]): Promise<Map<string, FileRow[]>> {
+  const ids = [...new Set(pairs.map(({ order }) => order.id))];
+  const wanted = new Set(pairs.map(({ run }) => run.id));
+  const found = new Map<string, FileRow[]>();
+  for (const id of ids) {
+    const rows = await ctx.db
+      .select()
+      .from(bulk_export_files)
+      .where(
+        and(
+          eq(bulk_export_files.bulk_export_id, id),
+          eq(bulk_export_files.workspace_id, ctx.caller.workspace_id),
+        ),
+      )
+      .orderBy(asc(bulk_export_files.number));
+    for (const row of rows) {
+      if (row.run_id === null || !wanted.has(row.run_id)) continue;
+      found.set(row.run_id, [...(found.get(row.run_id) ?? []), row]);
+    }
+  }
+  return found;
+}
+
+function toRun({ run, order }: Pair, files: FileRow[]): BulkExportRun {
+  const counts: FileCounts = {};
+  for (const { status } of files) counts[status] = (counts[status] ?? 0) + 1;
+  const status = statusOfRun(counts, order.status);
+  const window = { start_time: toIso(run.start_us), end_time: toIso(run.end_us) };
+  const written = files.filter((file) => file.status === "COMPLETED");
+  const folder = dayFolder(rootOf(order), run.start_us, false);
+  const last = latest(files.map(({ updated_at }) => updated_at)) ?? run.created_at;
+  const ended = latest(files.flatMap(({ finished_at }) => finished_at ?? [])) ?? run.created_at;
+  return BulkExportRun.parse({
+    id: run.id,
+    bulk_export_id: order.id,
+    session_id: order.session_id,
+    status,
+    retry_number: Math.max(0, ...files.map(({ retry_number }) => retry_number)),
+    errors: errorsOf(files),
+    ...window,
+    created_at: run.created_at,
+    updated_at: last,
+    finished_at: isFinal(status) ? ended : null,
+    metadata: {
+      prefix: folder,
+      ...window,
+      execution_backend: null,
+      result: {
+        rows_written: sum(files.map(({ rows_written }) => rows_written)),
+        bytes_written: sum(files.map(({ bytes_written }) => bytes_written)),
+        exported_files: written.map(({ key }) => key),
+        export_path: folder,
+        latest_cursor: null,
+        pending_upload: null,
+      },
+    },
+  });
+}
+
+function errorsOf(files: FileRow[]): Record<string, string> | null {
+  const errors = Object.assign({}, ...files.map((file) => file.errors ?? {}));
+  return Object.keys(errors).length === 0 ? null : errors;
+}
+
+function latest(times: string[]): string | undefined {
+  return times.sort().at(-1);
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,209 @@
+import { and, desc, eq, inArray, sql } from "drizzle-orm";
+import type { Context } from "../../shared/context.ts";
+import { sha256Hex } from "../../shared/crypto/crypto.ts";
+import { AppError, notFound } from "../../shared/errors.ts";
+import { sendAllOrLeave } from "../../shared/queue.ts";
+import { newId } from "../../shared/storage/ids.ts";
+import { assertMayExport } from "../access.ts";
+import * as limits from "../limits.ts";
+import { toBulkExports } from "../rows.ts";
+import type {
+  BulkExport,
+  BulkExportCreateRequest,
+  BulkExportLimits,
+  BulkExportsQuery,
+} from "../schema.ts";
+import { isCancellable, isRetryable } from "../states.ts";
+import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
+import { dueAt } from "../windows.ts";
+import { type Order, readOrder } from "./order.ts";
+import { assertRoom } from "./quota.ts";
+import { setToWork } from "./retry.ts";
+
+export async function createBulkExport(
+  ctx: Context,
+  input: BulkExportCreateRequest,
+  idempotency_key: string | null,
+): Promise<BulkExport> {
+  assertMayExport(ctx, "manage");
+  const request_sha256 = sha256Hex(JSON.stringify(input));
+  const asked = idempotency_key === null ? null : { idempotency_key, request_sha256 };
+  if (asked) {
+    const known = await findByKey(ctx, asked);
+    if (known) return toOne(ctx, known);
+  }
+  const order = await readOrder(ctx, input);
+  await assertRoom(ctx, order);
+  const row = await insertExport(ctx, order, asked);
+  if (row.status === "CREATED") await sendAllOrLeave(ctx.env.EXPORTS, [{ bulk_export_id: row.id }]);
+  return toOne(ctx, row);
+}
+
+export async function getBulkExport(ctx: Context, id: string): Promise<BulkExport> {
+  assertMayExport(ctx, "read");
+  return toOne(ctx, await findExport(ctx, id));
+}
+
+export async function listBulkExports(
+  ctx: Context,
+  query: BulkExportsQuery,
+): Promise<{ items: BulkExport[]; total: number }> {
+  assertMayExport(ctx, "read");
+  const where = and(
+    eq(bulk_exports.workspace_id, ctx.caller.workspace_id),
+    query.session_id === undefined ? undefined : eq(bulk_exports.session_id, query.session_id),
+    query.source_bulk_export_id === undefined
+      ? undefined
+      : eq(bulk_exports.source_bulk_export_id, query.source_bulk_export_id),
+    query.status === undefined ? undefined : eq(bulk_exports.status, query.status),
+  );
+  const [rows, total] = await Promise.all([
+    ctx.db
+      .select()
+      .from(bulk_exports)
+      .where(where)
+      .orderBy(desc(bulk_exports.created_at), desc(bulk_exports.id))
+      .limit(query.limit)
+      .offset(query.offset),
+    ctx.db.$count(bulk_exports, where),
+  ]);
+  return { items: await toBulkExports(ctx, rows), total };
+}
+
+/** Final at once; what is still being written stops within a beat, and nothing stays open in the bucket. */
+export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkExport> {
+  assertMayExport(ctx, "manage");
+  const row = await findExport(ctx, id);
+  if (row.status === "CANCELLED") return toOne(ctx, row);
+  const now = new Date().toISOString();
+  const ended = { status: "CANCELLED", updated_at: now, finished_at: now } as const;
+  // A schedule has nothing in the bucket.
+  const cleaned_at = row.interval_hours !== null && row.end_us === null ? now : null;
+  const mayEnd = (["CREATED", "RUNNING", "INTERVAL_SCHEDULED"] as const).filter(isCancellable);
+  const [changed] = await ctx.db.batch([
+    ctx.db
+      .update(bulk_exports)
+      .set({ ...ended, cleaned_at })
+      .where(and(isOurs(ctx, id), inArray(bulk_exports.status, mayEnd)))
+      .returning(),
+    ctx.db
+      .update(bulk_export_files)
+      .set(ended)
+      .where(
+        and(
+          eq(bulk_export_files.bulk_export_id, id),
+          eq(bulk_export_files.workspace_id, ctx.caller.workspace_id),
+          inArray(bulk_export_files.status, ["WAITING", "RUNNING"]),
+          isStatus(id, "CANCELLED"),
+        ),
+      ),
+  ]);
+  const [cancelled] = changed;
+  if (!cancelled) {
+    const { status } = await findExport(ctx, id);
+    throw new AppError("conflict", `The export is ${status}: it cannot be cancelled any more.`);
+  }
+  await sendAllOrLeave(ctx.env.EXPORTS, [{ bulk_export_id: id }]);
+  return toOne(ctx, cancelled);
+}
+
+/** Files that were written stay; those that failed are written again, to the same keys. */
+export async function retryBulkExport(ctx: Context, id: string): Promise<BulkExport> {
+  assertMayExport(ctx, "manage");
+  const row = await findExport(ctx, id);
+  if (row.interval_hours !== null && row.end_us === null) {
+    throw new AppError("conflict", "A schedule that ended stays ended: make a new one.");
+  }
+  if (!isRetryable(row.status)) {
+    const text = `The export is ${row.status}: only one that FAILED or TIMEDOUT can be tried again.`;
+    throw new AppError("conflict", text);
+  }
+  const again = await setToWork(ctx, row);
+  await sendAllOrLeave(ctx.env.EXPORTS, [{ bulk_export_id: id }]);
+  return toOne(ctx, again ?? (await findExport(ctx, id)));
+}
+
+export function getLimits(ctx: Context): BulkExportLimits {
+  assertMayExport(ctx, "read");
+  return {
+    export_timeout_hours: limits.EXPORT_TIMEOUT_HOURS,
+    max_files_at_once: limits.MAX_FILES_AT_ONCE,
+    max_active_exports: limits.MAX_ACTIVE_EXPORTS,
+    max_schedules: limits.MAX_SCHEDULES,
+    max_creates_per_hour: limits.MAX_CREATES_PER_HOUR,
+    min_interval_hours: limits.MIN_INTERVAL_HOURS,
+    max_interval_hours: limits.MAX_INTERVAL_HOURS,
+    max_days: limits.MAX_DAYS,
+    max_retries_per_file: limits.MAX_RETRIES_PER_FILE,
+    spawn_delay_minutes: limits.SPAWN_DELAY_MINUTES,
+    max_rows_per_file: limits.MAX_ROWS_PER_FILE,
+    max_bytes_per_file: limits.MAX_BYTES_PER_FILE,
+  };
+}
+
+export async function findExport(ctx: Context, id: string): Promise<ExportRow> {
+  const [row] = await ctx.db.select().from(bulk_exports).where(isOurs(ctx, id));
+  if (!row) throw notFound("Bulk export", id);
+  return row;
+}
+
+type Asked = { idempotency_key: string; request_sha256: string };
+
+/** The unique key decides: of two requests at once, both answer with the one that was made. */
+async function insertExport(ctx: Context, order: Order, asked: Asked | null): Promise<ExportRow> {
+  const now = new Date().toISOString();
+  const isSchedule = order.interval_hours !== null;
+  const [made] = await ctx.db
+    .insert(bulk_exports)
+    .values({
+      id: newId(),
+      workspace_id: ctx.caller.workspace_id,
+      ...order,
+      ...asked,
+      status: isSchedule ? "INTERVAL_SCHEDULED" : "CREATED",
+      next_window_index: isSchedule ? 0 : null,
+      next_window_at:
+        order.interval_hours === null ? null : dueAt(order.start_us, order.interval_hours, 0),
+      created_at: now,
+      updated_at: now,
+      sent_at: now,
+    })
+    .onConflictDoNothing()
+    .returning();
+  if (made) return made;
+  const known = asked && (await findByKey(ctx, asked));
+  if (!known) throw new AppError("conflict", "The export was not made; send the request again.");
+  return known;
+}
+
+async function findByKey(ctx: Context, asked: Asked): Promise<ExportRow | null> {
+  const { workspace_id } = ctx.caller;
+  const [row] = await ctx.db
+    .select()
+    .from(bulk_exports)
+    .where(
+      and(
+        eq(bulk_exports.workspace_id, workspace_id),
+        eq(bulk_exports.idempotency_key, asked.idempotency_key),
+      ),
+    );
+  if (!row) return null;
+  if (row.request_sha256 === asked.request_sha256) return row;
+  const text =
+    "This Idempotency-Key came with another body before; take a new key for a new export.";
+  throw new AppError("conflict", text);
+}
+
+async function toOne(ctx: Context, row: ExportRow): Promise<BulkExport> {
+  const [one] = await toBulkExports(ctx, [row]);
+  if (one === undefined) throw notFound("Bulk export", row.id);
+  return one;
+}
+
+function isOurs(ctx: Context, id: string) {
+  return and(eq(bulk_exports.id, id), eq(bulk_exports.workspace_id, ctx.caller.workspace_id));
+}
+
+function isStatus(id: string, status: BulkExport["status"]) {
+  return sql`exists (select 1 from ${bulk_exports} where id = ${id} and status = ${status})`;
+}

@@ -1,0 +1,197 @@
+import { and, asc, eq, lt, sql } from "drizzle-orm";
+import { database } from "../../shared/context.ts";
+import { log } from "../../shared/log.ts";
+import { sendAllOrLeave } from "../../shared/queue.ts";
+import { startBeat } from "../files/beat.ts";
+import { toFailure } from "../files/failure.ts";
+import { postpone } from "../files/postponement.ts";
+import { EXPORT_TIMEOUT_HOURS, MAX_ACTIVE_EXPORTS, MAX_FILES_AT_ONCE } from "../limits.ts";
+import { readExport } from "../read.ts";
+import { type FileCounts, isFinal, outcomeOf } from "../states.ts";
+import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
+import { cleanUp } from "./clean-up.ts";
+import { endExport, sendNext } from "./ending.ts";
+import { finishExport } from "./finish.ts";
+import { planExport } from "./plan.ts";
+
+const TIMEOUT_MS = EXPORT_TIMEOUT_HOURS * 3_600_000;
+
+/**
+ * Takes an export as far as it goes now: claim a place among the active ones, plan, send files,
+ * finish. Each step looks at the rows, so it may run twice, late, or on two sides at once.
+ */
+export async function advanceExport(env: Env, id: string, now = new Date()): Promise<void> {
+  const row = await readExport(env, id);
+  if (!row || row.status === "INTERVAL_SCHEDULED") return;
+  if (isFinal(row.status)) return afterEnd(env, row, now);
+  if ((await tryAdvance(env, row, now)) === "goes_on") return;
+  const ended = await readExport(env, id);
+  if (ended && isFinal(ended.status)) await afterEnd(env, ended, now);
+}
+
+type Step = "goes_on" | "may_have_ended";
+
+async function tryAdvance(env: Env, row: ExportRow, now: Date): Promise<Step> {
+  try {
+    return await advance(env, row, now);
+  } catch (error) {
+    await settleFailure(env, row, error, now);
+    return "may_have_ended";
+  }
+}
+
+async function advance(env: Env, row: ExportRow, now: Date): Promise<Step> {
+  if (isOverdue(row, now)) return end(env, row, "TIMEDOUT", TIMEOUT_TEXT, now);
+  if (row.status === "CREATED" && !(await activate(env, row, now))) return "goes_on";
+  if (row.planned_at !== null) return write(env, row, now);
+  await whileRunning(env, row.id, () => planExport(env, row));
+  // Another's plan may have won, and whoever cancels does not wait for a plan.
+  const planned = await readExport(env, row.id);
+  return planned?.status === "RUNNING" ? write(env, planned, now) : "may_have_ended";
+}
+
+async function write(env: Env, row: ExportRow, now: Date): Promise<Step> {
+  const outcome = outcomeOf(await countFiles(env, row.id));
+  if (outcome === "open") return sendFiles(env, row.id);
+  if (outcome === "FAILED") {
+    return end(env, row, "FAILED", await firstError(env, row.id), now);
+  }
+  const result = await whileRunning(env, row.id, (signal) => finishExport(env, row, signal));
+  if (result === "files_missing") return sendFiles(env, row.id);
+  return end(env, row, "COMPLETED", null, now);
+}
+
+async function end(
+  env: Env,
+  row: ExportRow,
+  status: "COMPLETED" | "FAILED" | "TIMEDOUT",
+  error: string | null,
+  now: Date,
+): Promise<Step> {
+  await endExport(env, row, { status, error }, now);
+  return "may_have_ended";
+}
+
+async function settleFailure(env: Env, row: ExportRow, error: unknown, now: Date): Promise<void> {
+  if (error instanceof ExportEnded) return;
+  const { text, is_transient, retry_after_seconds } = toFailure(error);
+  if (is_transient) {
+    const since = Date.parse(row.planned_at ?? row.started_at ?? now.toISOString());
+    const elapsed_ms = now.getTime() - since;
+    return postpone(env, row, {
+      event: "export_postponed",
+      error,
+      elapsed_ms,
+      retry_after_seconds,
+    });
+  }
+  log.error("export_failed", error, { bulk_export_id: row.id });
+  await endExport(env, row, { status: "FAILED", error: text }, now);
+}
+
+/** Also of what was finished while it was being cancelled. */
+async function afterEnd(env: Env, row: ExportRow, now: Date): Promise<void> {
+  if (row.cleaned_at !== null) return;
+  await sendNext(env, row);
+  await cleanUp(env, row, now);
+}
+
+class ExportEnded extends Error {
+  override name = "ExportEnded";
+}
+
+/** As long as this lasts the sweep keeps away; the signal aborts when the export ends. */
+async function whileRunning<T>(
+  env: Env,
+  id: string,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const beat = startBeat({
+    renew: async () => {
+      const rows = await database(env)
+        .update(bulk_exports)
+        .set({ sent_at: new Date().toISOString() })
+        .where(and(eq(bulk_exports.id, id), eq(bulk_exports.status, "RUNNING")))
+        .returning({ id: bulk_exports.id });
+      return rows.length > 0;
+    },
+    over: () => new ExportEnded(`The export ${id} ended`),
+  });
+  try {
+    return await work(beat.signal);
+  } finally {
+    beat.stop();
+  }
+}
+
+const TIMEOUT_TEXT = `It did not end within ${EXPORT_TIMEOUT_HOURS} hours. Try it again: what was written stays.`;
+
+function isOverdue({ started_at }: ExportRow, now: Date): boolean {
+  return started_at !== null && Date.parse(started_at) + TIMEOUT_MS <= now.getTime();
+}
+
+/**
+ * One statement counts and claims. Windows of a schedule come one after the other; one that ended
+ * before it was planned is planned by the next.
+ */
+async function activate(env: Env, { id, ...row }: ExportRow, now: Date): Promise<boolean> {
+  const at = now.toISOString();
+  const others = sql`(select count(*) from ${bulk_exports} other
+    where other.workspace_id = ${row.workspace_id} and other.status = 'RUNNING')`;
+  const isNext = sql`not exists (select 1 from ${bulk_exports} earlier
+    where earlier.source_bulk_export_id = ${row.source_bulk_export_id}
+      and earlier.window_index < ${row.window_index} and earlier.planned_at is null
+      and earlier.status in ('CREATED', 'RUNNING'))`;
+  const changed = await database(env)
+    .update(bulk_exports)
+    .set({ status: "RUNNING", started_at: at, updated_at: at })
+    .where(
+      and(
+        eq(bulk_exports.id, id),
+        eq(bulk_exports.status, "CREATED"),
+        lt(others, MAX_ACTIVE_EXPORTS),
+        isNext,
+      ),
+    )
+    .returning({ id: bulk_exports.id });
+  return changed.length > 0;
+}
+
+/** As many as may be written at once, in order; the rows say first that they were sent. */
+async function sendFiles(env: Env, id: string): Promise<Step> {
+  const now = new Date().toISOString();
+  const due = sql`select f.id from ${bulk_export_files} f
+    where f.bulk_export_id = ${id} and f.status = 'WAITING' and f.sent_at is null
+    order by f.number
+    limit max(0, ${MAX_FILES_AT_ONCE} - (select count(*) from ${bulk_export_files} busy
+      where busy.bulk_export_id = ${id}
+        and (busy.status = 'RUNNING' or (busy.status = 'WAITING' and busy.sent_at is not null))))`;
+  const rows = await database(env)
+    .update(bulk_export_files)
+    .set({ sent_at: now })
+    .where(sql`${bulk_export_files.id} in (${due})`)
+    .returning({ bulk_export_file_id: bulk_export_files.id });
+  if (rows.length > 0) await sendAllOrLeave(env.EXPORTS, rows);
+  return "goes_on";
+}
+
+async function countFiles(env: Env, id: string): Promise<FileCounts> {
+  const { status } = bulk_export_files;
+  const rows = await database(env)
+    .select({ status, count: sql<number>`count(*)` })
+    .from(bulk_export_files)
+    .where(eq(bulk_export_files.bulk_export_id, id))
+    .groupBy(status);
+  return Object.fromEntries(rows.map((row) => [row.status, row.count]));
+}
+
+async function firstError(env: Env, id: string): Promise<string> {
+  const [row] = await database(env)
+    .select({ key: bulk_export_files.key, errors: bulk_export_files.errors })
+    .from(bulk_export_files)
+    .where(and(eq(bulk_export_files.bulk_export_id, id), eq(bulk_export_files.status, "FAILED")))
+    .orderBy(asc(bulk_export_files.number))
+    .limit(1);
+  const text = Object.values(row?.errors ?? {}).at(-1) ?? "A file could not be written.";
+  return `${row?.key ?? ""}: ${text}`;
+}

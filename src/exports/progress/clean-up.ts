@@ -1,0 +1,106 @@
+import { and, eq, isNotNull } from "drizzle-orm";
+import { database } from "../../shared/context.ts";
+import { log } from "../../shared/log.ts";
+import { openBucket } from "../destinations/bucket.ts";
+import { toFailure } from "../files/failure.ts";
+import { postpone } from "../files/postponement.ts";
+import { exportFolder, manifestKey, rootOf, successKey } from "../keys.ts";
+import { LEASE_MS } from "../limits.ts";
+import type { S3Client } from "../s3/client.ts";
+import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
+
+/** Who wrote when the export ended has stopped by then. */
+const LAST_WRITES_MS = 2 * LEASE_MS;
+const GIVE_UP_MS = 24 * 3_600_000;
+/** The sweep comes again: nobody's turn is spent on a bucket that does not answer. */
+const LIMITS = { attempts: 2, attempt_ms: 10_000 };
+
+/** Of an export that ended: aborts what is open. Comes again until the last writer must have stopped. */
+export async function cleanUp(env: Env, row: ExportRow, now: Date): Promise<void> {
+  const elapsed_ms = now.getTime() - Date.parse(row.finished_at ?? row.updated_at);
+  const failures = (await clean(env, row)).map((error) => ({ error, ...toFailure(error) }));
+  const transient = failures.find(({ is_transient }) => is_transient);
+  if (transient && elapsed_ms < GIVE_UP_MS) {
+    return postpone(env, row, { ...transient, event: "export_not_cleaned", elapsed_ms });
+  }
+  for (const { text } of failures) {
+    log.warn("export_not_cleaned", { bulk_export_id: row.id, reason: text });
+  }
+  if (row.status !== "COMPLETED" && elapsed_ms < LAST_WRITES_MS) return;
+  await database(env)
+    .update(bulk_exports)
+    .set({ cleaned_at: now.toISOString() })
+    .where(and(eq(bulk_exports.id, row.id), isSameEnd(row)));
+}
+
+/** Trying it again would make another end. */
+function isSameEnd({ status, finished_at }: ExportRow) {
+  if (finished_at === null) return eq(bulk_exports.status, status);
+  return and(eq(bulk_exports.status, status), eq(bulk_exports.finished_at, finished_at));
+}
+
+/**
+ * One step that is refused does not keep another from being done; one that may go well later ends
+ * them all. Answers what was thrown.
+ */
+async function clean(env: Env, row: ExportRow): Promise<unknown[]> {
+  const thrown: unknown[] = [];
+  const attempt = async <T>(step: () => Promise<T>): Promise<T | null> => {
+    try {
+      return await step();
+    } catch (error) {
+      thrown.push(error);
+      if (toFailure(error).is_transient) throw error;
+      return null;
+    }
+  };
+  try {
+    await takeSteps(env, row, attempt);
+  } catch (error) {
+    if (!thrown.includes(error)) throw error;
+  }
+  return thrown;
+}
+
+type Attempt = <T>(step: () => Promise<T>) => Promise<T | null>;
+
+async function takeSteps(env: Env, row: ExportRow, attempt: Attempt): Promise<void> {
+  const bucket = await attempt(() => openBucket(env, row, { limits: LIMITS }));
+  if (bucket === null) return;
+  const { client } = bucket;
+  if (row.status === "CANCELLED" || row.status === "TIMEDOUT") {
+    for (const key of markers(row)) await attempt(() => client.deleteObject(key));
+  }
+  const known = await attempt(() => knownUploads(env, row));
+  // Those that no row knows: their writer died between opening and writing it down.
+  const found = await attempt(() => foundUploads(client, row));
+  for (const { key, upload_id } of [...(known ?? []), ...(found ?? [])]) {
+    await attempt(() => client.abortUpload(key, upload_id));
+  }
+}
+
+/** Ended while it was being finished: what says that it is whole must not stay. */
+function markers(row: ExportRow): string[] {
+  const root = rootOf(row);
+  return [successKey(root), manifestKey(root)];
+}
+
+type Open = { key: string; upload_id: string };
+
+async function knownUploads(env: Env, { id }: ExportRow): Promise<Open[]> {
+  const { key, upload_id, bulk_export_id } = bulk_export_files;
+  const rows = await database(env)
+    .select({ key, upload_id })
+    .from(bulk_export_files)
+    .where(and(eq(bulk_export_id, id), isNotNull(upload_id)));
+  return rows.flatMap((row) =>
+    row.upload_id === null ? [] : { ...row, upload_id: row.upload_id },
+  );
+}
+
+/** A server may answer more than was asked for, and others' uploads are not ours to abort. */
+async function foundUploads(client: S3Client, row: ExportRow): Promise<Open[]> {
+  const folder = exportFolder(rootOf(row));
+  const open = await client.listUploads(folder);
+  return open.filter(({ key }) => key.startsWith(folder));
+}

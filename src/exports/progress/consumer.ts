@@ -1,0 +1,16 @@
+import { attemptFile } from "../files/file-attempt.ts";
+import { claimFile } from "../files/file-lease.ts";
+import type { ExportMessage, FileMessage } from "../queue.ts";
+import { advanceExport } from "./advance.ts";
+
+export async function consumeExport(env: Env, message: ExportMessage): Promise<void> {
+  await advanceExport(env, message.bulk_export_id);
+}
+
+/** One file, by whoever claims it; what comes twice finds it claimed or done. */
+export async function consumeFile(env: Env, message: FileMessage): Promise<void> {
+  const file = await claimFile(env, message.bulk_export_file_id, new Date());
+  if (file === null) return;
+  await attemptFile(env, file);
+  await advanceExport(env, file.bulk_export_id);
+}

@@ -1,0 +1,67 @@
+import { and, asc, eq, inArray, sql } from "drizzle-orm";
+import { database } from "../../shared/context.ts";
+import { log } from "../../shared/log.ts";
+import { sendAllOrLeave } from "../../shared/queue.ts";
+import { MAX_ACTIVE_EXPORTS } from "../limits.ts";
+import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
+
+type End = { status: "COMPLETED" | "FAILED" | "TIMEDOUT"; error: string | null };
+
+/**
+ * One of them wins, and its row is answered; the rest of the world hears of it from there. Files that
+ * are open end with their export, so none is open when it is COMPLETED.
+ */
+export async function endExport(
+  env: Env,
+  { id }: ExportRow,
+  { status, error }: End,
+  now: Date,
+): Promise<ExportRow | null> {
+  const at = now.toISOString();
+  const db = database(env);
+  const isOpen = and(
+    eq(bulk_export_files.bulk_export_id, id),
+    inArray(bulk_export_files.status, ["WAITING", "RUNNING"]),
+  );
+  const isWhole = sql`not exists (select 1 from ${bulk_export_files} where ${isOpen})`;
+  const [ended] = await db.batch([
+    db
+      .update(bulk_exports)
+      .set({ status, error, updated_at: at, finished_at: at })
+      .where(
+        and(
+          eq(bulk_exports.id, id),
+          inArray(bulk_exports.status, ["CREATED", "RUNNING"]),
+          status === "COMPLETED" ? isWhole : undefined,
+        ),
+      )
+      .returning(),
+    db
+      .update(bulk_export_files)
+      .set({
+        status: status === "TIMEDOUT" ? "TIMEDOUT" : "FAILED",
+        updated_at: at,
+        finished_at: at,
+      })
+      .where(
+        and(
+          isOpen,
+          sql`exists (select 1 from ${bulk_exports} where id = ${id} and status in ('FAILED', 'TIMEDOUT'))`,
+        ),
+      ),
+  ]);
+  const [final] = ended;
+  if (final) log.info("export_ended", { bulk_export_id: id, status });
+  return final ?? null;
+}
+
+/** A place among the active ones is free. */
+export async function sendNext(env: Env, { workspace_id }: ExportRow): Promise<void> {
+  const waiting = await database(env)
+    .select({ bulk_export_id: bulk_exports.id })
+    .from(bulk_exports)
+    .where(and(eq(bulk_exports.status, "CREATED"), eq(bulk_exports.workspace_id, workspace_id)))
+    .orderBy(asc(bulk_exports.created_at), asc(bulk_exports.window_index))
+    .limit(MAX_ACTIVE_EXPORTS);
+  if (waiting.length > 0) await sendAllOrLeave(env.EXPORTS, waiting);
+}

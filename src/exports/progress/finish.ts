@@ -1,0 +1,99 @@
+import { and, asc, eq, sql } from "drizzle-orm";
+import { database } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+import { assertProject } from "../../traces/projects/service.ts";
+import { openBucket } from "../destinations/bucket.ts";
+import { manifestKey, rootOf, successKey } from "../keys.ts";
+import type { S3Client } from "../s3/client.ts";
+import { isProblem, UNTOLD } from "../s3/problem.ts";
+import { bulk_export_files, bulk_exports, type ExportRow, type FileRow } from "../table.ts";
+import { toManifest } from "./manifest.ts";
+
+const HEADS_AT_ONCE = 4;
+
+/**
+ * All files are written: looks whether they are still what was written, then leaves the manifest, and
+ * `_SUCCESS` last. Twice it writes the same bytes to the same keys.
+ */
+export async function finishExport(
+  env: Env,
+  row: ExportRow,
+  signal: AbortSignal,
+): Promise<"finished" | "files_missing"> {
+  const { ctx, client, bucket_name } = await openBucket(env, row, { signal });
+  const files = await ctx.db
+    .select()
+    .from(bulk_export_files)
+    .where(eq(bulk_export_files.bulk_export_id, row.id))
+    .orderBy(asc(bulk_export_files.number));
+  const wrong = await findWrong(client, files);
+  if (wrong.length > 0) {
+    await writeAgain(env, row, wrong);
+    return "files_missing";
+  }
+  // Rows that went with their project while they were read are in no file.
+  await assertProject(ctx, row.session_id);
+  const root = rootOf(row);
+  const manifest = toManifest(row, files, bucket_name);
+  const body = new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`);
+  await client.putObject(manifestKey(root), body, { "Content-Type": "application/json" });
+  await client.putObject(successKey(root), new Uint8Array(0));
+  return "finished";
+}
+
+/** Objects that are gone, or another's. Where nobody is told, what was answered to the writing holds. */
+async function findWrong(client: S3Client, files: FileRow[]): Promise<FileRow[]> {
+  const wrong: FileRow[] = [];
+  for (let at = 0; at < files.length; at += HEADS_AT_ONCE) {
+    const some = files.slice(at, at + HEADS_AT_ONCE);
+    try {
+      const found = await Promise.all(some.map(({ key }) => client.headObject(key)));
+      wrong.push(...some.filter((file, n) => !isAsWritten(file, found[n] ?? null)));
+    } catch (error) {
+      if (isProblem(error, UNTOLD)) return [];
+      throw error;
+    }
+  }
+  return wrong;
+}
+
+function isAsWritten(
+  { bytes_written, etag }: FileRow,
+  found: { bytes: number; etag: string | null } | null,
+): boolean {
+  if (found === null || found.bytes !== bytes_written) return false;
+  return etag === null || found.etag === null || strong(etag) === strong(found.etag);
+}
+
+/** What stands between may call an ETag a weak one. */
+function strong(etag: string): string {
+  return etag.replace(/^W\//, "");
+}
+
+async function writeAgain(env: Env, { id }: ExportRow, files: FileRow[]): Promise<void> {
+  const [spent] = files.filter(({ retry_number, retry_limit }) => retry_number >= retry_limit);
+  if (spent) {
+    const text = `${spent.key} was written and is not in the bucket as it was written: something else deletes or overwrites it.`;
+    throw new AppError("invalid_request", text);
+  }
+  const ids = JSON.stringify(files.map((file) => file.id));
+  await database(env)
+    .update(bulk_export_files)
+    .set({
+      status: "WAITING",
+      retry_number: sql`${bulk_export_files.retry_number} + 1`,
+      errors: sql`json_set(coalesce(${bulk_export_files.errors}, '{}'),
+        '$.retry_' || ${bulk_export_files.retry_number}, ${"The object was not in the bucket as it was written."})`,
+      rows_written: 0,
+      bytes_written: 0,
+      sent_at: null,
+      finished_at: null,
+    })
+    .where(
+      and(
+        sql`${bulk_export_files.id} in (select value from json_each(${ids}))`,
+        eq(bulk_export_files.status, "COMPLETED"),
+        sql`exists (select 1 from ${bulk_exports} where id = ${id} and status = 'RUNNING')`,
+      ),
+    );
+}

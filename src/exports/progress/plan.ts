@@ -1,0 +1,175 @@
+import { and, asc, desc, eq, isNotNull, isNull, lt } from "drizzle-orm";
+import { type Context, database } from "../../shared/context.ts";
+import { notFound } from "../../shared/errors.ts";
+import { newId } from "../../shared/storage/ids.ts";
+import { DAY_US } from "../../shared/times.ts";
+import { planScan, type ScanChunk } from "../../traces/scan/scan-service.ts";
+import { dayFolder, partKey, type Root, rootOf } from "../keys.ts";
+import { MAX_BYTES_PER_FILE, MAX_RETRIES_PER_FILE, MAX_ROWS_PER_FILE } from "../limits.ts";
+import { systemContext } from "../system.ts";
+import { bulk_exports, type ExportRow } from "../table.ts";
+import { daysOf, type Range } from "../windows.ts";
+import { planLate } from "./late.ts";
+
+type PlannedFile = {
+  id: string;
+  run_id: string | null;
+  number: number;
+  key: string;
+  rows: number;
+  chunk: ScanChunk;
+};
+type PlannedRun = { id: string } & Range;
+
+const ROWS_PER_STATEMENT = 1000;
+
+/**
+ * Lays down the days, the files and how far each partition was read. Windows before that ended
+ * without a plan are planned first, or nothing would tell which of their rows are late.
+ */
+export async function planExport(env: Env, row: ExportRow): Promise<void> {
+  const ctx = await systemContext(env, row.workspace_id);
+  if (ctx === null) throw notFound("Workspace", row.workspace_id);
+  for (const earlier of await unplannedBefore(env, row)) await layDown(ctx, earlier);
+  await layDown(ctx, row);
+}
+
+/** Once: of two plans at the same time the second meets the unique keys of the first. */
+async function layDown(ctx: Context, row: ExportRow): Promise<void> {
+  const { env } = ctx;
+  const range = rangeOf(row);
+  const marks = await watermarksBefore(env, row);
+  const scan = { project_id: row.session_id, filter: row.filter, ...SIZES };
+  const fresh = await planScan(ctx, { ...scan, ...toMicroRange(range), min_seqs: null });
+  const late = await planLate(ctx, row, { ...scan, max_seqs: fresh.watermarks });
+  const watermarks = { ...marks, ...late.watermarks, ...fresh.watermarks };
+  // Nobody writes what was cancelled.
+  const isOver = row.status === "CANCELLED";
+  const days = isOver ? [] : daysOf(range).map((day) => ({ id: newId(), ...day }));
+  const files = isOver ? [] : toFiles(rootOf(row), days, fresh.chunks, late.chunks);
+  try {
+    await savePlan(env, row, days, files, watermarks);
+  } catch (error) {
+    if (!(await isPlanned(env, row))) throw error;
+  }
+}
+
+async function unplannedBefore(env: Env, row: ExportRow): Promise<ExportRow[]> {
+  if (row.source_bulk_export_id === null || row.window_index === null) return [];
+  return database(env)
+    .select()
+    .from(bulk_exports)
+    .where(
+      and(
+        eq(bulk_exports.source_bulk_export_id, row.source_bulk_export_id),
+        lt(bulk_exports.window_index, row.window_index),
+        isNull(bulk_exports.planned_at),
+      ),
+    )
+    .orderBy(asc(bulk_exports.window_index));
+}
+
+async function isPlanned(env: Env, { id }: ExportRow): Promise<boolean> {
+  const isOurs = and(eq(bulk_exports.id, id), isNotNull(bulk_exports.planned_at));
+  return (await database(env).$count(bulk_exports, isOurs)) > 0;
+}
+
+const SIZES = { max_rows: MAX_ROWS_PER_FILE, max_bytes: MAX_BYTES_PER_FILE };
+
+function rangeOf({ id, start_us, end_us }: ExportRow): Range {
+  if (end_us === null) throw new Error(`The export ${id} is a schedule, which has no files`);
+  return { start_us, end_us };
+}
+
+function toMicroRange({ start_us, end_us }: Range) {
+  return { from_us: start_us, to_us: end_us };
+}
+
+/** How far the windows before this one were read, partition by partition. */
+async function watermarksBefore(env: Env, row: ExportRow): Promise<Record<string, number>> {
+  if (row.source_bulk_export_id === null || row.window_index === null) return {};
+  const [before] = await database(env)
+    .select({ watermarks: bulk_exports.watermarks })
+    .from(bulk_exports)
+    .where(
+      and(
+        eq(bulk_exports.source_bulk_export_id, row.source_bulk_export_id),
+        lt(bulk_exports.window_index, row.window_index),
+        isNotNull(bulk_exports.planned_at),
+      ),
+    )
+    .orderBy(desc(bulk_exports.window_index))
+    .limit(1);
+  return before?.watermarks ?? {};
+}
+
+function toFiles(
+  root: Root,
+  days: PlannedRun[],
+  chunks: ScanChunk[],
+  late: ScanChunk[],
+): PlannedFile[] {
+  const runs = new Map(days.map((day) => [dayNumber(day.start_us), day.id]));
+  const numbers = new Map<string, number>();
+  const toFile = (chunk: ScanChunk, is_late: boolean, number: number): PlannedFile => {
+    const folder = dayFolder(root, chunk.from_us, is_late);
+    const part = numbers.get(folder) ?? 0;
+    numbers.set(folder, part + 1);
+    const run_id = is_late ? null : (runs.get(dayNumber(chunk.from_us)) ?? null);
+    return { id: newId(), run_id, number, key: partKey(folder, part), rows: chunk.rows, chunk };
+  };
+  return [
+    ...chunks.map((chunk, n) => toFile(chunk, false, n)),
+    ...late.map((chunk, n) => toFile(chunk, true, chunks.length + n)),
+  ];
+}
+
+function dayNumber(start_us: number): number {
+  return Math.floor(start_us / DAY_US);
+}
+
+/** The builder of queries cannot put statements like these into a batch. */
+async function savePlan(
+  env: Env,
+  { id, workspace_id }: ExportRow,
+  days: PlannedRun[],
+  files: PlannedFile[],
+  watermarks: Record<string, number>,
+): Promise<void> {
+  const now = new Date().toISOString();
+  await env.DB.batch([
+    env.DB.prepare(SAVE_PLAN).bind(now, now, JSON.stringify(watermarks), id),
+    ...slices(days).map((some) =>
+      env.DB.prepare(INSERT_RUNS).bind(id, workspace_id, now, JSON.stringify(some)),
+    ),
+    ...slices(files).map((some) =>
+      env.DB.prepare(INSERT_FILES).bind(
+        ...[id, workspace_id, id, MAX_RETRIES_PER_FILE, now, JSON.stringify(some)],
+      ),
+    ),
+  ]);
+}
+
+const SAVE_PLAN = `UPDATE bulk_exports SET planned_at = ?, updated_at = ?, watermarks = ?
+  WHERE id = ? AND planned_at IS NULL`;
+const INSERT_RUNS = `INSERT INTO bulk_export_runs
+    (id, bulk_export_id, start_us, end_us, workspace_id, created_at)
+  SELECT value ->> 'id', ?, value ->> 'start_us', value ->> 'end_us', ?, ? FROM json_each(?)`;
+/** An export that ended before its plan has files that ended with it. */
+const INSERT_FILES = `INSERT INTO bulk_export_files
+    (id, bulk_export_id, run_id, workspace_id, number, key, chunk, rows_planned, status, token,
+     retry_number, retry_limit, rows_written, bytes_written, updated_at)
+  SELECT value ->> 'id', ?, value ->> 'run_id', ?, value ->> 'number', value ->> 'key',
+    value -> 'chunk', value ->> 'rows',
+    (SELECT CASE WHEN status IN ('CREATED', 'RUNNING') THEN 'WAITING' ELSE status END
+      FROM bulk_exports WHERE id = ?), 0, 0, ?, 0, 0, ? FROM json_each(?)`;
+
+function* slicesOf<T>(items: T[]): Generator<T[]> {
+  for (let at = 0; at < items.length; at += ROWS_PER_STATEMENT) {
+    yield items.slice(at, at + ROWS_PER_STATEMENT);
+  }
+}
+
+function slices<T>(items: T[]): T[][] {
+  return [...slicesOf(items)];
+}

@@ -1,0 +1,118 @@
+import { and, eq, sql } from "drizzle-orm";
+import { type Context, database } from "../../shared/context.ts";
+import { notFound } from "../../shared/errors.ts";
+import { log } from "../../shared/log.ts";
+import { sendAllOrLeave } from "../../shared/queue.ts";
+import { newId } from "../../shared/storage/ids.ts";
+import { assertProject } from "../../traces/projects/service.ts";
+import { toFailure } from "../files/failure.ts";
+import { CREATES_LEFT_TO_PEOPLE, MAX_CREATES_PER_HOUR } from "../limits.ts";
+import { countCreates } from "../orders/quota.ts";
+import { systemContext } from "../system.ts";
+import { bulk_exports, type ExportRow } from "../table.ts";
+import { dueAt, windowOf } from "../windows.ts";
+
+const SCHEDULES_AT_ONCE = 100;
+const WINDOWS_AT_ONCE = 24;
+
+/** Makes the exports of windows that are due: each once, in order, also those that were missed. */
+export async function spawnWindows(env: Env, now: Date): Promise<void> {
+  for (const schedule of await takeDue(env, now)) await catchUp(env, schedule, now);
+}
+
+/** Those that were looked at longest ago: schedules without room keep no place from the others. */
+function takeDue(env: Env, now: Date): Promise<ExportRow[]> {
+  const at = now.toISOString();
+  return database(env)
+    .update(bulk_exports)
+    .set({ sent_at: at })
+    .where(
+      sql`${bulk_exports.id} in (
+        select id from bulk_exports
+        where status = 'INTERVAL_SCHEDULED' and next_window_at <= ${at}
+        order by sent_at, next_window_at limit ${SCHEDULES_AT_ONCE}
+      )`,
+    )
+    .returning();
+}
+
+async function catchUp(env: Env, schedule: ExportRow, now: Date): Promise<void> {
+  const ctx = await systemContext(env, schedule.workspace_id);
+  const problem = await problemOf(ctx, schedule);
+  if (ctx === null || problem !== null) return endSchedule(env, schedule, problem, now);
+  const room = await roomOf(ctx, now);
+  let { next_window_index: k } = schedule;
+  const { start_us, interval_hours } = schedule;
+  if (k === null || interval_hours === null) return;
+  const last = k + Math.min(room, WINDOWS_AT_ONCE);
+  for (; k < last && dueAt(start_us, interval_hours, k) <= now.toISOString(); k++) {
+    const id = await spawn(env, schedule, { k, interval_hours, now });
+    if (id === null) return;
+    await sendAllOrLeave(env.EXPORTS, [{ bulk_export_id: id }]);
+  }
+}
+
+/** Why it will never export anything again; null: it may. */
+async function problemOf(ctx: Context | null, { workspace_id, session_id }: ExportRow) {
+  try {
+    if (ctx === null) throw notFound("Workspace", workspace_id);
+    await assertProject(ctx, session_id);
+    return null;
+  } catch (error) {
+    const { is_transient, text } = toFailure(error);
+    if (is_transient) throw error;
+    return text;
+  }
+}
+
+async function endSchedule(
+  env: Env,
+  { id }: ExportRow,
+  error: string | null,
+  now: Date,
+): Promise<void> {
+  const at = now.toISOString();
+  await database(env)
+    .update(bulk_exports)
+    .set({ status: "FAILED", error, updated_at: at, finished_at: at, cleaned_at: at })
+    .where(and(eq(bulk_exports.id, id), eq(bulk_exports.status, "INTERVAL_SCHEDULED")));
+  log.info("schedule_ended", { bulk_export_id: id, reason: error });
+}
+
+/** How many exports an hour still takes from schedules. */
+async function roomOf(ctx: Context, now: Date): Promise<number> {
+  if (ctx.caller.plan === "developer") return 0;
+  const { count } = await countCreates(ctx, now);
+  return Math.max(0, MAX_CREATES_PER_HOUR - CREATES_LEFT_TO_PEOPLE - count);
+}
+
+type Window = { k: number; interval_hours: number; now: Date };
+
+/** The row of window k and the step to k + 1 stand or fall together; null when another was quicker. */
+async function spawn(env: Env, schedule: ExportRow, { k, interval_hours, now }: Window) {
+  const id = newId();
+  const at = now.toISOString();
+  const { start_us, end_us } = windowOf(schedule.start_us, interval_hours, k);
+  const next_window_at = dueAt(schedule.start_us, interval_hours, k + 1);
+  try {
+    const [made] = await env.DB.batch([
+      env.DB.prepare(INSERT_WINDOW).bind(id, start_us, end_us, k, at, at, at, schedule.id, k),
+      env.DB.prepare(STEP).bind(k + 1, next_window_at, at, schedule.id, k),
+    ]);
+    return made?.meta.changes === 1 ? id : null;
+  } catch (error) {
+    log.error("window_not_spawned", error, { bulk_export_id: schedule.id, window: k });
+    return null;
+  }
+}
+
+const IS_NEXT = "id = ? AND status = 'INTERVAL_SCHEDULED' AND next_window_index = ?";
+const INSERT_WINDOW = `INSERT INTO bulk_exports
+    (id, workspace_id, bulk_export_destination_id, session_id, key_base, start_us, end_us, filter,
+     export_fields, format_version, compression, late_rows, status, source_bulk_export_id,
+     window_index, created_at, updated_at, sent_at)
+  SELECT ?, workspace_id, bulk_export_destination_id, session_id, key_base, ?, ?, filter,
+    export_fields, format_version, compression, late_rows, 'CREATED', id, ?, ?, ?, ?
+  FROM bulk_exports WHERE ${IS_NEXT}`;
+const STEP = `UPDATE bulk_exports SET next_window_index = ?, next_window_at = ?, updated_at = ?
+  WHERE ${IS_NEXT}`;

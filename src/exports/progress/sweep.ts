@@ -1,0 +1,61 @@
+import { sql } from "drizzle-orm";
+import { database } from "../../shared/context.ts";
+import { resealRows } from "../../shared/crypto/rotation.ts";
+import { sendAllOrLeave } from "../../shared/queue.ts";
+import { ownerOf } from "../destinations/service.ts";
+import { RESEND_AFTER_MS } from "../limits.ts";
+import {
+  bulk_export_destinations,
+  bulk_export_files,
+  bulk_exports,
+  type DestinationRow,
+} from "../table.ts";
+
+const EXPORTS = 50;
+const FILES = 100;
+
+/** Exports whose message or whose Worker was lost, that wait for a place, ran out of time, or left something open. */
+export async function sweepExports(env: Env, now: Date): Promise<void> {
+  const rows = await database(env)
+    .update(bulk_exports)
+    .set({ sent_at: now.toISOString() })
+    .where(
+      sql`${bulk_exports.id} in (
+        select id from bulk_exports
+        where (status in ('CREATED', 'RUNNING') or (cleaned_at is null and finished_at is not null))
+          and status <> 'INTERVAL_SCHEDULED' and sent_at <= ${before(now)}
+        order by sent_at limit ${EXPORTS}
+      )`,
+    )
+    .returning({ bulk_export_id: bulk_exports.id });
+  if (rows.length > 0) await sendAllOrLeave(env.EXPORTS, rows);
+}
+
+/** Files whose message was lost, whose next attempt is due, or whose writer died. */
+export async function sweepFiles(env: Env, now: Date): Promise<void> {
+  const at = now.toISOString();
+  const rows = await database(env)
+    .update(bulk_export_files)
+    .set({ sent_at: at })
+    .where(
+      sql`${bulk_export_files.id} in (
+        select id from bulk_export_files
+        where status in ('WAITING', 'RUNNING') and sent_at <= ${before(now)}
+          and (lease_expires_at is null or lease_expires_at <= ${at})
+          and (next_attempt_at is null or next_attempt_at <= ${at})
+          and exists (select 1 from ${bulk_exports} e where e.id = bulk_export_id and e.status = 'RUNNING')
+        order by sent_at limit ${FILES}
+      )`,
+    )
+    .returning({ bulk_export_file_id: bulk_export_files.id });
+  if (rows.length > 0) await sendAllOrLeave(env.EXPORTS, rows);
+}
+
+/** After a rotation of keys. */
+export function resealDestinations(env: Env): Promise<void> {
+  return resealRows<DestinationRow>(env, bulk_export_destinations, ({ id }) => ownerOf(id));
+}
+
+function before(now: Date): string {
+  return new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
+}

@@ -1,0 +1,38 @@
+// First: what a module of the agent makes when it is loaded may be a client of this server.
+import "../server.ts";
+
+import { WorkerEntrypoint } from "cloudflare:workers";
+import type { AuthCall, AuthEntrypoint, WireRequest } from "../auth-contract.ts";
+import type { AgentProps, Answer } from "../contract.ts";
+import { answer } from "../failure.ts";
+import { besideServer } from "../server.ts";
+import type { EmbedCall, Embedded } from "../store-contract.ts";
+import { authenticateRequest, authorize } from "./auth.ts";
+import { embed } from "./embedding.ts";
+import { serveApp } from "./http-app.ts";
+
+/** What langgraph.json names beside the graphs. */
+export class AgentCode extends WorkerEntrypoint<unknown, AgentProps> implements AuthEntrypoint {
+  override async fetch(request: Request): Promise<Response> {
+    const { server, builtin, user = null } = this.ctx.props;
+    if (!builtin) return new Response("404 Not Found", { status: 404 });
+    const work = () => serveApp(request, { builtin, user }, Object(this.env), this.ctx);
+    return besideServer(server, work);
+  }
+
+  async embed(call: EmbedCall): Promise<Answer<Embedded>> {
+    return answer(() => embed(call));
+  }
+
+  async authenticateRequest(request: WireRequest) {
+    return authenticateRequest(request);
+  }
+
+  async matchesPattern(pattern: string, text: string) {
+    return new RegExp(`^(?:${pattern})$`).test(text);
+  }
+
+  async authorize(call: AuthCall) {
+    return authorize(call);
+  }
+}

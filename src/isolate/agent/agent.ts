@@ -1,0 +1,190 @@
+import type {
+  AgentEntrypoint,
+  Answer,
+  Checkpoint,
+  DrawCall,
+  GraphCall,
+  GraphDescription,
+  GraphRef,
+  GraphSchemas,
+  HistoryCall,
+  Host,
+  Op,
+  RunCall,
+  RunOutcome,
+  StateCall,
+  SubgraphsCall,
+  ThreadSummary,
+  UpdateCall,
+  WireConfig,
+} from "../contract.ts";
+import { answer, toFailure } from "../failure.ts";
+import { Outbox } from "../outbox.ts";
+import { besideServer } from "../server.ts";
+import { RunTracer } from "../tracing/run-tracer.ts";
+import { isTracingOff } from "../tracing/tracing-switch.ts";
+import { toWire } from "../wire.ts";
+import { AgentCode } from "./agent-code.ts";
+import { assertAuth } from "./auth.ts";
+import { assertApp } from "./http-app.ts";
+import { readAlong } from "./lines.ts";
+import { limitOf, RunTimeoutError, withinLimit } from "./run-limit.ts";
+import { asRun } from "./tokens.ts";
+
+/** One way to drive a graph: LangGraph's, or our own for plain functions. */
+export interface Engine {
+  describe(): Promise<GraphDescription>;
+  /** `{nodes, edges}`. */
+  draw(xray: boolean | number): Promise<unknown>;
+  subgraphs(call: SubgraphsCall): Promise<Record<string, GraphSchemas>>;
+  /** Runs to the end, an interrupt or the abort; everything said goes to the outbox. */
+  run(call: RunCall, tools: RunTools): Promise<void>;
+  summarize(call: GraphCall, host: Host): Promise<ThreadSummary>;
+  getState(call: StateCall, host: Host): Promise<string>;
+  getHistory(call: HistoryCall, host: Host): Promise<string>;
+  updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint>;
+}
+
+export type RunTools = {
+  host: Host;
+  outbox: Outbox;
+  signal: AbortSignal;
+  /** Null: the agent's configuration has switched tracing off. */
+  tracer: RunTracer | null;
+  /** Reads where the thread stands from what this run has written, without a round trip. */
+  onSummary(summarize: () => Promise<ThreadSummary>): void;
+};
+
+/** What for a graph is opened, as servers name it to the factories of graphs. */
+type Access = "assistants.read" | "threads.create_run" | "threads.read" | "threads.update";
+export type ServerRuntime = {
+  accessContext: Access;
+  /** Of a run. */
+  executionRuntime: { context: unknown } | null;
+};
+
+type OpenEngine = (graph_id: string, config: WireConfig, runtime: ServerRuntime) => Promise<Engine>;
+
+type Opened = Pick<GraphRef, "graph_id"> & Partial<Pick<GraphCall, "config" | "context">>;
+type Open = (call: Opened, accessContext: Access) => Promise<Engine>;
+
+function opener(openEngine: OpenEngine): Open {
+  return ({ graph_id, config = {}, context }, accessContext) => {
+    const isRun = accessContext === "threads.create_run";
+    return openEngine(graph_id, config, {
+      accessContext,
+      executionRuntime: isRun ? { context } : null,
+    });
+  };
+}
+
+/** Builds the entrypoint class from `openEngine`, which turns a graph id into its engine. */
+export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
+  const open = opener(openEngine);
+  const read = (graph_id: string) => open({ graph_id }, "assistants.read");
+  return class Agent extends AgentCode implements AgentEntrypoint {
+    async describe(): Promise<Answer<GraphDescription[]>> {
+      return answer(() => {
+        assertAuth();
+        assertApp();
+        return Promise.all(graphIds().map(async (id) => (await read(id)).describe()));
+      });
+    }
+
+    async drawGraph(call: DrawCall): Promise<Answer<string>> {
+      return answer(async () => {
+        const engine = await open(call, "assistants.read");
+        return toWire(await engine.draw(call.xray));
+      });
+    }
+
+    async describeSchemas(call: GraphRef): Promise<Answer<GraphSchemas>> {
+      return answer(async () => {
+        const engine = await open(call, "assistants.read");
+        return (await engine.describe()).schemas;
+      });
+    }
+
+    async describeSubgraphs(call: SubgraphsCall): Promise<Answer<Record<string, GraphSchemas>>> {
+      return answer(async () => (await open(call, "assistants.read")).subgraphs(call));
+    }
+
+    async isTraced(): Promise<boolean> {
+      return !isTracingOff(process.env);
+    }
+
+    async run(call: RunCall, host: Host): Promise<RunOutcome> {
+      const { props } = this.ctx;
+      const work = () => runGraph(open, call, host);
+      return readAlong(props, () => besideServer(props?.server, work));
+    }
+
+    async getState(call: StateCall, host: Host): Promise<Answer<string>> {
+      return answer(async () => (await open(call, "threads.read")).getState(call, host));
+    }
+
+    async getHistory(call: HistoryCall, host: Host): Promise<Answer<string>> {
+      return answer(async () => (await open(call, "threads.read")).getHistory(call, host));
+    }
+
+    async summarize(call: GraphCall, host: Host): Promise<Answer<ThreadSummary>> {
+      return answer(async () => (await open(call, "threads.read")).summarize(call, host));
+    }
+
+    async updateState(
+      call: UpdateCall,
+      host: Host,
+    ): Promise<Answer<{ checkpoint: Checkpoint; summary: ThreadSummary; ops: Op[] }>> {
+      return answer(async () => {
+        const engine = await open(call, "threads.update");
+        const outbox = new Outbox(host);
+        const checkpoint = await engine.updateState(call, host, outbox);
+        await outbox.flush();
+        return { checkpoint, summary: await engine.summarize(call, host), ops: [] };
+      });
+    }
+  };
+}
+
+async function runGraph(open: Open, call: RunCall, host: Host): Promise<RunOutcome> {
+  const outbox = new Outbox(host);
+  const tracer = isTracingOff(process.env) ? null : new RunTracer(call, outbox);
+  outbox.onSend((batch) => tracer?.ride(batch) ?? []);
+  const abort = abortedBy(host);
+  let summarize: (() => Promise<ThreadSummary>) | undefined;
+  const onSummary = (read: () => Promise<ThreadSummary>) => {
+    summarize = read;
+  };
+  const limit = { start: call.trace.start_time, seconds: limitOf(process.env) };
+  const { failure, is_timeout } = await attempt(() => {
+    const work = asRun(host, async () => {
+      const engine = await open(call, "threads.create_run");
+      await engine.run(call, { host, outbox, signal: abort.signal, tracer, onSummary });
+    });
+    return withinLimit(work, limit, () => abort.abort("timeout"));
+  });
+  const summary = (await summarize?.().catch(() => null)) ?? null;
+  tracer?.finish(failure);
+  const ops = await outbox.drain();
+  const traces = tracer && !tracer.isBrief ? async () => tracer.take() : null;
+  if (tracer && traces === null) ops.push(...tracer.take().ops);
+  return { ops, failure, is_timeout, summary, traces };
+}
+
+function abortedBy(host: Host): AbortController {
+  const abort = new AbortController();
+  void host.cancelled().then(
+    (cancelled) => cancelled && abort.abort("cancelled"),
+    () => {}, // The thread is gone, and with it whoever could cancel.
+  );
+  return abort;
+}
+
+async function attempt(work: () => Promise<void>) {
+  try {
+    await work();
+    return { failure: null, is_timeout: false };
+  } catch (error) {
+    return { failure: toFailure(error), is_timeout: error instanceof RunTimeoutError };
+  }
+}

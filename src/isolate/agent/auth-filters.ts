@@ -1,0 +1,34 @@
+import type { WireFilters } from "../auth-contract.ts";
+
+type Wire = NonNullable<WireFilters>[string];
+
+/** What a handler returned, as the Worker applies it. Throws where it says nothing that can be applied. */
+export function toFilters(result: unknown): WireFilters {
+  if (!isPlain(result)) throw new Error(`it returned ${kindOf(result)}, which is no filter.`);
+  const entries = Object.entries(result).map(([key, filter]) => [key, toFilter(key, filter)]);
+  return Object.fromEntries(entries);
+}
+
+function toFilter(key: string, filter: unknown): Wire {
+  if (isScalar(filter)) return { eq: filter };
+  const [[operator, operand] = [], ...more] = isPlain(filter) ? Object.entries(filter) : [];
+  if (more.length === 0 && operator === "$eq" && isScalar(operand)) return { eq: operand };
+  if (more.length === 0 && operator === "$contains") {
+    const contains = Array.isArray(operand) ? operand : [operand];
+    if (contains.every(isScalar)) return { contains };
+  }
+  const text = `its filter "${key}" is ${kindOf(filter)}; a filter is a text, a number, true, false, null, {$eq} or {$contains}.`;
+  throw new Error(text);
+}
+
+function isScalar(value: unknown): value is string | number | boolean | null {
+  return value === null || ["string", "number", "boolean"].includes(typeof value);
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function kindOf(value: unknown): string {
+  return value === undefined ? "undefined" : (JSON.stringify(value) ?? typeof value);
+}

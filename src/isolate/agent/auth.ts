@@ -1,0 +1,136 @@
+import { auth } from "heddle:graphs";
+import type {
+  AgentUser,
+  AuthAnswered,
+  AuthCall,
+  AuthRefusal,
+  AuthVerdict,
+  WireRequest,
+} from "../auth-contract.ts";
+import { toFilters } from "./auth-filters.ts";
+
+/** One export of the agent that langgraph.json names beside its graphs. */
+export type NamedExport = { module: Record<string, unknown>; export_name: string };
+
+type Handler = (asked: Record<string, unknown>) => unknown;
+
+/** What the class `Auth` of the SDK keeps. Its copy is the agent's own, so it is known by its shape. */
+type Handlers = {
+  authenticate?: (request: Request) => unknown;
+  callbacks?: Record<string, Handler>;
+};
+
+// It is kept with each run, in one row.
+const MAX_USER_CHARACTERS = 64 * 1024;
+/** As an HTTPException has it. */
+class Forbidden extends Error {
+  readonly status = 403;
+  readonly headers = {};
+
+  constructor() {
+    super("Forbidden");
+  }
+}
+
+const MISTAKE: AuthRefusal = { status: 500, message: "Internal Server Error", headers: [] };
+
+/** Throws, with a text for the log of the build, what will never work. */
+export function assertAuth() {
+  if (auth) authenticator(handlersOf(auth));
+}
+
+export function authenticateRequest(request: WireRequest): Promise<AuthAnswered<AgentUser>> {
+  return answered("authenticate", async () => {
+    const { url, method, headers } = request;
+    const authenticate = authenticator(handlers());
+    return toUser(await authenticate(new Request(url, { method, headers })));
+  });
+}
+
+/** By the most special handler that there is; where there is none, it is allowed. */
+export function authorize(call: AuthCall): Promise<AuthAnswered<AuthVerdict>> {
+  const { resource, action, value, user } = call;
+  const event = `${resource}:${action}`;
+  return answered(event, async () => {
+    const { callbacks = {} } = handlers();
+    const name = [event, resource, `*:${action}`, "*"].find((key) => Object.hasOwn(callbacks, key));
+    const handler = name === undefined ? undefined : callbacks[name];
+    if (!handler) return { value, filters: null };
+    const { permissions } = user;
+    const result = await handler({ event, resource, action, value, user, permissions });
+    if (result === false) throw new Forbidden();
+    const isAllowed = result === null || result === undefined || result === true;
+    // What is no JSON is gone with it, as it would be from the row.
+    const kept = JSON.parse(JSON.stringify(value)) as AuthVerdict["value"];
+    return { value: kept, filters: isAllowed ? null : toFilters(result) };
+  });
+}
+
+function handlers(): Handlers {
+  if (!auth) throw new Error("langgraph.json of this revision names no auth.");
+  return handlersOf(auth);
+}
+
+function handlersOf({ module, export_name }: NamedExport): Handlers {
+  const value = module[export_name];
+  if (typeof value === "object" && value !== null && "~handlerCache" in value) {
+    return (value["~handlerCache"] ?? {}) as Handlers;
+  }
+  const known = Object.keys(module).join(", ") || "none";
+  const text = `auth.path: its module has no Auth of @langchain/langgraph-sdk/auth as "${export_name}" (it exports: ${known}).`;
+  throw new Error(text);
+}
+
+function authenticator({ authenticate }: Handlers) {
+  if (authenticate) return authenticate;
+  throw new Error("auth.path: the Auth has no function that authenticates; call .authenticate().");
+}
+
+function toUser(answer: unknown): AgentUser {
+  const said = typeof answer === "string" ? { identity: answer } : answer;
+  if (!isUser(said)) {
+    throw new Error("it returned neither a text nor an object with a text as its identity.");
+  }
+  const { permissions, display_name, is_authenticated } = said;
+  const text = JSON.stringify({
+    ...said,
+    permissions: Array.isArray(permissions) ? permissions : [],
+    display_name: display_name ?? said.identity,
+    is_authenticated: is_authenticated ?? true,
+  });
+  if (text.length <= MAX_USER_CHARACTERS) return JSON.parse(text) as AgentUser;
+  throw new Error(
+    `it returned a user of ${text.length} characters; ${MAX_USER_CHARACTERS} are kept.`,
+  );
+}
+
+function isUser(value: unknown): value is { identity: string; [field: string]: unknown } {
+  if (typeof value !== "object" || value === null || !("identity" in value)) return false;
+  return typeof value.identity === "string" && value.identity !== "";
+}
+
+async function answered<T>(what: string, work: () => Promise<T>): Promise<AuthAnswered<T>> {
+  try {
+    return { ok: true, value: await work() };
+  } catch (error) {
+    return { ok: false, refusal: toRefusal(what, error) };
+  }
+}
+
+/** An HTTPException is an answer; what else is thrown is for the agent's log and nobody else. */
+function toRefusal(what: string, error: unknown): AuthRefusal {
+  if (isException(error)) {
+    const headers = [...new Headers(error.headers)];
+    return { status: error.status, message: error.message, headers };
+  }
+  // biome-ignore lint/suspicious/noConsole: the log of the agent, whose code this is
+  console.error(`auth: ${what} failed:`, error instanceof Error ? (error.stack ?? error) : error);
+  return MISTAKE;
+}
+
+/** Of the SDK, or of Hono. */
+function isException(error: unknown): error is Error & { status: number; headers?: HeadersInit } {
+  if (!(error instanceof Error && "status" in error)) return false;
+  if (!("headers" in error || "getResponse" in error)) return false;
+  return typeof error.status === "number" && error.status >= 400 && error.status <= 599;
+}

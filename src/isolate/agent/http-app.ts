@@ -1,0 +1,121 @@
+import { app } from "heddle:graphs";
+import type { AgentUser } from "../auth-contract.ts";
+import type { Server } from "../server.ts";
+
+/** What one request brings along, unseen by the app's own code. */
+type Call = { builtin: Server; user: AgentUser | null };
+
+/** As far as the app of any version of Hono is used here. */
+type HonoRequest = {
+  raw: Request;
+  json(): Promise<unknown>;
+  bodyCache: Record<string, Promise<BodyInit> | undefined>;
+};
+type HonoContext = {
+  req: HonoRequest;
+  env: Record<symbol, Call>;
+  set(key: string, value: unknown): void;
+};
+type Handler = (c: HonoContext, next: () => Promise<void>) => Promise<Response | undefined>;
+type Hono = {
+  routes: unknown[];
+  use(path: string, handler: Handler): void;
+  all(path: string, handler: Handler): void;
+  route(path: string, app: Hono): void;
+  fetch(request: Request, env: object, ctx: ExecutionContext): Promise<Response>;
+  constructor: new () => Hono;
+};
+
+const CALL = Symbol("call");
+const parsed = new WeakMap<HonoRequest, Promise<unknown>>();
+
+let whole: Hono | null = null;
+
+/** Throws, with a text for the log of the build, what will never work. */
+export function assertApp() {
+  if (app) openApp();
+}
+
+/** By the agent's own app; what that has no route for goes on to the routes of the server. */
+export async function serveApp(
+  request: Request,
+  call: Call,
+  env: object,
+  ctx: ExecutionContext,
+): Promise<Response> {
+  return openApp().fetch(request, { ...env, [CALL]: call }, ctx);
+}
+
+function openApp(): Hono {
+  whole ??= around(ownApp());
+  return whole;
+}
+
+/** The agent's Hono, of the version that it has, with the server's routes behind its own. */
+function around(own: Hono): Hono {
+  const all = new own.constructor();
+  all.use("*", prepare);
+  all.route("/", own);
+  all.all("*", goOn);
+  return all;
+}
+
+const prepare: Handler = async (c, next) => {
+  const { user } = callOf(c);
+  if (user) c.set("auth", { user, scopes: user.permissions });
+  const { req } = c;
+  const read = req.json.bind(req);
+  // One object for all who read it: what a middleware changes in it, the next one finds.
+  req.json = () => {
+    const known = parsed.get(req) ?? read();
+    parsed.set(req, known);
+    return known;
+  };
+  await next();
+};
+
+const goOn: Handler = async (c) => {
+  const response = await callOf(c).builtin.fetch(await toRequest(c.req));
+  // Headers of a response that was fetched cannot be changed.
+  return new Response(response.body, response);
+};
+
+async function toRequest(req: HonoRequest): Promise<Request> {
+  const { raw } = req;
+  const { url, method } = raw;
+  const headers = new Headers(raw.headers);
+  headers.delete("content-length");
+  return new Request(url, { method, headers, body: await bodyOf(req), redirect: "manual" });
+}
+
+/** As it was read, and perhaps changed, or as it came. */
+async function bodyOf(req: HonoRequest): Promise<BodyInit | null> {
+  const json = await parsed.get(req)?.catch(() => undefined);
+  if (json !== undefined) return JSON.stringify(json);
+  const [cached] = Object.values(req.bodyCache);
+  if (cached) return await cached;
+  return req.raw.bodyUsed ? "" : req.raw.body;
+}
+
+function callOf({ env }: HonoContext): Call {
+  const call = env[CALL];
+  if (call) return call;
+  throw new Error("http.app: its environment was replaced by a middleware.");
+}
+
+function ownApp(): Hono {
+  if (!app) throw new Error("langgraph.json of this revision names no http.app.");
+  const { module, export_name } = app;
+  const value = module[export_name];
+  if (isHono(value)) return value;
+  const known = Object.keys(module).join(", ") || "none";
+  throw new Error(
+    `http.app: its module has no Hono app as "${export_name}" (it exports: ${known}).`,
+  );
+}
+
+function isHono(value: unknown): value is Hono {
+  if (typeof value !== "object" || value === null) return false;
+  if (!("routes" in value && "route" in value && "fetch" in value)) return false;
+  return Array.isArray(value.routes) && typeof value.route === "function";
+}

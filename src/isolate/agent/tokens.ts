@@ -1,0 +1,45 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Host } from "../contract.ts";
+
+/** What agents find as LANGSMITH_API_URL unless their deployment says otherwise: this Heddle, from within a run. */
+const HERE = "https://heddle.internal";
+const AUTHENTICATE = "/v2/auth/authenticate";
+
+type TokenHost = Pick<Host, "authenticate">;
+
+const run = new AsyncLocalStorage<TokenHost>();
+const outside = globalThis.fetch;
+
+process.env.LANGSMITH_API_URL ??= HERE;
+
+/**
+ * `POST {LANGSMITH_API_URL}/v2/auth/authenticate`, as the published clients call it, is answered by the
+ * thread for the run that asks. There is no key that could be taken along or lent to another run.
+ */
+globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
+  if (!isHere(input)) return outside(input, init);
+  const request = new Request(input, init);
+  const host = run.getStore();
+  if (new URL(request.url).pathname !== AUTHENTICATE || request.method !== "POST") {
+    return refuse(404, `Agents may call POST ${AUTHENTICATE} here, and nothing else.`);
+  }
+  if (host === undefined) return refuse(403, "Only a run has a user to authenticate.");
+  const { status, body, retry_after_seconds } = await host.authenticate(await request.text());
+  const headers = new Headers({ "Content-Type": "application/json" });
+  if (retry_after_seconds !== null) headers.set("Retry-After", String(retry_after_seconds));
+  return new Response(body, { status, headers });
+};
+
+/** Everything that `work` starts asks as this run. */
+export function asRun<T>(host: TokenHost, work: () => T): T {
+  return run.run(host, work);
+}
+
+function isHere(input: RequestInfo | URL): boolean {
+  const url = typeof input === "string" ? input : input instanceof URL ? input.href : input.url;
+  return url === HERE || url.startsWith(`${HERE}/`);
+}
+
+function refuse(status: number, detail: string): Response {
+  return Response.json({ detail }, { status });
+}

@@ -1,0 +1,40 @@
+import type { CheckpointQuery, Host, LoadedCheckpoint } from "../contract.ts";
+import { toWire } from "../wire.ts";
+
+/** The host gives so many at a time, and fewer when more would not fit one message. */
+const LIST_PAGE = 16;
+/** A history ends with the state that takes it over this: one answer is in the memory of three isolates. */
+const MAX_HISTORY_CHARACTERS = 8 * 1024 * 1024;
+
+/** Checkpoints, newest first. */
+export async function* listCheckpoints(
+  host: Pick<Host, "listCheckpoints">,
+  query: CheckpointQuery,
+  limit: number,
+): AsyncGenerator<LoadedCheckpoint> {
+  let { before_id } = query;
+  for (let wanted = limit; wanted > 0; ) {
+    const page = await host.listCheckpoints({
+      ...query,
+      limit: Math.min(wanted, LIST_PAGE),
+      ...(before_id !== undefined && { before_id }),
+    });
+    if (page.length === 0) return;
+    yield* page;
+    wanted -= page.length;
+    before_id = page.at(-1)?.checkpoint_id;
+  }
+}
+
+/** Returns states as JSON text. It may hold fewer than there are: `before` reads on. */
+export async function historyText(states: AsyncIterable<unknown>): Promise<string> {
+  const texts: string[] = [];
+  let characters = 0;
+  for await (const state of states) {
+    const text = toWire(state);
+    texts.push(text);
+    characters += text.length;
+    if (characters > MAX_HISTORY_CHARACTERS) break;
+  }
+  return `[${texts.join()}]`;
+}

@@ -1,0 +1,252 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  BaseCheckpointSaver,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  type PendingWrite,
+  WRITES_IDX_MAP,
+} from "@langchain/langgraph-checkpoint";
+import type {
+  CheckpointQuery,
+  Host,
+  LoadedCheckpoint,
+  Op,
+  StoredValue,
+  StoredWrite,
+  Typed,
+} from "../contract.ts";
+import { isMessage, knownText, type Message, marksOf, rememberText } from "../message-texts.ts";
+import type { Outbox } from "../outbox.ts";
+import { listCheckpoints } from "./history.ts";
+import { serializer } from "./json-plus.ts";
+import { isCommandUpdate, isUpdate, mergeWrites, withoutLastAnswers } from "./pending-writes.ts";
+import { nextVersion } from "./versions.ts";
+
+type Versions = Record<string, number>;
+
+type SaverOptions = {
+  host: Host;
+  thread_id: string;
+  /** Where writes go; absent for calls that only read. */
+  outbox?: Outbox;
+  /** Newest root checkpoint when the caller sent it along; null: the thread has none. */
+  head?: LoadedCheckpoint | null;
+  /** Added to the metadata of each checkpoint. */
+  metadata?: Record<string, unknown>;
+  /** `durability: sync`: a put returns when it is committed. */
+  sync?: boolean;
+  /** The checkpoint whose question is to be answered anew. */
+  answer_again?: string | null;
+  /** Pending updates of channels are left out when a checkpoint is read. */
+  ignore_updates?: boolean;
+};
+
+/** Saves checkpoints to the ThreadObject: channel values once per version, the rest by the run's outbox. */
+export class HostSaver extends BaseCheckpointSaver {
+  readonly #options: SaverOptions;
+  /** Newest checkpoint of each namespace; null: known to have none. */
+  readonly #heads = new Map<string, LoadedCheckpoint | null>();
+  /** Updates of a run's command until LangGraph has applied them. */
+  #unapplied: (Op & { op: "writes" })[] = [];
+
+  constructor(options: SaverOptions) {
+    super(serializer);
+    this.#options = options;
+    if (options.head !== undefined) this.#heads.set("", options.head);
+  }
+
+  /** A saver for reading a thread whose pending updates a reducer refuses. */
+  withoutUpdates(): HostSaver {
+    const { head: _head, ...options } = this.#options;
+    return new HostSaver({ ...options, ignore_updates: true });
+  }
+
+  override getNextVersion(current: number | undefined): number {
+    return nextVersion(current);
+  }
+
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const ns: string = config.configurable?.checkpoint_ns ?? "";
+    const id: string | undefined = config.configurable?.checkpoint_id;
+    const loaded = await this.#load(ns, id ?? null);
+    if (!loaded) return undefined;
+    const tuple = await this.#toTuple(loaded);
+    if (id === undefined || id !== this.#options.answer_again) return tuple;
+    return { ...tuple, pendingWrites: withoutLastAnswers(tuple.pendingWrites ?? []) };
+  }
+
+  async #load(ns: string, id: string | null): Promise<LoadedCheckpoint | null> {
+    const head = this.#heads.get(ns);
+    if (head !== undefined && (id === null || head?.checkpoint_id === id)) return head;
+    // A thread that began without a root checkpoint has none of a subgraph either.
+    if (this.#options.head === null && !this.#heads.has(ns) && id === null) return null;
+    await this.#options.outbox?.flush();
+    const loaded = await this.#options.host.readCheckpoint(ns, id);
+    if (id === null) this.#heads.set(ns, loaded);
+    return loaded;
+  }
+
+  override async *list(
+    config: RunnableConfig,
+    options: CheckpointListOptions = {},
+  ): AsyncGenerator<CheckpointTuple> {
+    const query = toQuery(config, options);
+    await this.#options.outbox?.flush();
+    const limit = options.limit ?? Number.POSITIVE_INFINITY;
+    const before_id: string | undefined = options.before?.configurable?.checkpoint_id;
+    const paged = { ...query, ...(before_id !== undefined && { before_id }) };
+    for await (const loaded of listCheckpoints(this.#options.host, paged, limit)) {
+      yield await this.#toTuple(loaded);
+    }
+  }
+
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: Versions,
+  ): Promise<RunnableConfig> {
+    const ns: string = config.configurable?.checkpoint_ns ?? "";
+    const { channel_values, ...rest } = checkpoint;
+    const stored = {
+      ns,
+      checkpoint_id: checkpoint.id,
+      parent_id: config.configurable?.checkpoint_id ?? null,
+      checkpoint: JSON.stringify(rest),
+      metadata: JSON.stringify({ ...this.#options.metadata, ...metadata }),
+    };
+    const values = await this.#dumpValues(channel_values, newVersions);
+    this.#remember({ ...stored, values: this.#allValues(ns, checkpoint, values), writes: [] });
+    await this.#say({ op: "checkpoint", ...stored, values });
+    const { thread_id } = this.#options;
+    return { configurable: { thread_id, checkpoint_ns: ns, checkpoint_id: checkpoint.id } };
+  }
+
+  override async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    task_id: string,
+  ): Promise<void> {
+    const ns: string = config.configurable?.checkpoint_ns ?? "";
+    const checkpoint_id: string = config.configurable?.checkpoint_id;
+    const dumped: StoredWrite[] = await Promise.all(
+      writes.map(async ([channel, value], index) => {
+        const [type, data] = await this.serde.dumpsTyped(value);
+        return { task_id, idx: WRITES_IDX_MAP[channel] ?? index, channel, type, data };
+      }),
+    );
+    const op = { op: "writes", ns, checkpoint_id, writes: dumped } as const;
+    // Stored before a reducer refuses them, they would fail every later run as well.
+    if (isCommandUpdate(task_id, dumped)) this.#unapplied.push(op);
+    else await this.#say(op);
+  }
+
+  /** Threads are deleted by the ThreadObject, never by a graph. */
+  override async deleteThread(): Promise<void> {
+    throw new Error("A graph cannot delete its thread; call DELETE /threads/{thread_id}.");
+  }
+
+  async #say(op: Op) {
+    const { outbox, sync } = this.#options;
+    if (!outbox) throw new Error("This call only reads; it cannot write a checkpoint.");
+    for (const next of [...this.#unapplied.splice(0), op]) {
+      if (next.op === "writes") this.#rememberWrites(next);
+      outbox.push(next);
+    }
+    if (sync) await outbox.flush();
+  }
+
+  async #dumpValues(channel_values: Record<string, unknown>, versions: Versions) {
+    const changed = Object.entries(versions).filter(([channel]) => channel in channel_values);
+    return Promise.all(
+      changed.map(async ([channel, version]): Promise<StoredValue> => {
+        const [type, data] = await this.#dump(channel_values[channel]);
+        return { channel, version, type, data };
+      }),
+    );
+  }
+
+  async #dump(value: unknown): Promise<[type: string, data: Uint8Array]> {
+    if (!Array.isArray(value) || value.length === 0 || !value.every(isMessage)) {
+      return this.serde.dumpsTyped(value);
+    }
+    const texts: string[] = [];
+    for (const message of value) {
+      texts.push(knownText(message, "checkpoint") ?? (await this.#dumpMessage(message)));
+    }
+    return ["json", new TextEncoder().encode(`[${texts.join()}]`)];
+  }
+
+  async #dumpMessage(message: Message): Promise<string> {
+    const marks = marksOf(message);
+    const [, data] = await this.serde.dumpsTyped(message);
+    const text = new TextDecoder().decode(data);
+    rememberText(message, marks, "checkpoint", text);
+    return text;
+  }
+
+  // Unchanged channels keep the bytes that the head before had.
+  #allValues(ns: string, checkpoint: Checkpoint, changed: StoredValue[]): StoredValue[] {
+    const known = new Map((this.#heads.get(ns)?.values ?? []).map((value) => [key(value), value]));
+    for (const value of changed) known.set(key(value), value);
+    return Object.entries(checkpoint.channel_versions).flatMap(([channel, version]) => {
+      const value = known.get(`${channel} ${version}`);
+      return value && channel in checkpoint.channel_values ? [value] : [];
+    });
+  }
+
+  #remember(loaded: LoadedCheckpoint) {
+    const head = this.#heads.get(loaded.ns);
+    if (!head || head.checkpoint_id < loaded.checkpoint_id) this.#heads.set(loaded.ns, loaded);
+  }
+
+  #rememberWrites({ ns, checkpoint_id, writes }: Op & { op: "writes" }) {
+    const head = this.#heads.get(ns);
+    if (head?.checkpoint_id === checkpoint_id) head.writes = mergeWrites(head.writes, writes);
+  }
+
+  async #toTuple(loaded: LoadedCheckpoint): Promise<CheckpointTuple> {
+    const { thread_id } = this.#options;
+    const place = { thread_id, checkpoint_ns: loaded.ns };
+    const writes = this.#options.ignore_updates
+      ? loaded.writes.filter((write) => !isUpdate(write))
+      : loaded.writes;
+    const [values, pendingWrites] = await Promise.all([
+      Promise.all(loaded.values.map(async (value) => [value.channel, await this.#parse(value)])),
+      Promise.all(
+        writes.map(
+          async (write) =>
+            [write.task_id, write.channel, await this.#parse(write)] as [string, string, unknown],
+        ),
+      ),
+    ]);
+    return {
+      config: { configurable: { ...place, checkpoint_id: loaded.checkpoint_id } },
+      checkpoint: { ...JSON.parse(loaded.checkpoint), channel_values: Object.fromEntries(values) },
+      metadata: JSON.parse(loaded.metadata),
+      pendingWrites,
+      ...(loaded.parent_id !== null && {
+        parentConfig: { configurable: { ...place, checkpoint_id: loaded.parent_id } },
+      }),
+    };
+  }
+
+  #parse({ type, data }: Typed) {
+    return this.serde.loadsTyped(type, data);
+  }
+}
+
+function toQuery(config: RunnableConfig, options: CheckpointListOptions): CheckpointQuery {
+  const { checkpoint_ns, checkpoint_id } = config.configurable ?? {};
+  return {
+    ...(checkpoint_ns !== undefined && { ns: checkpoint_ns }),
+    ...(checkpoint_id !== undefined && { checkpoint_id }),
+    ...(options.filter !== undefined && { metadata: options.filter }),
+  };
+}
+
+function key({ channel, version }: StoredValue): string {
+  return `${channel} ${version}`;
+}

@@ -1,0 +1,124 @@
+import * as checkpoint from "@langchain/langgraph-checkpoint";
+import { isMessage, kwargsOf, type Message } from "../message-texts.ts";
+
+type Fields = Record<string, unknown>;
+
+/** Twice what a client may send: reducers nest it in a few levels of their own. */
+export const MAX_STATE_DEPTH = 1000;
+
+/** Exported by the versions of langgraph-checkpoint that have delta channels. */
+export const DeltaSnapshot = Reflect.get(checkpoint, "DeltaSnapshot") as
+  | (new (
+      value: unknown,
+    ) => { value: unknown })
+  | undefined;
+
+const UNDEFINED = { lc: 2, type: "undefined" };
+
+const CLASS_OF_TYPE: Record<string, string> = {
+  human: "HumanMessage",
+  ai: "AIMessage",
+  system: "SystemMessage",
+  tool: "ToolMessage",
+  function: "FunctionMessage",
+  generic: "ChatMessage",
+  remove: "RemoveMessage",
+};
+
+/**
+ * Writes a value in the format of LangGraph's serializer. An object that merely looks like a serialized
+ * instance is escaped, so that `parseCheckpointJson` returns it as the data it was.
+ */
+export function toCheckpointJson(value: unknown): string {
+  return JSON.stringify(new Encoder().encode(value)) ?? JSON.stringify(UNDEFINED);
+}
+
+class Encoder {
+  /** The objects around the current one. */
+  readonly #above = new Set<object>();
+
+  encode(value: unknown): unknown {
+    if (value === undefined) return UNDEFINED;
+    if (typeof value !== "object" || value === null) return value;
+    return this.#within(value, () => this.#encodeObject(value));
+  }
+
+  #within(value: object, encode: () => unknown): unknown {
+    if (this.#above.has(value)) return "[Circular]";
+    if (this.#above.size >= MAX_STATE_DEPTH) {
+      throw new RangeError(
+        `state: nested deeper than ${MAX_STATE_DEPTH} levels; store a flatter value`,
+      );
+    }
+    this.#above.add(value);
+    const encoded = encode();
+    this.#above.delete(value);
+    return encoded;
+  }
+
+  #encodeObject(value: object): unknown {
+    if (Array.isArray(value)) return Array.from(value, (item) => this.encode(item));
+    if (isMessage(value)) return this.#encodeMessage(value);
+    const builtin = builtinArgs(value);
+    if (builtin) {
+      const [name, args] = builtin;
+      return { lc: 2, type: "constructor", id: [name], method: null, args: this.encode(args) };
+    }
+    if (DeltaSnapshot && value instanceof DeltaSnapshot) {
+      return { lc: 2, type: "delta_snapshot", value: this.encode(value.value) };
+    }
+    return this.#encodeFields(value);
+  }
+
+  #encodeMessage(message: Message): unknown {
+    const base = CLASS_OF_TYPE[message._getType()];
+    if (base === undefined) return this.#encodeFields(message);
+    const name = isChunk(message) ? `${base}Chunk` : base;
+    return {
+      lc: 1,
+      type: "constructor",
+      id: ["langchain_core", "messages", name],
+      kwargs: this.encode(kwargsOf(message)),
+    };
+  }
+
+  #encodeFields(value: object): unknown {
+    const shown = "toJSON" in value && typeof value.toJSON === "function" ? value.toJSON() : value;
+    if (typeof shown !== "object" || shown === null) return shown;
+    if (Array.isArray(shown)) return Array.from(shown, (item) => this.encode(item));
+    const fields = Object.fromEntries(
+      Object.entries(withoutMarkOfSend(value, shown)).map(([key, field]) => [
+        key,
+        this.encode(field),
+      ]),
+    );
+    const isMarked = Object.hasOwn(fields, "lc") || Object.hasOwn(fields, "__lc_escaped__");
+    return isMarked ? { __lc_escaped__: fields } : fields;
+  }
+}
+
+/** `lc_name` survives minification and is inherited by the classes of an agent. */
+function isChunk(message: Message): boolean {
+  const { lc_name } = message.constructor as { lc_name?: () => string };
+  return typeof lc_name === "function" && lc_name.call(message.constructor).endsWith("Chunk");
+}
+
+function builtinArgs(value: object): [name: string, args: unknown[]] | null {
+  if (value instanceof Set) return ["Set", [[...value]]];
+  if (value instanceof Map) return ["Map", [[...value]]];
+  if (value instanceof RegExp) return ["RegExp", [value.source, value.flags]];
+  if (value instanceof Error) return ["Error", [value.message]];
+  if (value instanceof Uint8Array) return ["Uint8Array", [[...value]]];
+  return null;
+}
+
+/** LangGraph stores a `Send` as `{ node, args }`; data of a client that looks like one is kept. */
+function withoutMarkOfSend(original: object, shown: Fields): Fields {
+  const isSend =
+    "lg_name" in original &&
+    original.lg_name === "Send" &&
+    Object.getPrototypeOf(original) !== Object.prototype;
+  if (!isSend) return shown;
+  const { lg_name: _mark, ...fields } = shown;
+  return fields;
+}

@@ -1,0 +1,13 @@
+/** Entry of agents without LangGraph: every graph is a plain async function or generator. */
+import { agentClass } from "../agent/agent.ts";
+import { FunctionEngine, isPlainFunction } from "../functions/function-engine.ts";
+import { exportedGraph, graphIds } from "../graphs.ts";
+
+export const Agent = agentClass(graphIds, async (graph_id) => {
+  const { value, description } = exportedGraph(graph_id);
+  if (isPlainFunction(value)) return new FunctionEngine(graph_id, value, description);
+  throw new Error(
+    `Graph "${graph_id}" is neither a function nor a LangGraph graph. Export an async function or ` +
+      `generator, or add "@langchain/langgraph" to the dependencies in package.json.`,
+  );
+});

@@ -1,0 +1,254 @@
+import type { Engine, RunTools } from "../agent/agent.ts";
+import { HostStore } from "../agent/store.ts";
+import { historyText, listCheckpoints } from "../checkpoints/history.ts";
+import type {
+  Checkpoint,
+  GraphCall,
+  GraphDescription,
+  GraphSchemas,
+  HistoryCall,
+  Host,
+  RunCall,
+  StateCall,
+  ThreadSummary,
+  UpdateCall,
+} from "../contract.ts";
+import type { Outbox } from "../outbox.ts";
+import { toWire } from "../wire.ts";
+import { FunctionEvents } from "./function-events.ts";
+import {
+  applyUpdate,
+  type FunctionState,
+  isUpdate,
+  type Message,
+  readState,
+  stepOf,
+  toOp,
+  toPlainThreadState,
+} from "./function-state.ts";
+
+/** What a plain agent is called with beside its input. */
+export type FunctionTools = {
+  config: GraphCall["config"] & { context: unknown };
+  /** Aborts when the run is cancelled. */
+  signal: AbortSignal;
+  /** Sends a `custom` event. */
+  emit: (data: unknown) => void;
+  /** The conversation so far, the new input included. */
+  messages: Message[];
+  /** What the deployment's agents and clients keep across threads. */
+  store: HostStore;
+};
+
+type PlainFunction = (input: unknown, tools: FunctionTools) => unknown;
+
+export function isPlainFunction(value: unknown): value is PlainFunction {
+  return typeof value === "function";
+}
+
+export function isGenerator(value: unknown): value is PlainFunction {
+  return (
+    isPlainFunction(value) &&
+    ["AsyncGeneratorFunction", "GeneratorFunction"].includes(value.constructor.name)
+  );
+}
+
+/**
+ * Drives a plain async function or generator: what it yields or returns are updates of the state.
+ * Its state is saved when the input is in and when it ends: a generator cannot be entered half-way.
+ */
+export class FunctionEngine implements Engine {
+  readonly #graph_id: string;
+  readonly #run: PlainFunction;
+  readonly #description: string | null;
+
+  constructor(graph_id: string, run: PlainFunction, description: string | null) {
+    this.#graph_id = graph_id;
+    this.#run = run;
+    this.#description = description;
+  }
+
+  async describe(): Promise<GraphDescription> {
+    return {
+      graph_id: this.#graph_id,
+      kind: "function",
+      description: this.#description,
+      nodes: ["__start__", this.#graph_id, "__end__"],
+      schemas: { input: null, output: null, state: null, config: null, context: null },
+    };
+  }
+
+  /** One node, between the start and the end. */
+  async draw(): Promise<unknown> {
+    const name = this.#graph_id;
+    return {
+      nodes: ["__start__", name, "__end__"].map((id) => ({
+        id,
+        type: "schema",
+        data: { title: id },
+      })),
+      edges: [
+        { source: "__start__", target: name },
+        { source: name, target: "__end__" },
+      ],
+    };
+  }
+
+  async subgraphs(): Promise<Record<string, GraphSchemas>> {
+    return {};
+  }
+
+  async run(call: RunCall, tools: RunTools): Promise<void> {
+    const { outbox, signal, tracer, onSummary } = tools;
+    if (call.command) {
+      throw new Error(`Graph "${call.graph_id}" is a plain function: it takes input, no command.`);
+    }
+    const started = readState(call.head);
+    const isOver = call.resuming && started.metadata.source === "loop";
+    let state = call.resuming ? started : applyUpdate(started, call.input ?? {});
+    onSummary(async () => summaryOf(state));
+    if (isOver) return;
+    if (!call.resuming) {
+      state = save(state, call, outbox, "input");
+    }
+    tracer?.begin(call.input);
+    const events = new FunctionEvents(call, outbox);
+    events.start(state);
+    const take = (update: unknown) => {
+      if (!isUpdate(update)) throw new TypeError(describeBadUpdate(call.graph_id, update));
+      state = applyUpdate(state, update);
+      events.update(update, state);
+    };
+    const work = Promise.race([this.#drive(call, state, tools, take), rejection(signal)]);
+    await work.catch((error: unknown) => {
+      if (!signal.aborted) events.fail();
+      throw error;
+    });
+    state = save(state, call, outbox, "loop");
+    events.end(state);
+    tracer?.end(state.values);
+  }
+
+  async #drive(
+    call: RunCall,
+    state: FunctionState,
+    { host, outbox, signal }: RunTools,
+    take: (update: unknown) => void,
+  ) {
+    const custom = call.stream_modes.includes("custom");
+    const produced = this.#run(call.input, {
+      config: { ...call.config, context: call.context },
+      signal,
+      emit: (data) => {
+        if (custom) outbox.push({ op: "event", event: "custom", data: toWire(data) });
+      },
+      messages: state.messages,
+      store: new HostStore(host),
+    });
+    for await (const update of updatesOf(produced)) {
+      if (signal.aborted) return;
+      if (update !== undefined && update !== null) take(update);
+      if (outbox.isBehind) await outbox.flush();
+    }
+  }
+
+  async summarize(_call: GraphCall, host: Host): Promise<ThreadSummary> {
+    return summaryOf(readState(await host.readCheckpoint("", null)));
+  }
+
+  async getState(call: StateCall, host: Host): Promise<string> {
+    return toWire(toPlainThreadState(call, await host.readCheckpoint(call.ns, call.checkpoint_id)));
+  }
+
+  async getHistory(call: HistoryCall, host: Host): Promise<string> {
+    const { ns, limit, checkpoint_id, before_id, metadata } = call;
+    const query = {
+      ns,
+      ...(checkpoint_id && { checkpoint_id }),
+      ...(before_id && { before_id }),
+      ...(metadata && { metadata }),
+    };
+    const states = async function* () {
+      for await (const loaded of listCheckpoints(host, query, limit)) {
+        yield toPlainThreadState(call, loaded);
+      }
+    };
+    return historyText(states());
+  }
+
+  async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {
+    const loaded = await host.readCheckpoint(call.ns, call.checkpoint_id);
+    const updates = call.supersteps.flat().map(({ values, command }) => command?.update ?? values);
+    let state = readState(loaded);
+    for (const update of updates) {
+      if (!isUpdate(update ?? {})) throw new TypeError("values must be an object");
+      state = save(applyUpdate(state, update ?? {}), call, outbox, "update");
+    }
+    const { checkpoint_id } = state;
+    const { thread_id } = call;
+    return {
+      thread_id,
+      checkpoint_id: checkpoint_id ?? "",
+      checkpoint_ns: "",
+      checkpoint_map: null,
+    };
+  }
+}
+
+function save(
+  state: FunctionState,
+  call: GraphCall & { run_id?: string },
+  outbox: Outbox,
+  source: "input" | "loop" | "update",
+): FunctionState {
+  const metadata = {
+    ...call.config.metadata,
+    ...(call.run_id !== undefined && { run_id: call.run_id }),
+    thread_id: call.thread_id,
+    source,
+    step: stepOf(state) + 1,
+    parents: {},
+  };
+  const { op, saved } = toOp(state, metadata);
+  outbox.push(op);
+  return saved;
+}
+
+function summaryOf(state: FunctionState): ThreadSummary {
+  return { values: toWire(state.values), next: [], interrupts: "{}" };
+}
+
+/** What a function gave: each yield and the return value of a generator, or the one value. */
+async function* updatesOf(produced: unknown): AsyncGenerator<unknown> {
+  if (!isIterator(produced)) {
+    yield await produced;
+    return;
+  }
+  for (;;) {
+    const { done, value } = await produced.next();
+    yield value;
+    if (done) return;
+  }
+}
+
+function isIterator(value: unknown): value is AsyncIterator<unknown> | Iterator<unknown> {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "next" in value &&
+    typeof value.next === "function"
+  );
+}
+
+function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(new Error("The run was cancelled.")));
+  });
+}
+
+function describeBadUpdate(graph_id: string, update: unknown): string {
+  return (
+    `Graph "${graph_id}" produced ${Array.isArray(update) ? "an array" : typeof update}; ` +
+    "yield or return objects: they are merged into the state."
+  );
+}

@@ -1,0 +1,63 @@
+import type { RunCall, StreamMode } from "../contract.ts";
+import type { Outbox } from "../outbox.ts";
+import { toWire } from "../wire.ts";
+import type { FunctionState, Message } from "./function-state.ts";
+import { FunctionTask } from "./function-task.ts";
+
+const OF_TASKS: StreamMode[] = ["debug", "tasks", "checkpoints", "events"];
+
+/** The events of a plain agent, in the shapes that a graph of one node would give. */
+export class FunctionEvents {
+  readonly #modes: ReadonlySet<StreamMode>;
+  readonly #node: string;
+  readonly #outbox: Outbox;
+  /** Null: nobody asked for what only it tells. */
+  readonly #task: FunctionTask | null;
+  #told = 0;
+
+  constructor(call: RunCall, outbox: Outbox) {
+    const implied: StreamMode[] = call.short_forms ? ["checkpoints"] : [];
+    this.#modes = new Set([...call.stream_modes, ...implied]);
+    this.#node = call.graph_id;
+    this.#outbox = outbox;
+    const isAsked = OF_TASKS.some((mode) => this.#modes.has(mode));
+    this.#task = isAsked
+      ? new FunctionTask(call, (mode, data) => this.#emit(mode, mode, data))
+      : null;
+  }
+
+  start(state: FunctionState) {
+    this.#task?.begin(state);
+    this.#emit("values", "values", state.values);
+    this.#complete(state.messages);
+    this.#task?.start(state);
+  }
+
+  update(update: Record<string, unknown>, state: FunctionState) {
+    this.#task?.take(update);
+    this.#emit("updates", "updates", { [this.#node]: update });
+    for (const message of state.messages.slice(this.#told)) {
+      this.#emit("messages-tuple", "messages", [message, { langgraph_node: this.#node }]);
+    }
+    this.#emit("values", "values", state.values);
+    this.#complete(state.messages);
+  }
+
+  end(state: FunctionState) {
+    this.#task?.end(state);
+  }
+
+  fail() {
+    this.#task?.fail();
+  }
+
+  #complete(messages: Message[]) {
+    const fresh = messages.slice(this.#told);
+    this.#told = messages.length;
+    if (fresh.length > 0) this.#emit("messages", "messages/complete", fresh);
+  }
+
+  #emit(mode: StreamMode, event: string, data: unknown) {
+    if (this.#modes.has(mode)) this.#outbox.push({ op: "event", event, data: toWire(data) });
+  }
+}

@@ -1,0 +1,145 @@
+import { nextVersion } from "../checkpoints/versions.ts";
+import type { GraphCall, LoadedCheckpoint, Op, StoredValue } from "../contract.ts";
+import { toWire } from "../wire.ts";
+
+export type Message = { type: string; content: unknown; id: string } & Record<string, unknown>;
+
+type Values = Record<string, unknown>;
+
+/** The state of a plain agent: what its checkpoint holds, ready to be updated. */
+export type FunctionState = {
+  values: Values;
+  messages: Message[];
+  checkpoint_id: string | null;
+  parent_id: string | null;
+  metadata: Record<string, unknown>;
+  /** Stored values of the checkpoint, so that unchanged keys are not stored again. */
+  stored: StoredValue[];
+};
+
+const ROLES: Record<string, string> = { user: "human", assistant: "ai" };
+
+export function isUpdate(value: unknown): value is Values {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function readState(loaded: LoadedCheckpoint | null): FunctionState {
+  const decoder = new TextDecoder();
+  const stored = loaded?.values ?? [];
+  const values = Object.fromEntries(
+    stored.map(({ channel, data }) => [channel, JSON.parse(decoder.decode(data))]),
+  );
+  return {
+    values,
+    messages: Array.isArray(values.messages) ? values.messages : [],
+    checkpoint_id: loaded?.checkpoint_id ?? null,
+    parent_id: loaded?.parent_id ?? null,
+    metadata: loaded ? JSON.parse(loaded.metadata) : {},
+    stored,
+  };
+}
+
+/** Merges an update: keys replace, `messages` are appended (one with a known id replaces it). */
+export function applyUpdate(state: FunctionState, update: unknown): FunctionState {
+  if (!isUpdate(update)) throw new TypeError("The input of a plain agent must be an object.");
+  const { messages, ...rest } = update;
+  if (messages === undefined) return { ...state, values: { ...state.values, ...rest } };
+  const merged = mergeMessages(state.messages, Array.isArray(messages) ? messages : [messages]);
+  return { ...state, values: { ...state.values, ...rest, messages: merged }, messages: merged };
+}
+
+function mergeMessages(old: Message[], added: unknown[]): Message[] {
+  const merged = [...old];
+  for (const message of added.map(toMessage)) {
+    const at = merged.findIndex(({ id }) => id === message.id);
+    if (at === -1) merged.push(message);
+    else merged[at] = message;
+  }
+  return merged;
+}
+
+/** A message in the wire's form, whether it came as text, with a `role`, or with a `type`. */
+export function toMessage(message: unknown): Message {
+  if (typeof message === "string") return { type: "human", content: message, id: newMessageId() };
+  const { role, type, id, ...rest } = JSON.parse(toWire(message)) as Values;
+  const named = String(type ?? role ?? "human");
+  return {
+    content: "",
+    ...rest,
+    type: ROLES[named] ?? named,
+    id: typeof id === "string" ? id : newMessageId(),
+  };
+}
+
+function newMessageId(): string {
+  return crypto.randomUUID();
+}
+
+export function stepOf(state: FunctionState): number {
+  const step = state.metadata.step;
+  return typeof step === "number" ? step : -2;
+}
+
+/** The checkpoint of a state as an operation, and the state as it is once saved. */
+export function toOp(
+  state: FunctionState,
+  metadata: Record<string, unknown>,
+): { op: Op; saved: FunctionState } {
+  const encoder = new TextEncoder();
+  const known = new Map(state.stored.map((value) => [value.channel, value]));
+  const decoder = new TextDecoder();
+  const stored = Object.entries(state.values).map(([channel, value]): StoredValue => {
+    const json = toWire(value);
+    const before = known.get(channel);
+    if (before && decoder.decode(before.data) === json) return before;
+    const version = nextVersion(before?.version);
+    return { channel, version, type: "json", data: encoder.encode(json) };
+  });
+  const checkpoint_id = newCheckpointId(state.checkpoint_id);
+  const checkpoint = {
+    v: 4,
+    id: checkpoint_id,
+    ts: new Date().toISOString(),
+    channel_versions: Object.fromEntries(stored.map(({ channel, version }) => [channel, version])),
+    versions_seen: {},
+  };
+  const op: Extract<Op, { op: "checkpoint" }> = {
+    op: "checkpoint",
+    ns: "",
+    checkpoint_id,
+    parent_id: state.checkpoint_id,
+    checkpoint: JSON.stringify(checkpoint),
+    metadata: JSON.stringify(metadata),
+    values: stored.filter((value) => known.get(value.channel) !== value),
+  };
+  const { parent_id } = op;
+  return { op, saved: { ...state, checkpoint_id, parent_id, metadata, stored } };
+}
+
+// A v7 UUID whose twelve counter bits keep two checkpoints of one millisecond in order.
+function newCheckpointId(previous: string | null): string {
+  const digits = previous?.replaceAll("-", "") ?? "";
+  const last = digits[12] === "7" ? Number.parseInt(digits.slice(0, 12), 16) : 0;
+  const now = Math.max(Date.now(), last);
+  const counter = now === last ? Number.parseInt(digits.slice(13, 16), 16) + 1 : 0;
+  const time = now.toString(16).padStart(12, "0");
+  const random = crypto.randomUUID().slice(19);
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, "0")}-${random}`;
+}
+
+export function toPlainThreadState(call: GraphCall, loaded: LoadedCheckpoint | null) {
+  const { thread_id } = call;
+  const place = (checkpoint_id: string | null | undefined) =>
+    checkpoint_id ? { thread_id, checkpoint_id, checkpoint_ns: "", checkpoint_map: null } : null;
+  const { values, metadata } = readState(loaded);
+  return {
+    values,
+    next: [],
+    tasks: [],
+    ...(loaded && { metadata }),
+    created_at: loaded ? JSON.parse(loaded.checkpoint).ts : null,
+    checkpoint: place(loaded?.checkpoint_id),
+    parent_checkpoint: place(loaded?.parent_id),
+    interrupts: [],
+  };
+}

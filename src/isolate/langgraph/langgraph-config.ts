@@ -1,0 +1,59 @@
+import { Command, Send } from "@langchain/langgraph";
+import type { RunCall, StateCall, WireCommand, WireUpdate } from "../contract.ts";
+
+/** Options of `graph.stream` for a run. Absent ones are left out: an explicit undefined overrides defaults. */
+export function toOptions(call: RunCall, context: Record<string, unknown> | undefined) {
+  const { config, interrupt_before, interrupt_after } = call;
+  return {
+    configurable: { checkpoint_ns: "", ...config.configurable, thread_id: call.thread_id },
+    metadata: config.metadata ?? {},
+    durability: call.durability,
+    ...(config.tags && { tags: config.tags }),
+    ...(config.recursion_limit !== undefined && { recursionLimit: config.recursion_limit }),
+    ...(context !== undefined && { context }),
+    ...(interrupt_before && { interruptBefore: interrupt_before as "*" }),
+    ...(interrupt_after && { interruptAfter: interrupt_after as "*" }),
+  };
+}
+
+/** The config of a read: which checkpoint, with the thread's own configurable for dynamic graphs. */
+export function toStateConfig(
+  call: Pick<StateCall, "thread_id" | "config"> & Partial<Pick<StateCall, "ns" | "checkpoint_id">>,
+) {
+  const { checkpoint_id: _ignored, checkpoint_map: _map, ...own } = call.config.configurable ?? {};
+  return {
+    configurable: {
+      ...own,
+      thread_id: call.thread_id,
+      checkpoint_ns: call.ns ?? "",
+      ...(call.checkpoint_id && { checkpoint_id: call.checkpoint_id }),
+    },
+  };
+}
+
+export function toCommand(command: WireCommand | null): Command | null {
+  if (!command) return null;
+  const { resume, update, goto } = command;
+  return new Command({
+    ...(resume !== undefined && resume !== null && { resume }),
+    ...(update && { update: toUpdate(update) }),
+    ...(goto !== undefined && goto !== null && { goto: toGoto(goto) }),
+  });
+}
+
+export function toStateUpdate({ values, command, as_node }: WireUpdate) {
+  const written = command ? toCommand(command) : (values as Record<string, unknown>);
+  return { values: written, ...(as_node !== null && { asNode: as_node }) };
+}
+
+function toUpdate(update: NonNullable<WireCommand["update"]>): Record<string, unknown> {
+  return Array.isArray(update) ? (update as unknown as Record<string, unknown>) : update;
+}
+
+function toGoto(goto: unknown): (string | Send)[] {
+  return (Array.isArray(goto) ? goto : [goto]).map((target) => {
+    if (typeof target === "string") return target;
+    const { node, input } = target as { node: string; input?: unknown };
+    return new Send(node, input);
+  });
+}

@@ -1,0 +1,241 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseStore } from "@langchain/langgraph-checkpoint";
+import type { Engine, RunTools } from "../agent/agent.ts";
+import { historyText } from "../checkpoints/history.ts";
+import { PatientSaver, Reading } from "../checkpoints/reading.ts";
+import { HostSaver } from "../checkpoints/saver.ts";
+import { type Snapshot, toCheckpoint, toSummary, toThreadState } from "../checkpoints/snapshot.ts";
+import type {
+  Checkpoint,
+  GraphCall,
+  GraphDescription,
+  GraphSchemas,
+  HistoryCall,
+  Host,
+  RunCall,
+  StateCall,
+  SubgraphsCall,
+  ThreadSummary,
+  UpdateCall,
+} from "../contract.ts";
+import { contextOf } from "../graphs.ts";
+import type { Outbox } from "../outbox.ts";
+import { langChainTracer } from "../tracing/langchain-tracer.ts";
+import { toWire } from "../wire.ts";
+import { contextOfRun, type Graph, withSaver } from "./langgraph.ts";
+import { toCommand, toOptions, toStateConfig, toStateUpdate } from "./langgraph-config.ts";
+import { storeFor } from "./langgraph-store.ts";
+import { assertAwaited } from "./resume.ts";
+import { describeSchemas } from "./schemas.ts";
+import { EventWriter, type LangChainEvent } from "./stream-events.ts";
+
+/** `[mode, chunk]`; with subgraphs the namespace comes first. More may follow, which is LangGraph's own. */
+type StreamChunk = unknown[];
+
+export class LangGraphEngine implements Engine {
+  readonly #graph_id: string;
+  readonly #graph: Graph;
+  readonly #description: string | null;
+
+  constructor(graph_id: string, graph: Graph, description: string | null) {
+    this.#graph_id = graph_id;
+    this.#graph = graph;
+    this.#description = description;
+  }
+
+  async describe(): Promise<GraphDescription> {
+    const drawable = await this.#graph.getGraphAsync({});
+    return {
+      graph_id: this.#graph_id,
+      kind: "graph",
+      description: this.#description,
+      nodes: Object.keys(drawable.nodes),
+      schemas: describeSchemas(this.#graph, contextOf(this.#graph_id)),
+    };
+  }
+
+  async draw(xray: boolean | number): Promise<unknown> {
+    const config: RunnableConfig & { xray: boolean | number } = { xray };
+    return (await this.#graph.getGraphAsync(config)).toJSON();
+  }
+
+  async subgraphs({ namespace, recurse }: SubgraphsCall): Promise<Record<string, GraphSchemas>> {
+    const found: Record<string, GraphSchemas> = {};
+    for await (const [name, graph] of this.#graph.getSubgraphsAsync(
+      namespace ?? undefined,
+      recurse,
+    )) {
+      found[name] = describeSchemas(graph as Graph);
+    }
+    return found;
+  }
+
+  async run(call: RunCall, { host, outbox, signal, tracer, onSummary }: RunTools): Promise<void> {
+    const { thread_id, run_id } = call;
+    const reading = new Reading();
+    const saver = new PatientSaver(
+      {
+        host,
+        outbox,
+        thread_id,
+        head: call.head,
+        metadata: checkpointMetadata(call),
+        sync: call.durability === "sync",
+        answer_again: answeredAgain(call),
+      },
+      reading,
+    );
+    const graph = withSaver(this.#graph, saver, storeFor(host));
+    onSummary(async () => toSummary(await readState(graph, toStateConfig(call))));
+    if (call.strict_resume) await assertAnswersWaited(graph, call);
+    const events = new EventWriter(call, (event, data) =>
+      outbox.push({ op: "event", event, data }),
+    );
+    const input = call.resuming ? null : (toCommand(call.command) ?? call.input ?? null);
+    const chunks = streamOf(graph, input, events, {
+      ...toOptions(call, await contextOfRun(graph, call.context)),
+      // With a version that is not its newest, LangGraph adds envelopes of checkpoints and changes nothing else.
+      ...(call.short_forms && { version: "v2" }),
+      streamMode: events.graphModes,
+      subgraphs: call.stream_subgraphs,
+      runId: run_id,
+      signal,
+      ...(tracer && { callbacks: [langChainTracer(tracer)] }),
+    });
+    for await (const chunk of reading.of(chunks)) {
+      events.write(...toParts(chunk, call.stream_subgraphs));
+      if (outbox.isBehind) await outbox.flush();
+    }
+    const { summary } = events;
+    if (summary) onSummary(async () => summary);
+  }
+
+  async summarize(call: GraphCall, host: Host): Promise<ThreadSummary> {
+    // Of the thread, whichever checkpoint and namespace the call is about.
+    const { thread_id, config } = call;
+    const graph = withSaver(this.#graph, new HostSaver({ host, thread_id }), storeFor(host));
+    return toSummary(await readState(graph, toStateConfig({ thread_id, config })));
+  }
+
+  async getState(call: StateCall, host: Host): Promise<string> {
+    const graph = withSaver(
+      this.#graph,
+      new HostSaver({ host, thread_id: call.thread_id }),
+      storeFor(host),
+    );
+    const snapshot = await readState(graph, toStateConfig(call), call.subgraphs);
+    return toWire(toThreadState(snapshot));
+  }
+
+  async getHistory(call: HistoryCall, host: Host): Promise<string> {
+    const saver = new HostSaver({ host, thread_id: call.thread_id });
+    const graph = withSaver(this.#graph, saver, storeFor(host));
+    return leniently(graph, (readable) => readHistory(readable, call));
+  }
+
+  async updateState(call: UpdateCall, host: Host, outbox: Outbox): Promise<Checkpoint> {
+    const { thread_id } = call;
+    const saver = new HostSaver({ host, outbox, thread_id, metadata: checkpointMetadata(call) });
+    const config = await withSaver(this.#graph, saver, storeFor(host)).bulkUpdateState(
+      toStateConfig(call),
+      call.supersteps.map((updates) => ({ updates: updates.map(toStateUpdate) })),
+    );
+    return toCheckpoint({ ...config.configurable, thread_id });
+  }
+}
+
+/** A run that answers at a checkpoint it names goes back to that question. */
+function answeredAgain({ command, config, resuming }: RunCall): string | null {
+  const { checkpoint_id } = config.configurable ?? {};
+  const isAnswer = command?.resume !== undefined && command.resume !== null;
+  return isAnswer && !resuming && typeof checkpoint_id === "string" ? checkpoint_id : null;
+}
+
+async function assertAnswersWaited(graph: Graph, call: RunCall): Promise<void> {
+  if (call.resuming) return;
+  assertAwaited(call.command, await readState(graph, toStateConfig(call), true));
+}
+
+type Parts = [ns: string[], mode: string, chunk: unknown];
+
+function toParts(chunk: StreamChunk, hasNamespace: boolean): Parts {
+  return (hasNamespace ? chunk.slice(0, 3) : [[], ...chunk]) as Parts;
+}
+
+type StreamOptions = NonNullable<Parameters<Graph["stream"]>[1]> & { runId: string };
+
+/** What the graph streams; where a client wants LangChain's events, they are told on the way. */
+async function* streamOf(
+  graph: Graph,
+  input: unknown,
+  events: EventWriter,
+  options: StreamOptions,
+): AsyncGenerator<StreamChunk> {
+  if (!events.wantsEvents) {
+    yield* (await graph.stream(input, options)) as AsyncIterable<StreamChunk>;
+    return;
+  }
+  const all = graph.streamEvents(input as Record<string, unknown>, { ...options, version: "v2" });
+  for await (const event of all as AsyncIterable<LangChainEvent>) {
+    const isOwn = event.event === "on_chain_stream" && event.run_id === options.runId;
+    if (isOwn) yield event.data.chunk as StreamChunk;
+    else events.writeEvent(event);
+  }
+}
+
+async function readState(
+  graph: Graph,
+  config: ReturnType<typeof toStateConfig>,
+  subgraphs = false,
+): Promise<Snapshot> {
+  return leniently(
+    graph,
+    (readable) => readable.getState(config, { subgraphs }) as Promise<Snapshot>,
+  );
+}
+
+async function readHistory(graph: Graph, call: HistoryCall): Promise<string> {
+  const history = graph.getStateHistory(toStateConfig(call), {
+    limit: call.limit,
+    ...(call.before_id && { before: { configurable: { checkpoint_id: call.before_id } } }),
+    ...(call.metadata && { filter: call.metadata }),
+  });
+  const states = async function* () {
+    for await (const snapshot of history) yield toThreadState(snapshot as Snapshot);
+  };
+  return historyText(states());
+}
+
+/** LangGraph applies pending updates when it reads; one that a reducer refuses must not hide the rest. */
+async function leniently<T>(graph: Graph, read: (graph: Graph) => Promise<T>): Promise<T> {
+  try {
+    return await read(graph);
+  } catch (error) {
+    const saver = (graph.checkpointer as HostSaver).withoutUpdates();
+    const readable = withSaver(graph, saver, graph.store as BaseStore);
+    return read(readable).catch(() => Promise.reject(error));
+  }
+}
+
+const UNSHOWN = new Set([
+  "checkpoint_ns",
+  "checkpoint_id",
+  "checkpoint_map",
+  "run_id",
+  "thread_id",
+  "langgraph_auth_user",
+  "langgraph_auth_permissions",
+]);
+
+/** What each checkpoint of a run carries: the visible configurable, the run's metadata, its ids. */
+function checkpointMetadata(call: GraphCall & { run_id?: string }): Record<string, unknown> {
+  const shown = Object.entries(call.config.configurable ?? {}).filter(
+    ([key]) => !key.startsWith("__") && !UNSHOWN.has(key),
+  );
+  return {
+    ...Object.fromEntries(shown),
+    ...call.config.metadata,
+    ...(call.run_id !== undefined && { run_id: call.run_id }),
+    thread_id: call.thread_id,
+  };
+}

@@ -1,0 +1,158 @@
+import { AppError, invalid } from "../errors.ts";
+import { type EgressPolicy, isAddress, refusal } from "./addresses.ts";
+import { follow, type Hop, isRedirect, toUrl } from "./hops.ts";
+import { refusalOfName } from "./resolver.ts";
+
+export type { EgressPolicy };
+
+/** The parts of Heddle that fetch URLs of users. Agents are not among them: see `agent-egress.ts`. */
+export type EgressPurpose = "builds" | "exports" | "webhooks" | "oauth";
+
+type EgressLimits = {
+  /** From the first byte sent to the last byte read. */
+  timeout_ms: number;
+  max_bytes: number;
+  /** "answer": a redirect is an answer like any other, for what was signed for one host alone. */
+  redirects?: "follow" | "answer";
+};
+
+const MAX_REDIRECTS = 5;
+
+const SWITCHES = {
+  builds: "EGRESS_PRIVATE_BUILDS",
+  exports: "EGRESS_PRIVATE_EXPORTS",
+  webhooks: "EGRESS_PRIVATE_WEBHOOKS",
+  oauth: "EGRESS_PRIVATE_OAUTH",
+} as const satisfies Record<EgressPurpose, string>;
+
+/** Not `Env`: the types of Node's programs, which know no Worker, include this file. */
+type Variables = Record<(typeof SWITCHES)[EgressPurpose], string> & Resolver & Ports;
+type Resolver = { EGRESS_DNS_URL: string };
+type Ports = { LOCAL_PORTS: string };
+
+export function egressPolicy(env: Variables, purpose: EgressPurpose): EgressPolicy {
+  const allow_private = env[SWITCHES[purpose]] === "true";
+  return { ...publicPolicy(env), allow_private, own_ports: ownPorts(env) };
+}
+
+/** The policy that reaches public hosts only, whatever the switches are. */
+export function publicPolicy({ EGRESS_DNS_URL }: Resolver): EgressPolicy {
+  return { allow_private: false, ...(EGRESS_DNS_URL === "" ? {} : { dns_url: EGRESS_DNS_URL }) };
+}
+
+/** The ports of this machine on which the Worker and its runtime listen; none on Cloudflare. */
+export function ownPorts({ LOCAL_PORTS }: Ports): number[] {
+  return LOCAL_PORTS.split(",").filter(Boolean).map(Number);
+}
+
+/** Refuses a URL when it is stored, with the name of its field. The first fetch would refuse it too. */
+export function assertReachable(
+  env: Variables,
+  purpose: EgressPurpose,
+  urls: Record<string, string | null | undefined>,
+  loc: string[] = ["body"],
+): void {
+  for (const [field, url] of Object.entries(urls)) {
+    if (url === null || url === undefined) continue;
+    const refused = refusal(toUrl(url), egressPolicy(env, purpose));
+    if (refused !== null) throw invalid([...loc, field], refused);
+  }
+}
+
+/** Returns the reason for which the policy refuses the URL: its host, or an address that the host resolves to. */
+export async function egressRefusal(policy: EgressPolicy, url: URL): Promise<string | null> {
+  const { allow_private, dns_url = "" } = policy;
+  const refused = refusal(url, policy);
+  if (refused !== null || allow_private || dns_url === "" || isAddress(url.hostname))
+    return refused;
+  return refusalOfName(dns_url, url.hostname);
+}
+
+/** Fetches on a user's word. Any status is an answer; what is not an answer is an AppError. */
+export async function safeFetch(
+  policy: EgressPolicy,
+  url: string,
+  init: RequestInit,
+  limits: EgressLimits,
+): Promise<Response> {
+  const signal = AbortSignal.timeout(limits.timeout_ms);
+  let hop: Hop = { url: toUrl(url), init: { ...init, headers: new Headers(init.headers) } };
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    const response = await fetchHop(policy, hop, signal, limits);
+    const location = response.headers.get("location");
+    const isAnswer = limits.redirects === "answer" || !isRedirect(response.status);
+    if (isAnswer || location === null) {
+      return limited(response, hop.url, signal, limits);
+    }
+    await response.body?.cancel();
+    hop = follow(hop, response.status, location);
+  }
+  throw new AppError("unavailable", `${hop.url.host} redirected too often.`);
+}
+
+async function fetchHop(
+  policy: EgressPolicy,
+  hop: Hop,
+  signal: AbortSignal,
+  limits: EgressLimits,
+): Promise<Response> {
+  const refused = await egressRefusal(policy, hop.url);
+  if (refused !== null) throw new AppError("invalid_request", `${hop.url.origin}: ${refused}.`);
+  try {
+    const either = hop.init.signal ? AbortSignal.any([signal, hop.init.signal]) : signal;
+    return await fetch(hop.url, { ...hop.init, redirect: "manual", signal: either });
+  } catch (error) {
+    throw toAppError(error, hop.url, signal, limits);
+  }
+}
+
+function limited(
+  response: Response,
+  url: URL,
+  signal: AbortSignal,
+  limits: EgressLimits,
+): Response {
+  if (response.body === null) return response;
+  const declared = Number(response.headers.get("content-length") ?? 0);
+  if (declared > limits.max_bytes) throw tooLarge(url, limits);
+  const reader = response.body.getReader();
+  let read = 0;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const chunk = await reader.read().catch((error: unknown) => {
+        throw toAppError(error, url, signal, limits);
+      });
+      if (chunk.done) return controller.close();
+      read += chunk.value.byteLength;
+      if (read > limits.max_bytes) {
+        await reader.cancel();
+        throw tooLarge(url, limits);
+      }
+      controller.enqueue(chunk.value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  return new Response(body, response);
+}
+
+function tooLarge(url: URL, limits: EgressLimits): AppError {
+  return new AppError(
+    "too_large",
+    `${url.host} sent more than the ${limits.max_bytes} bytes allowed.`,
+  );
+}
+
+function toAppError(error: unknown, url: URL, signal: AbortSignal, limits: EgressLimits): AppError {
+  if (error instanceof AppError) return error;
+  if (signal.aborted) {
+    return new AppError(
+      "unavailable",
+      `${url.host} did not answer within ${limits.timeout_ms} ms.`,
+      {
+        cause: error,
+      },
+    );
+  }
+  const text = error instanceof Error ? error.message : String(error);
+  return new AppError("unavailable", `${url.host} cannot be reached: ${text}`, { cause: error });
+}

@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { AppError } from "../errors.ts";
+import { isPublicAddress } from "./addresses.ts";
+
+const DnsRecord = z.object({ type: z.number(), data: z.string() });
+const DnsAnswer = z.object({ Status: z.number(), Answer: z.array(DnsRecord).optional() });
+type DnsAnswer = z.infer<typeof DnsAnswer>;
+
+type Lookup = { refusal: string | null; until_ms: number };
+
+const TYPES = { A: 1, AAAA: 28 } as const;
+const NO_ERROR = 0;
+const TIMEOUT_MS = 5000;
+/** A page of a build fetches from the same few hosts hundreds of times. */
+const TTL_MS = 30_000;
+const MAX_NAMES = 1000;
+
+const lookups = new Map<string, Lookup>();
+
+/**
+ * Returns the reason for which a name is refused, by a DNS-over-HTTPS resolver that answers in JSON: it has no
+ * address, or one that is not public. Names inside a network are often those that public resolvers do not know,
+ * so a name without an answer must not reach the resolver of the machine.
+ */
+export async function refusalOfName(dns_url: string, hostname: string): Promise<string | null> {
+  const key = `${dns_url} ${hostname}`;
+  const known = lookups.get(key);
+  if (known !== undefined && known.until_ms > Date.now()) return known.refusal;
+  const answers = await Promise.all([
+    query(dns_url, hostname, "A"),
+    query(dns_url, hostname, "AAAA"),
+  ]);
+  const refusal = refusalOf(hostname, answers.flatMap(addressesOf));
+  if (lookups.size >= MAX_NAMES) lookups.clear();
+  lookups.set(key, { refusal, until_ms: Date.now() + TTL_MS });
+  return refusal;
+}
+
+function refusalOf(hostname: string, addresses: string[]): string | null {
+  if (addresses.length === 0) return `${hostname} has no public address`;
+  const address = addresses.find((each) => !isPublicAddress(each));
+  if (address === undefined) return null;
+  return `${hostname} resolves to ${address}, which is not a public address`;
+}
+
+/** Skips aliases: a resolver follows them and puts the addresses they lead to into the same answer. */
+export function addressesOf({ Answer = [] }: Pick<DnsAnswer, "Answer">): string[] {
+  const isAddress = (type: number) => type === TYPES.A || type === TYPES.AAAA;
+  return Answer.filter(({ type }) => isAddress(type)).map(({ data }) => data);
+}
+
+async function query(dns_url: string, name: string, type: keyof typeof TYPES): Promise<DnsAnswer> {
+  const url = `${dns_url}?${new URLSearchParams({ name, type })}`;
+  const text = `${name} cannot be looked up; check the name, or try again.`;
+  const response = await fetch(url, {
+    headers: { Accept: "application/dns-json" },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  }).catch((cause: unknown) => {
+    throw new AppError("unavailable", text, { cause });
+  });
+  const { data } = DnsAnswer.safeParse(await response.json().catch(() => null));
+  if (response.ok && data?.Status === NO_ERROR) return data;
+  throw new AppError("unavailable", text);
+}

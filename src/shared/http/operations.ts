@@ -1,0 +1,44 @@
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { Context as HonoContext } from "hono";
+import { matchedRoutes } from "hono/route";
+import type { AppEnv } from "../context.ts";
+
+export type Operation = {
+  operationId: string;
+  /** In upper case. */
+  method: string;
+  /** With its parameters in braces. */
+  path: string;
+  is_public: boolean;
+  reads_body: boolean;
+};
+
+/** Tells which operation of the API's document a request is for. */
+export function operationFinder(app: OpenAPIHono<AppEnv>) {
+  let known: Map<string, string> | undefined;
+  return (c: HonoContext<AppEnv>): string | null => {
+    known ??= new Map(
+      operationsOf(app).map((operation) => [patternOf(operation), operation.operationId]),
+    );
+    for (const { method, path } of matchedRoutes(c)) {
+      const operationId = known.get(`${method} ${path}`);
+      if (operationId !== undefined) return operationId;
+    }
+    return null;
+  };
+}
+
+function operationsOf(app: OpenAPIHono<AppEnv>): Operation[] {
+  return app.openAPIRegistry.definitions.flatMap((definition) => {
+    if (definition.type !== "route") return [];
+    const { method, path, operationId = "", security, request } = definition.route;
+    const is_public = security?.length === 0;
+    const reads_body = request?.body !== undefined;
+    return [{ operationId, method: method.toUpperCase(), path, is_public, reads_body }];
+  });
+}
+
+/** As Hono's router knows it. */
+function patternOf({ method, path }: Operation): string {
+  return `${method} ${path.replace(/\{(.+?)\}/g, ":$1")}`;
+}

@@ -1,0 +1,59 @@
+import { decodeText } from "../crypto/encoding.ts";
+
+const SUBPROTOCOL = "heddle";
+const CREDENTIAL = "heddle.auth.";
+// A close frame has 123 bytes for its reason.
+const REASON_CHARACTERS = 100;
+
+export function isUpgrade(request: Request): boolean {
+  return request.headers.get("Upgrade")?.toLowerCase() === "websocket";
+}
+
+/**
+ * A browser gives a WebSocket no headers but the names of subprotocols: a credential comes as
+ * `heddle.auth.<base64url>` beside `heddle`, and goes on as the header that it stands for.
+ */
+export function withCredential(request: Request): Request {
+  const { headers } = request;
+  if (headers.has("X-Api-Key") || headers.has("Authorization")) return request;
+  const given = subprotocolsOf(request).find((name) => name.startsWith(CREDENTIAL));
+  const credential = given === undefined ? null : decode(given.slice(CREDENTIAL.length));
+  if (credential === null) return request;
+  const changed = new Headers(headers);
+  changed.set("Authorization", `Bearer ${credential}`);
+  return new Request(request, { headers: changed });
+}
+
+/** The client's half of a socket. Browsers want one of the subprotocols that they named. */
+export function socketResponse(request: Request, webSocket: WebSocket): Response {
+  const isOffered = subprotocolsOf(request).includes(SUBPROTOCOL);
+  const headers = isOffered ? { "Sec-WebSocket-Protocol": SUBPROTOCOL } : undefined;
+  return new Response(null, { status: 101, webSocket, ...(headers && { headers }) });
+}
+
+/** A socket that says why it is closed: a refused handshake would not tell a browser. */
+export function refusedSocket(request: Request, status: number, message: string): Response {
+  const { 0: client, 1: server } = new WebSocketPair();
+  server.accept();
+  server.close(4000 + status, closeReason(message));
+  return socketResponse(request, client);
+}
+
+/** Some codes say how a socket ended and are never sent. */
+export function isSendable(code: number): boolean {
+  return code !== 1005 && code !== 1006 && code !== 1015;
+}
+
+export function closeReason(message: string): string {
+  return message.replace(/[^\x20-\x7e]/g, "?").slice(0, REASON_CHARACTERS);
+}
+
+function subprotocolsOf({ headers }: Request): string[] {
+  const names = headers.get("Sec-WebSocket-Protocol")?.split(",") ?? [];
+  return names.map((name) => name.trim());
+}
+
+function decode(credential: string): string | null {
+  const text = decodeText(credential, "base64url");
+  return /^[\x21-\x7e]+$/.test(text) ? text : null;
+}

@@ -1,0 +1,40 @@
+import { z } from "@hono/zod-openapi";
+import { QueryBoolean } from "../schema.ts";
+
+export const VERSION = "0.1.0";
+
+export const OkQuery = z.object({
+  check_db: QueryBoolean.default(false).openapi({
+    description: "Whether the database answers, too.",
+  }),
+});
+export const Ok = z.object({ ok: z.literal(true).describe("Always `true`") }).openapi("Ok");
+
+export const Info = z
+  .object({
+    version: z.string().openapi({ description: "Version of the API", example: "0.13.0" }),
+    context: z.literal("js").describe("Language of the agents"),
+    flags: z.record(z.string(), z.boolean()).openapi({
+      description: "Features that are available",
+      example: { assistants: true, crons: true },
+    }),
+  })
+  .openapi("Info");
+
+/** Of the published service, for clients that ask it what they may use: schedules need 0.10.109, export_fields 0.12.42. */
+const API_VERSION = "0.13.0";
+
+/** What published clients look at before they use a feature. */
+export const SERVICE_INFO = {
+  version: API_VERSION,
+  context: "js" as const,
+  flags: {
+    assistants: true,
+    crons: true,
+    langsmith: false,
+    langsmith_tracing_replicas: false,
+    stream_namespaces: true,
+    strict_resume: true,
+    v2_streaming: true,
+  },
+};

@@ -1,0 +1,86 @@
+import { and, eq, isNotNull, lte, sql } from "drizzle-orm";
+import { database } from "../../shared/context.ts";
+import { carries, sendOrLeave } from "../../shared/queue.ts";
+import { deleteBelow } from "../../shared/storage/objects-below.ts";
+import { deleteSome } from "../../shared/storage/sql.ts";
+import { payloadPrefix } from "../object/payloads.ts";
+import { tracePartition } from "../object/stub.ts";
+import { partitions, projects, run_locations } from "../object/table.ts";
+
+export type ProjectDeletionMessage = { project_id: string };
+
+/** Longer than any isolate remembers a project by its name: then nobody writes to it any more. */
+const LAST_WRITES_MS = 60_000;
+const RESEND_AFTER_MS = 15_000;
+const PARTITIONS = 20;
+const LOCATIONS = 5000;
+const BATCH = 50;
+
+export function isProjectDeletionMessage(body: unknown): body is ProjectDeletionMessage {
+  return carries(body, "project_id");
+}
+
+/** One message does one bounded step; when more is left it sends the next message. The row goes last. */
+export async function consumeProjectDeletion(
+  env: Env,
+  { project_id }: ProjectDeletionMessage,
+): Promise<void> {
+  const [row] = await database(env)
+    .select({ deleted_at: projects.deleted_at })
+    .from(projects)
+    .where(and(eq(projects.id, project_id), isNotNull(projects.deleted_at)));
+  if (!row?.deleted_at) return;
+  for (const clean of [deletePartitions, deletePayloads, deleteLocations]) {
+    if (!(await clean(env, project_id))) return sendOrLeave(env.DELETIONS, { project_id });
+  }
+  // Until then the sweep comes back for what was still written after the deletion.
+  if (Date.parse(row.deleted_at) > Date.now() - LAST_WRITES_MS) return;
+  await database(env).delete(projects).where(eq(projects.id, project_id));
+}
+
+/** Deletions whose message was lost, and those whose last writes are over by now. */
+export async function sweepProjectDeletions(env: Env, now: Date): Promise<void> {
+  const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
+  const due = database(env)
+    .select({ id: projects.id })
+    .from(projects)
+    .where(and(isNotNull(projects.deleted_at), lte(projects.sent_at, before)))
+    .limit(BATCH);
+  const rows = await database(env)
+    .update(projects)
+    .set({ sent_at: now.toISOString() })
+    .where(sql`${projects.id} in ${due}`)
+    .returning({ project_id: projects.id });
+  if (rows.length > 0) await env.DELETIONS.sendBatch(rows.map((body) => ({ body })));
+}
+
+async function deletePartitions(env: Env, project_id: string): Promise<boolean> {
+  const db = database(env);
+  const rows = await db
+    .select()
+    .from(partitions)
+    .where(eq(partitions.project_id, project_id))
+    .limit(PARTITIONS);
+  for (const { day, slot } of rows) {
+    await tracePartition(env, { project_id, day, slot }).deleteAll();
+    await db
+      .delete(partitions)
+      .where(
+        and(
+          eq(partitions.project_id, project_id),
+          eq(partitions.day, day),
+          eq(partitions.slot, slot),
+        ),
+      );
+  }
+  return rows.length < PARTITIONS;
+}
+
+function deletePayloads(env: Env, project_id: string): Promise<boolean> {
+  return deleteBelow(env.ARTIFACTS, payloadPrefix(project_id));
+}
+
+function deleteLocations(env: Env, project_id: string): Promise<boolean> {
+  const isIts = eq(run_locations.project_id, project_id);
+  return deleteSome(database(env), run_locations, isIts, LOCATIONS);
+}

@@ -1,0 +1,21 @@
+import { router } from "../../shared/http/http.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../../shared/schema.ts";
+import { DeletedTraces, DeleteTracesRequest } from "./trace-deletion-schema.ts";
+import { deleteTraces } from "./trace-deletion-service.ts";
+
+export const traceDeletionRoutes = router();
+
+const operation = operationWithTag("Trace runs");
+
+const remove = operation("post", "/api/v1/runs/delete", "deleteTraces", {
+  summary: "Delete traces",
+  description: "Deletes their runs, feedback and attachments too.",
+  request: { body: body(DeleteTracesRequest) },
+  responses: {
+    200: json(DeletedTraces, "They are gone, those that were there"),
+    404: json(ErrorDetail, "There is no such project"),
+  },
+});
+traceDeletionRoutes.openapi(remove, async (c) =>
+  c.json(await deleteTraces(c.var.ctx, c.req.valid("json")), 200),
+);

@@ -1,0 +1,45 @@
+import { z } from "@hono/zod-openapi";
+import { MAX_VALUE_CHARS } from "../limits.ts";
+
+const MAX_TRACES = 1000;
+const MAX_PAIRS = 100;
+
+const Id = z.guid("must be a UUID").toLowerCase();
+const Ids = z.array(Id).min(1).max(MAX_TRACES);
+const Text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+const Value = Text.refine(
+  (text) => text.length < MAX_VALUE_CHARS,
+  `must be shorter than the ${MAX_VALUE_CHARS} characters that are indexed`,
+);
+const Values = z.union([Value.transform((value) => [value]), z.array(Value).max(MAX_PAIRS)]);
+
+export const DeleteTracesRequest = z
+  .object({
+    session_id: Id.nullish().describe("Id of the project"),
+    trace_ids: Ids.nullish().describe("Ids of the traces"),
+    run_ids: Ids.nullish().describe("The same as `trace_ids`"),
+    metadata: z
+      .record(z.string(), Values)
+      .nullish()
+      .describe("Metadata: deletes traces in which any run has one of the values"),
+  })
+  .refine(({ trace_ids, run_ids, metadata }) => trace_ids || run_ids || metadata, {
+    path: ["trace_ids"],
+    error: "name traces (trace_ids), or metadata that theirs has",
+  })
+  .refine(({ session_id, metadata }) => session_id || metadata, {
+    path: ["session_id"],
+    error: "names the project of the traces",
+  })
+  .openapi("DeleteTraces", {
+    description:
+      "Traces of a project by id (run_ids is another word for trace_ids), or all with one of the pairs in the metadata of any of their runs",
+  });
+export type DeleteTracesRequest = z.infer<typeof DeleteTracesRequest>;
+
+export const DeletedTraces = z
+  .object({
+    message: z.string().openapi({ description: "Confirmation", example: "Traces deleted" }),
+  })
+  .openapi("DeletedTraces");
+export type DeletedTraces = z.infer<typeof DeletedTraces>;

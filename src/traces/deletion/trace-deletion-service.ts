@@ -1,0 +1,107 @@
+import { and, eq, gte } from "drizzle-orm";
+import { assertMay } from "../../shared/auth.ts";
+import type { Context } from "../../shared/context.ts";
+import { invalid } from "../../shared/errors.ts";
+import { assertRate } from "../../shared/http/rate-limit.ts";
+import { dayOfId, findLocations, livePlaces } from "../object/catalogue.ts";
+import type { Place } from "../object/object.ts";
+import { knownProject } from "../object/projects.ts";
+import { tracePartition } from "../object/stub.ts";
+import { partitions } from "../object/table.ts";
+import type { MetadataPair } from "../reads/reads.ts";
+import type { DeletedTraces, DeleteTracesRequest } from "./trace-deletion-schema.ts";
+
+/** A request may call a thousand objects. */
+const MAX_PARTITIONS = 400;
+const AT_ONCE = 25;
+
+/** Gone when this returns; what they leave in R2 and the catalogue goes behind them. */
+export async function deleteTraces(
+  ctx: Context,
+  input: DeleteTracesRequest,
+): Promise<DeletedTraces> {
+  assertMay(ctx, "delete");
+  assertRate(ctx, "read");
+  const project_id = input.session_id ? await knownProject(ctx, input.session_id) : null;
+  const named = [...(input.trace_ids ?? []), ...(input.run_ids ?? [])];
+  let runs = 0;
+  if (project_id !== null && named.length > 0) {
+    const places = await placesOf(ctx, project_id, await firstDay(ctx, named));
+    runs += await deleteFrom(ctx, places, named);
+  }
+  if (input.metadata) runs += await deleteByMetadata(ctx, project_id, toPairs(input.metadata));
+  return { message: `${runs} runs deleted.` };
+}
+
+async function deleteByMetadata(
+  ctx: Context,
+  project_id: string | null,
+  pairs: MetadataPair[],
+): Promise<number> {
+  const places = await placesOf(ctx, project_id, "");
+  const found = new Map<string, Set<string>>();
+  for (const step of inSteps(places)) {
+    const answers = step.map(async (place) => {
+      const ids = await tracePartition(ctx.env, place).findTraces(pairs);
+      const known = found.get(place.project_id) ?? new Set();
+      found.set(place.project_id, new Set([...known, ...ids]));
+    });
+    await Promise.all(answers);
+  }
+  let runs = 0;
+  for (const [id, traces] of found) {
+    if (traces.size === 0) continue;
+    const here = places.filter((place) => place.project_id === id);
+    runs += await deleteFrom(ctx, here, [...traces]);
+  }
+  return runs;
+}
+
+/** The runs of a trace may have begun on several days. */
+async function deleteFrom(ctx: Context, places: Place[], trace_ids: string[]): Promise<number> {
+  let runs = 0;
+  for (const step of inSteps(places)) {
+    const gone = step.map(async (place) => {
+      for (;;) {
+        const n = await tracePartition(ctx.env, place).deleteTraces(place, trace_ids);
+        runs += n;
+        if (n === 0) return;
+      }
+    });
+    await Promise.all(gone);
+  }
+  return runs;
+}
+
+function inSteps(places: Place[]): Place[][] {
+  const steps: Place[][] = [];
+  for (let at = 0; at < places.length; at += AT_ONCE) steps.push(places.slice(at, at + AT_ONCE));
+  return steps;
+}
+
+/** No run of the traces began before; empty when nobody knows. */
+async function firstDay(ctx: Context, trace_ids: string[]): Promise<string> {
+  const located = await findLocations(ctx, trace_ids);
+  const days = trace_ids.map((id) => located.get(id)?.day ?? dayOfId(id) ?? "");
+  return days.toSorted()[0] ?? "";
+}
+
+async function placesOf(
+  ctx: Context,
+  project_id: string | null,
+  first_day: string,
+): Promise<Place[]> {
+  const ofProject = project_id === null ? undefined : eq(partitions.project_id, project_id);
+  const places = await livePlaces(ctx, and(ofProject, gte(partitions.day, first_day))).limit(
+    MAX_PARTITIONS + 1,
+  );
+  if (places.length <= MAX_PARTITIONS) return places;
+  const text = `there are more than ${MAX_PARTITIONS} days of runs to look at; name one project, or traces by their ids`;
+  throw invalid(["body", "session_id"], text);
+}
+
+function toPairs(metadata: Record<string, string[]>): MetadataPair[] {
+  return Object.entries(metadata).flatMap(([key, values]) =>
+    values.map((value): MetadataPair => [key, value]),
+  );
+}

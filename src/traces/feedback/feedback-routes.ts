@@ -1,0 +1,86 @@
+import { z } from "@hono/zod-openapi";
+import { router } from "../../shared/http/http.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../../shared/schema.ts";
+import {
+  Feedback,
+  FeedbackCreateRequest,
+  FeedbackQuery,
+  FeedbackUpdateRequest,
+} from "./feedback-schema.ts";
+import {
+  createFeedback,
+  deleteFeedback,
+  getFeedback,
+  listFeedback,
+  updateFeedback,
+} from "./feedback-service.ts";
+
+export const feedbackRoutes = router();
+
+const operation = operationWithTag("Feedback");
+
+const create = operation("post", "/api/v1/feedback", "createFeedback", {
+  summary: "Create feedback",
+  request: { body: body(FeedbackCreateRequest) },
+  responses: {
+    200: json(Feedback, "Kept; sent twice under one id it is there once"),
+    404: json(ErrorDetail, "There is no such run"),
+  },
+});
+feedbackRoutes.openapi(create, async (c) =>
+  c.json(await createFeedback(c.var.ctx, c.req.valid("json")), 200),
+);
+
+const list = operation("get", "/api/v1/feedback", "listFeedback", {
+  summary: "List feedback",
+  description: "Feedback of runs or of projects, newest first.",
+  request: { query: FeedbackQuery },
+  responses: {
+    200: json(z.array(Feedback), "One page"),
+    404: json(ErrorDetail, "There is no such project"),
+  },
+});
+feedbackRoutes.openapi(list, async (c) =>
+  c.json(await listFeedback(c.var.ctx, c.req.valid("query")), 200),
+);
+
+const FeedbackId = z.object({
+  feedback_id: z.guid("must be a UUID").toLowerCase().describe("Id of the feedback"),
+});
+
+const get = operation("get", "/api/v1/feedback/{feedback_id}", "getFeedback", {
+  summary: "Get feedback",
+  request: { params: FeedbackId },
+  responses: { 200: json(Feedback, "The feedback") },
+});
+feedbackRoutes.openapi(get, async (c) =>
+  c.json(await getFeedback(c.var.ctx, c.req.valid("param").feedback_id), 200),
+);
+
+const update = operation("patch", "/api/v1/feedback/{feedback_id}", "updateFeedback", {
+  summary: "Update feedback",
+  request: { params: FeedbackId, body: body(FeedbackUpdateRequest) },
+  responses: { 200: json(Feedback, "Changed") },
+});
+feedbackRoutes.openapi(update, async (c) =>
+  c.json(
+    await updateFeedback(c.var.ctx, c.req.valid("param").feedback_id, c.req.valid("json")),
+    200,
+  ),
+);
+
+const remove = operation("delete", "/api/v1/feedback/{feedback_id}", "deleteFeedback", {
+  summary: "Delete feedback",
+  request: { params: FeedbackId },
+  responses: {
+    200: json(
+      z.object({
+        message: z.string().openapi({ description: "Confirmation", example: "Feedback deleted" }),
+      }),
+      "It is gone",
+    ),
+  },
+});
+feedbackRoutes.openapi(remove, async (c) =>
+  c.json(await deleteFeedback(c.var.ctx, c.req.valid("param").feedback_id), 200),
+);

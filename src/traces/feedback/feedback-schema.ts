@@ -1,0 +1,109 @@
+import { z } from "@hono/zod-openapi";
+import { CreatedAt, QueryBoolean, Timestamp } from "../../shared/schema.ts";
+import { MAX_FEEDBACK_KEY_CHARS } from "../limits.ts";
+
+const Id = z.guid("must be a UUID").toLowerCase();
+const Score = z.union([z.number(), z.boolean()], { error: "must be a number or a boolean" });
+const Source = z.looseObject({
+  type: z.string().max(100).nullish().describe("Kind of the source: `api`, `app` or `model`"),
+});
+
+export const FeedbackCreateRequest = z
+  .looseObject({
+    id: Id.nullish().describe("Id of the feedback. Default: a new id"),
+    run_id: Id.nullish().describe("Id of the run"),
+    trace_id: Id.nullish().describe("Id of the trace"),
+    session_id: Id.nullish().describe("Id of the project"),
+    key: z
+      .string()
+      .min(1)
+      .max(MAX_FEEDBACK_KEY_CHARS)
+      .openapi({ description: "Name of what is rated", example: "helpfulness" }),
+    score: Score.nullish().describe("Score"),
+    value: z.unknown().optional().describe("Value that is not a number"),
+    comment: z.string().nullish().describe("Comment"),
+    correction: z.unknown().optional().describe("Corrected output"),
+    feedback_source: Source.nullish().describe("Origin of the feedback"),
+    feedback_config: z.unknown().optional().describe("Stored and returned, without effect"),
+    feedback_group_id: Id.nullish().describe("Stored, without effect"),
+    comparative_experiment_id: Id.nullish().describe("Stored, without effect"),
+    created_at: z.string().nullish().describe("Time of the feedback. Default: now"),
+    error: z.boolean().nullish().describe("Whether the evaluation failed"),
+  })
+  .openapi("FeedbackCreate");
+export type FeedbackCreateRequest = z.infer<typeof FeedbackCreateRequest>;
+
+export const FeedbackUpdateRequest = FeedbackCreateRequest.pick({
+  score: true,
+  value: true,
+  comment: true,
+  correction: true,
+  feedback_config: true,
+}).openapi("FeedbackUpdate");
+export type FeedbackUpdateRequest = z.infer<typeof FeedbackUpdateRequest>;
+
+/** Of who was given a URL for one key of one run. */
+export const FeedbackSaid = FeedbackCreateRequest.pick({
+  score: true,
+  value: true,
+  comment: true,
+  correction: true,
+}).openapi("FeedbackSaid");
+export type FeedbackSaid = z.infer<typeof FeedbackSaid>;
+
+export const FeedbackSaidQuery = z.object({
+  score: z.coerce.number("must be a number").optional().describe("Score"),
+  value: z.string().optional().describe("Value that is not a number"),
+  comment: z.string().optional().describe("Comment"),
+});
+
+export const Feedback = z
+  .object({
+    id: z.string().openapi({
+      description: "Id of the feedback",
+      example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
+    }),
+    run_id: z.string().describe("Id of the run"),
+    trace_id: z.string().nullable().describe("Id of the trace"),
+    session_id: z.string().describe("Id of the project"),
+    key: z.string().openapi({ description: "Name of what is rated", example: "helpfulness" }),
+    score: Score.nullable().describe("Score"),
+    value: z.unknown().describe("Value that is not a number"),
+    comment: z.string().nullable().describe("Comment"),
+    correction: z.unknown().describe("Corrected output"),
+    feedback_source: z.looseObject({}).nullable().describe("Origin of the feedback"),
+    created_at: CreatedAt,
+    modified_at: Timestamp.describe("Time of the latest change"),
+  })
+  .openapi("Feedback");
+export type Feedback = z.infer<typeof Feedback>;
+
+const Ids = z.union([Id.transform((id) => [id]), z.array(Id).max(100)]);
+const Words = z.union([z.string().transform((word) => [word]), z.array(z.string()).max(100)]);
+
+/** As rows have it, so that text compares. */
+const Moment = z.iso
+  .datetime({ offset: true, local: true })
+  .transform((text) =>
+    new Date(`${text}${/Z|[+-]\d\d:?\d\d$/.test(text) ? "" : "Z"}`).toISOString(),
+  );
+
+export const FeedbackQuery = z.object({
+  run: Ids.optional().describe("Ids of runs"),
+  session: Ids.optional().describe("Ids of projects"),
+  key: Words.default([]).describe("Names of what is rated"),
+  source: Words.default([]).describe("Kinds of sources"),
+  has_comment: QueryBoolean.optional().describe("Whether the feedback has a comment"),
+  has_score: QueryBoolean.optional().describe("Whether the feedback has a score"),
+  min_created_at: Moment.optional().describe("Time of the oldest feedback"),
+  max_created_at: Moment.optional().describe("Time of the newest feedback"),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .default(100)
+    .describe("Maximum number of items on a page"),
+  offset: z.coerce.number().int().min(0).max(10_000).default(0).describe("Number of items to skip"),
+});
+export type FeedbackQuery = z.infer<typeof FeedbackQuery>;

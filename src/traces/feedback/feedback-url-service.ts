@@ -1,0 +1,57 @@
+import { z } from "@hono/zod-openapi";
+import { jobContext } from "../../shared/context.ts";
+import { decodeText, encodeText } from "../../shared/crypto/encoding.ts";
+import { isSigned, sign } from "../../shared/crypto/signing.ts";
+import { AppError } from "../../shared/errors.ts";
+import { baseUrl } from "../../shared/http/base-url.ts";
+import { FeedbackCreateRequest, type FeedbackSaid } from "./feedback-schema.ts";
+import { createFeedback } from "./feedback-service.ts";
+
+/** How long who holds a URL may say what they think. */
+const FEEDBACK_URL_HOURS = 24;
+const PURPOSE = "feedback-url";
+
+/** `expires`: epoch seconds. */
+const Claim = z.object({
+  workspace_id: z.string(),
+  run_id: z.string(),
+  key: z.string(),
+  expires: z.number(),
+});
+type About = Omit<z.infer<typeof Claim>, "expires">;
+
+/** A URL that takes feedback of one key for one run, from whoever holds it. */
+export async function feedbackUrl(env: Env, origin: string, about: About): Promise<string> {
+  const expires = Math.floor(Date.now() / 1000) + FEEDBACK_URL_HOURS * 3600;
+  const claim = encodeText(JSON.stringify({ ...about, expires }), "base64url");
+  const { key_id, signature } = await sign(env, PURPOSE, claim);
+  return `${baseUrl(env, origin)}/api/v1/feedback/tokens/${claim}.${key_id}.${signature}`;
+}
+
+/** Nobody is asked who they are: the signature says what they may do. Said again, it takes the place of what was said. */
+export async function giveFeedback(
+  env: Env,
+  token: string,
+  said: FeedbackSaid,
+): Promise<{ message: string }> {
+  const [claim = "", key_id = "", signature = ""] = token.split(".");
+  if (!(await isSigned(env, PURPOSE, claim, { key_id, signature }))) {
+    throw new AppError("forbidden", "The signature does not fit this URL: use it as it was given.");
+  }
+  const { workspace_id, run_id, key, expires } = Claim.parse(
+    JSON.parse(decodeText(claim, "base64url")),
+  );
+  if (expires * 1000 < Date.now()) {
+    const text = `This URL has expired: it was good for ${FEEDBACK_URL_HOURS} hours.`;
+    throw new AppError("forbidden", text);
+  }
+  const ctx = jobContext(env, workspace_id, "feedback");
+  const id = idOf(signature);
+  await createFeedback(ctx, FeedbackCreateRequest.parse({ ...said, id, run_id, key }));
+  return { message: "Thank you." };
+}
+
+/** One URL has one say. */
+function idOf(signature: string): string {
+  return signature.slice(0, 32).replace(/^(.{8})(.{4}).(.{3})(.{4})(.{12})$/, "$1-$2-8$3-$4-$5");
+}

@@ -1,0 +1,106 @@
+import type { z } from "zod";
+import { AppError, invalid } from "../../shared/errors.ts";
+import { newId } from "../../shared/storage/ids.ts";
+import { type Digest, type IncomingRun, PAYLOADS, type RunColumns } from "../changes.ts";
+import { digestExtra, digestInputs, digestOutputs, firstToken, fullRoom } from "../digest.ts";
+import { type Lineage, parseDottedOrder } from "../dotted-order.ts";
+import { MAX_ERROR_CHARS } from "../limits.ts";
+import { IngestRun } from "./ingest-schema.ts";
+
+export type Kind = "post" | "patch";
+type Loc = (string | number)[];
+
+/** What one run object on the wire says. `texts` are payloads that came as text of their own. */
+export function toIncoming(
+  value: unknown,
+  kind: Kind,
+  loc: Loc,
+  texts: Partial<Record<string, string>> = {},
+): IncomingRun {
+  const parsed = IngestRun.safeParse(value);
+  if (!parsed.success) throw refused(parsed.error, loc);
+  const run = parsed.data;
+  const lineage = run.dotted_order ? parseDottedOrder(run.dotted_order) : null;
+  const id = run.id ?? lineage?.run_id ?? (kind === "post" ? newId() : null);
+  if (id === null) throw invalid([...loc, "id"], "is missing: a patch names its run");
+  if (lineage) assertLineage(run, id, lineage, loc);
+  return {
+    id,
+    kind,
+    columns: toColumns(run, lineage),
+    payloads: toPayloads(run, texts),
+    ...(run.tags ? { tags: run.tags } : {}),
+    digest: toDigest(run),
+    session_id: run.session_id ?? null,
+    session_name: run.session_name ?? null,
+  };
+}
+
+function assertLineage(run: IngestRun, id: string, lineage: Lineage, loc: Loc): void {
+  const at = [...loc, "dotted_order"];
+  if (lineage.run_id !== id) throw invalid(at, `must end with the run's id, ${id}`);
+  if (run.trace_id && lineage.trace_id !== run.trace_id) {
+    throw invalid(at, `must begin with the trace's id, ${run.trace_id}`);
+  }
+  const parent = lineage.parent_run_ids.at(-1) ?? null;
+  if (run.parent_run_id && parent !== run.parent_run_id) {
+    throw invalid(at, `must have the parent's id, ${run.parent_run_id}, before the run's own`);
+  }
+}
+
+function toColumns(run: IngestRun, lineage: Lineage | null): RunColumns {
+  const error = errorText(run.error);
+  const columns = {
+    trace_id: run.trace_id ?? lineage?.trace_id,
+    parent_run_id: run.parent_run_id ?? lineage?.parent_run_ids.at(-1),
+    name: run.name,
+    run_type: run.run_type,
+    start_us: run.start_time,
+    end_us: run.end_time,
+    error: error?.slice(0, MAX_ERROR_CHARS),
+    dotted_order: run.dotted_order,
+    reference_example_id: run.reference_example_id,
+    trace_tier: run.trace_tier,
+    execution_order: run.execution_order,
+  };
+  const named = Object.entries(columns).filter(
+    ([, value]) => value !== undefined && value !== null,
+  );
+  // What is left is what RunColumns allows: each field with a value of its own type.
+  return Object.fromEntries(named) as RunColumns;
+}
+
+function errorText(error: unknown): string | undefined {
+  if (error === null || error === undefined || error === "") return undefined;
+  return typeof error === "string" ? error : JSON.stringify(error);
+}
+
+function toPayloads(run: IngestRun, texts: Partial<Record<string, string>>) {
+  const payloads: IncomingRun["payloads"] = {};
+  for (const name of PAYLOADS) {
+    if (run[name] === null || run[name] === undefined) continue;
+    payloads[name] = { text: texts[name] ?? JSON.stringify(run[name]) };
+  }
+  return payloads;
+}
+
+function toDigest(run: IngestRun): Digest {
+  const digest: Digest = {};
+  const room = fullRoom();
+  if (run.extra != null) digest.extra = digestExtra(run.extra, room);
+  if (run.inputs != null) digest.inputs = digestInputs(run.inputs, room);
+  if (run.outputs != null) digest.outputs = digestOutputs(run.outputs, room);
+  const first_token_us = firstToken(run.events);
+  if (first_token_us !== undefined) digest.first_token_us = first_token_us;
+  return digest;
+}
+
+function refused(error: z.core.$ZodError, loc: Loc): AppError {
+  const issues = error.issues.map((issue) => ({
+    loc: [...loc, ...issue.path.map((key) => (typeof key === "number" ? key : String(key)))],
+    msg: issue.message,
+    type: issue.code ?? "value_error",
+  }));
+  const text = issues.map((issue) => `${issue.loc.join(".")}: ${issue.msg}`).join("; ");
+  return new AppError("invalid_request", text, { issues });
+}

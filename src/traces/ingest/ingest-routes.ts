@@ -1,0 +1,50 @@
+import { z } from "@hono/zod-openapi";
+import { router } from "../../shared/http/http.ts";
+import { json, operationWithTag } from "../../shared/schema.ts";
+import { Accepted, BATCH_BODY, IngestError, MULTIPART_BODY, RUN_BODY } from "./ingest-schema.ts";
+import { createTraceRun, ingestBatch, ingestMultipart, patchTraceRun } from "./ingest-service.ts";
+
+export const ingestRoutes = router();
+
+const operation = operationWithTag("Trace runs");
+const RunId = z.object({
+  run_id: z.guid("must be a UUID").toLowerCase().describe("Id of the run"),
+});
+const responses = {
+  202: json(Accepted, "Kept: it survives whatever happens next"),
+  400: json(IngestError, "The body is not what its headers say"),
+  404: json(IngestError, "There is no such project, or run"),
+};
+
+const create = operation("post", "/api/v1/runs", "createTraceRun", {
+  summary: "Create a trace run",
+  request: { body: RUN_BODY },
+  responses,
+});
+ingestRoutes.openapi(create, async (c) => c.json(await createTraceRun(c.var.ctx, c.req.raw), 202));
+
+const batch = operation("post", "/api/v1/runs/batch", "ingestRunsBatch", {
+  summary: "Create and update trace runs",
+  request: { body: BATCH_BODY },
+  responses,
+});
+ingestRoutes.openapi(batch, async (c) => c.json(await ingestBatch(c.var.ctx, c.req.raw), 202));
+
+const multipart = operation("post", "/api/v1/runs/multipart", "ingestRunsMultipart", {
+  summary: "Create trace runs with attachments",
+  description: "One multipart body carries runs, updates, attachments and feedback.",
+  request: { body: MULTIPART_BODY },
+  responses,
+});
+ingestRoutes.openapi(multipart, async (c) =>
+  c.json(await ingestMultipart(c.var.ctx, c.req.raw), 202),
+);
+
+const patch = operation("patch", "/api/v1/runs/{run_id}", "patchTraceRun", {
+  summary: "Update a trace run",
+  request: { params: RunId, body: RUN_BODY },
+  responses,
+});
+ingestRoutes.openapi(patch, async (c) =>
+  c.json(await patchTraceRun(c.var.ctx, c.req.valid("param").run_id, c.req.raw), 202),
+);

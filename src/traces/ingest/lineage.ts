@@ -1,0 +1,37 @@
+import type { Context } from "../../shared/context.ts";
+import { nowMicros } from "../../shared/times.ts";
+import type { IncomingRun } from "../changes.ts";
+import { toDottedOrder } from "../dotted-order.ts";
+import { candidates } from "../object/catalogue.ts";
+import { tracePartition } from "../object/stub.ts";
+
+/** A run posted alone may leave out its place in the trace; its parent knows it. */
+export async function completeLineage(ctx: Context, run: IncomingRun): Promise<IncomingRun> {
+  const { parent_run_id, dotted_order } = run.columns;
+  if (dotted_order !== undefined || parent_run_id === undefined) return run;
+  const parent = await findParent(ctx, parent_run_id);
+  if (!parent) return run;
+  const start_us = run.columns.start_us ?? nowMicros();
+  return {
+    ...run,
+    session_id: run.session_id ?? (run.session_name === null ? parent.project_id : null),
+    columns: {
+      ...run.columns,
+      start_us,
+      trace_id: parent.trace_id,
+      dotted_order: `${parent.dotted_order}.${toDottedOrder(start_us, run.id)}`,
+    },
+  };
+}
+
+async function findParent(ctx: Context, id: string) {
+  for (const { place, ids } of await candidates(ctx, [id])) {
+    const { runs } = await tracePartition(ctx.env, place).getRuns(ids, [
+      "id",
+      "trace_id",
+      "dotted_order",
+    ]);
+    if (runs[0]) return { ...runs[0], project_id: place.project_id };
+  }
+  return null;
+}

@@ -1,0 +1,99 @@
+import { AppError, invalid } from "../../shared/errors.ts";
+import { type AttachedFile, type IncomingRun, PAYLOADS } from "../changes.ts";
+import { type ExactJson, exactTexts } from "../exact-json.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import { MAX_RUNS_PER_BATCH } from "../limits.ts";
+import { parseJson } from "./body.ts";
+import { type Kind, toIncoming } from "./incoming.ts";
+import type { Part } from "./multipart.ts";
+
+/** What one multipart body holds. */
+export type Bundle = {
+  runs: IncomingRun[];
+  files: AttachedFile[];
+  feedback: { id: string; body: JsonObject }[];
+};
+
+type Draft = { kind: Kind; id: string; main: JsonObject | null; texts: Record<string, string> };
+
+const RUN_PART = /^(post|patch)\.([^.]+)(?:\.(inputs|outputs|events|extra|error|serialized))?$/;
+const ATTACHMENT_PART = /^attachment\.([^.]+)\.([^.]+)$/;
+const FEEDBACK_PART = /^feedback\.([^.]+)$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export async function readBundle(parts: AsyncIterable<Part>): Promise<Bundle> {
+  const drafts = new Map<string, Draft>();
+  const bundle: Bundle = { runs: [], files: [], feedback: [] };
+  for await (const part of parts) {
+    sort(part, drafts, bundle);
+    if (drafts.size > MAX_RUNS_PER_BATCH) throw tooMany();
+  }
+  bundle.runs = [...drafts.values()].map(toRun);
+  return bundle;
+}
+
+export function tooMany(): AppError {
+  const text = `There are more than the ${MAX_RUNS_PER_BATCH} runs that one request may hold.`;
+  return new AppError("too_large", text);
+}
+
+function sort(part: Part, drafts: Map<string, Draft>, bundle: Bundle): void {
+  const { name, content_type, data } = part;
+  const [, kind, id = "", field] = RUN_PART.exec(name) ?? [];
+  if (kind === "post" || kind === "patch") {
+    collect(drafts, kind, id, field, part);
+    return;
+  }
+  const [, run_id, file] = ATTACHMENT_PART.exec(name) ?? [];
+  if (run_id !== undefined && file !== undefined) {
+    bundle.files.push({ run_id: idOf(run_id, name), name: file, content_type, data });
+    return;
+  }
+  const [, feedback_id] = FEEDBACK_PART.exec(name) ?? [];
+  if (feedback_id === undefined) throw unknown(name);
+  const { value } = jsonOf(part);
+  if (!isObject(value)) throw invalid(["body", name], "must be a JSON object");
+  bundle.feedback.push({ id: idOf(feedback_id, name), body: value });
+}
+
+function collect(
+  drafts: Map<string, Draft>,
+  kind: Kind,
+  id: string,
+  field: string | undefined,
+  part: Part,
+): void {
+  const key = `${kind}.${id}`;
+  const draft = drafts.get(key) ?? { kind, id: idOf(id, part.name), main: null, texts: {} };
+  drafts.set(key, draft);
+  const { value, exact, text } = jsonOf(part);
+  if (field === undefined) {
+    if (!isObject(value)) throw invalid(["body", part.name], "must be a JSON object");
+    draft.main = { ...value, ...draft.main };
+    draft.texts = { ...exactTexts({ value, exact }, PAYLOADS), ...draft.texts };
+  } else if (value !== null) {
+    draft.main = { ...draft.main, [field]: value };
+    draft.texts[field] = text;
+  }
+}
+
+function toRun({ kind, id, main, texts }: Draft): IncomingRun {
+  return toIncoming({ ...main, id }, kind, ["body", `${kind}.${id}`], texts);
+}
+
+function jsonOf({ name, data }: Part): ExactJson & { text: string } {
+  const text = new TextDecoder().decode(data);
+  return { ...parseJson(text, `The part ${name} is not JSON.`), text };
+}
+
+function idOf(text: string, name: string): string {
+  if (UUID.test(text)) return text.toLowerCase();
+  throw invalid(["body", name], "the part's name must hold a UUID");
+}
+
+function unknown(name: string): AppError {
+  return invalid(
+    ["body", name],
+    "is no known part; parts are post.<run id>, patch.<run id>, each also with .inputs, .outputs, .events, .extra, .error or .serialized, feedback.<id>, and attachment.<run id>.<name> without a dot in the name",
+  );
+}

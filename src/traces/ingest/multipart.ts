@@ -1,0 +1,101 @@
+import { Buffer } from "node:buffer";
+import { AppError, invalid } from "../../shared/errors.ts";
+
+export type Part = { name: string; content_type: string; data: Uint8Array };
+
+const MAX_HEADER_BYTES = 16_384;
+const NAME = /;\s*name="((?:[^"\\]|\\.)*)"|;\s*name=([^\s;]+)/i;
+
+/** Null when the type is no multipart/form-data. */
+export function boundaryOf(content_type: string): string | null {
+  if (!/^multipart\/form-data\s*;/i.test(content_type.trim())) return null;
+  const match = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;"]{1,200}))/i.exec(content_type);
+  return match?.[1] ?? match?.[2] ?? null;
+}
+
+/** Part after part as the bytes arrive; lengths that a client gives are not needed and not believed. */
+export async function* readParts(
+  bytes: AsyncIterable<Uint8Array>,
+  boundary: string,
+): AsyncGenerator<Part> {
+  let isFirst = true;
+  for await (const segment of split(bytes, Buffer.from(`\r\n--${boundary}`))) {
+    if (segment === "end") throw truncated();
+    if (isFirst) {
+      isFirst = false;
+      continue;
+    }
+    if (segment.subarray(0, 2).toString("latin1") === "--") return;
+    yield toPart(segment);
+  }
+}
+
+/** What lies before and between delimiters; "end" when the bytes end without a closing one. */
+async function* split(
+  bytes: AsyncIterable<Uint8Array>,
+  delimiter: Buffer,
+): AsyncGenerator<Buffer | "end"> {
+  // The first delimiter needs no line break before it.
+  let window = Buffer.from("\r\n");
+  let held: Buffer[] = [];
+  for await (const chunk of bytes) {
+    window = Buffer.concat([window, chunk]);
+    let from = 0;
+    for (;;) {
+      const at = window.indexOf(delimiter, from);
+      if (at < 0) break;
+      yield Buffer.concat([...held, window.subarray(from, at)]);
+      held = [];
+      from = at + delimiter.length;
+    }
+    const kept = Math.max(from, window.length - delimiter.length + 1);
+    if (kept > from) held.push(window.subarray(from, kept));
+    window = window.subarray(kept);
+  }
+  // The closing delimiter has two dashes behind it and perhaps nothing more.
+  const rest = Buffer.concat([...held, window]);
+  yield rest.subarray(0, 2).toString("latin1") === "--" ? rest : "end";
+}
+
+function toPart(segment: Buffer): Part {
+  const start = segment.indexOf("\r\n");
+  const end = segment.indexOf("\r\n\r\n", Math.max(start, 0));
+  if (start < 0 || end < 0 || end > MAX_HEADER_BYTES) {
+    throw invalid(["body"], "a part has no headers that end with an empty line");
+  }
+  const headers = readHeaders(segment.toString("utf8", start + 2, Math.max(end, start + 2)));
+  const match = NAME.exec(headers.get("content-disposition") ?? "");
+  const name = (match?.[1] ?? match?.[2])?.replaceAll(/\\(.)/g, "$1");
+  if (name === undefined || name === "") {
+    throw invalid(["body"], 'a part has no name; send Content-Disposition: form-data; name="..."');
+  }
+  return {
+    name,
+    content_type: typeOf(headers.get("content-type")),
+    data: segment.subarray(end + 4),
+  };
+}
+
+function readHeaders(text: string): Map<string, string> {
+  const headers = new Map<string, string>();
+  for (const line of text.split("\r\n")) {
+    const colon = line.indexOf(":");
+    if (colon > 0)
+      headers.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
+  }
+  return headers;
+}
+
+/** Without the length that SDKs put beside it. */
+function typeOf(value: string | undefined): string {
+  const parts = (value ?? "application/octet-stream").split(";");
+  return parts
+    .filter((part) => !/^\s*length\s*=/i.test(part))
+    .join(";")
+    .trim();
+}
+
+function truncated(): AppError {
+  const text = "The multipart body ends before its closing boundary; nothing of it was kept.";
+  return new AppError("bad_request", text);
+}

@@ -1,0 +1,120 @@
+import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
+import type { Context } from "../../shared/context.ts";
+import { Recent } from "../../shared/recent.ts";
+import { among } from "../../shared/storage/sql.ts";
+import { dayOf, timeOfId } from "../../shared/times.ts";
+import { MAX_PARTITION_BYTES } from "../limits.ts";
+import type { Place } from "./object.ts";
+import { partitions, projects, run_locations } from "./table.ts";
+
+export type Home = { project_id: string; day: string };
+export type Location = Home & { run_id: string };
+
+/** How long an isolate goes without a look whether a day needs another slot. */
+const slots = new Recent<number>(60_000, 5000);
+
+/** The newest slot of the day. The catalogue has its row before the first run is written. */
+export function openSlot(ctx: Context, home: Home): Promise<number> {
+  return slots.get(`${home.project_id}/${home.day}`, () => findSlot(ctx, home));
+}
+
+async function findSlot(ctx: Context, { project_id, day }: Home): Promise<number> {
+  const rows = await ctx.db
+    .select({ slot: partitions.slot, bytes: partitions.bytes })
+    .from(partitions)
+    .where(and(eq(partitions.project_id, project_id), eq(partitions.day, day)));
+  const newest = rows.reduce((a, b) => (b.slot > a.slot ? b : a), { slot: -1, bytes: 0 });
+  const isFull = newest.slot < 0 || newest.bytes > MAX_PARTITION_BYTES;
+  const last = isFull ? newest.slot + 1 : newest.slot;
+  if (isFull) await insertPartition(ctx, { project_id, day, slot: last });
+  return last;
+}
+
+async function insertPartition(ctx: Context, place: Place): Promise<void> {
+  await ctx.db
+    .insert(partitions)
+    .values({
+      ...place,
+      workspace_id: ctx.caller.workspace_id,
+      rows: 0,
+      bytes: 0,
+      seq: 0,
+      min_start_us: null,
+      max_start_us: null,
+      roots: 0,
+      updated_at: new Date().toISOString(),
+    })
+    .onConflictDoNothing();
+}
+
+/** Location rows of runs whose ids do not tell their day. */
+export async function findLocations(ctx: Context, ids: string[]): Promise<Map<string, Home>> {
+  if (ids.length === 0) return new Map();
+  const rows = await ctx.db
+    .select()
+    .from(run_locations)
+    .where(
+      and(
+        eq(run_locations.workspace_id, ctx.caller.workspace_id),
+        among(run_locations.run_id, ids),
+      ),
+    );
+  return new Map(rows.map(({ run_id, project_id, day }) => [run_id, { project_id, day }]));
+}
+
+/** Written before the runs: one that leads nowhere does no harm, a run that is not found does. */
+export async function saveLocations(ctx: Context, locations: Location[]): Promise<void> {
+  if (locations.length === 0) return;
+  const { workspace_id } = ctx.caller;
+  const rows = locations.map(({ run_id, project_id, day }) => [run_id, project_id, day]);
+  await ctx.db.run(sql`
+    insert into run_locations (workspace_id, run_id, project_id, day)
+    select ${workspace_id}, value->>0, value->>1, value->>2
+    from json_each(${JSON.stringify(rows)}) where true
+    on conflict do nothing
+  `);
+}
+
+/** Where a run can be: its location row says, or its id says the day and every project has one of it. */
+export async function candidates(
+  ctx: Context,
+  ids: string[],
+): Promise<{ place: Place; ids: string[] }[]> {
+  const located = await findLocations(ctx, ids);
+  const days = new Map<string, string[]>();
+  for (const id of ids) {
+    const day = located.get(id)?.day ?? dayOfId(id);
+    if (day !== null) days.set(day, [...(days.get(day) ?? []), id]);
+  }
+  const places = await placesOn(ctx, [...days.keys()]);
+  return places.flatMap((place) => {
+    const here = (days.get(place.day) ?? []).filter((id) => {
+      const home = located.get(id);
+      return home === undefined || home.project_id === place.project_id;
+    });
+    return here.length === 0 ? [] : [{ place, ids: here }];
+  });
+}
+
+export function dayOfId(id: string): string | null {
+  const micros = timeOfId(id);
+  return micros === null ? null : dayOf(micros);
+}
+
+export async function placesOn(ctx: Context, days: string[]): Promise<Place[]> {
+  return days.length === 0 ? [] : livePlaces(ctx, among(partitions.day, days));
+}
+
+/** Places of the workspace, but of no project that is being deleted. */
+export function livePlaces(ctx: Context, where: SQL | undefined) {
+  return ctx.db
+    .select({ project_id: partitions.project_id, day: partitions.day, slot: partitions.slot })
+    .from(partitions)
+    .innerJoin(projects, eq(projects.id, partitions.project_id))
+    .where(and(areLive(ctx), where));
+}
+
+/** Of partitions joined with their projects. */
+export function areLive({ caller }: Pick<Context, "caller">): SQL | undefined {
+  return and(eq(partitions.workspace_id, caller.workspace_id), isNull(projects.deleted_at));
+}

@@ -1,0 +1,95 @@
+import { and, eq, isNull, sql } from "drizzle-orm";
+import type { Context, Database } from "../../shared/context.ts";
+import { notFound } from "../../shared/errors.ts";
+import { Recent } from "../../shared/recent.ts";
+import { newId } from "../../shared/storage/ids.ts";
+import { projects } from "./table.ts";
+
+export type ProjectRow = typeof projects.$inferSelect;
+
+/** How long a name may still lead to a project that was renamed or deleted. */
+const recent = new Recent<string>(5000, 2000);
+const DEFAULT_PROJECT = "default";
+
+export function isOurs(ctx: Context) {
+  return and(eq(projects.workspace_id, ctx.caller.workspace_id), isNull(projects.deleted_at));
+}
+
+export async function findProject(ctx: Context, project_id: string): Promise<ProjectRow> {
+  const [row] = await ctx.db
+    .select()
+    .from(projects)
+    .where(and(eq(projects.id, project_id), isOurs(ctx)));
+  if (!row) throw notFound("Project", project_id);
+  return row;
+}
+
+/** The id, once it is known to be one of this workspace. */
+export function knownProject(ctx: Context, project_id: string): Promise<string> {
+  const key = `${ctx.caller.workspace_id}/id/${project_id}`;
+  return recent.get(key, async () => (await findProject(ctx, project_id)).id);
+}
+
+/** Of the name, made when there is none: what a tracer writes to need not be made before. */
+export function projectNamed(ctx: Context, name: string | null): Promise<string> {
+  const wanted = name === null || name.trim() === "" ? DEFAULT_PROJECT : name.trim();
+  const { workspace_id } = ctx.caller;
+  return recent.get(`${workspace_id}/name/${wanted}`, async () => {
+    const found = await idOfName(ctx.db, workspace_id, wanted);
+    if (found !== null) return found;
+    await ctx.db.insert(projects).values(newProject(workspace_id, wanted)).onConflictDoNothing();
+    const made = await idOfName(ctx.db, workspace_id, wanted);
+    if (made === null) throw notFound("Project", wanted);
+    return made;
+  });
+}
+
+export function newProject(workspace_id: string, name: string): ProjectRow {
+  const now = new Date().toISOString();
+  return {
+    id: newId(),
+    workspace_id,
+    name,
+    description: null,
+    extra: null,
+    start_time: now,
+    end_time: null,
+    default_dataset_id: null,
+    reference_dataset_id: null,
+    trace_tier: null,
+    created_at: now,
+    updated_at: now,
+    deleted_at: null,
+    sent_at: null,
+  };
+}
+
+export function forgetProjects(): void {
+  recent.forget();
+}
+
+export async function idOfName(
+  db: Database,
+  workspace_id: string,
+  name: string,
+): Promise<string | null> {
+  const [row] = await db
+    .select({ id: projects.id })
+    .from(projects)
+    .where(
+      and(
+        eq(projects.workspace_id, workspace_id),
+        eq(projects.name, name),
+        isNull(projects.deleted_at),
+      ),
+    );
+  return row?.id ?? null;
+}
+
+/** Of all its partitions, from the catalogue. */
+export const COUNTS = {
+  last_start_us: sql<number | null>`(select max(max_start_us) from partitions
+    where partitions.project_id = ${projects.id})`,
+  run_count: sql<number>`(select coalesce(sum(coalesce(roots, rows)), 0) from partitions
+    where partitions.project_id = ${projects.id})`,
+};

@@ -1,0 +1,73 @@
+import { and, desc, eq, gte } from "drizzle-orm";
+import type { Context } from "../../shared/context.ts";
+import { among } from "../../shared/storage/sql.ts";
+import { dayOf, nowMicros, toMicros } from "../../shared/times.ts";
+import type { FeedbackTotals } from "../feedback-totals.ts";
+import { tracePartition } from "../object/stub.ts";
+import { partitions } from "../object/table.ts";
+import { toTraceStats } from "../stats/run-stats.ts";
+import type { TraceStats } from "../stats/stats-schema.ts";
+import type { TraceTotals } from "../storage/stats.ts";
+import { RunTotals, TIMES } from "../totals.ts";
+import type { ProjectQuery } from "./schema.ts";
+
+const WEEK_US = 7 * 86_400_000_000;
+const MAX_PARTITIONS = 1000;
+const AT_ONCE = 25;
+
+/** Nothing unless asked for. */
+export async function statsFor(
+  ctx: Context,
+  ids: string[],
+  { include_stats, stats_start_time }: Partial<ProjectQuery>,
+): Promise<Map<string, TraceStats>> {
+  if (!include_stats || ids.length === 0) return new Map();
+  const since = stats_start_time ? toMicros(stats_start_time) : null;
+  const first = since ?? (ids.length > 1 ? nowMicros() - WEEK_US : null);
+  const rows = await selectPartitions(ctx, ids, first === null ? null : dayOf(first));
+  const sums = new Map(ids.map((id) => [id, newSum()]));
+  for (let at = 0; at < rows.length; at += AT_ONCE) {
+    const asked = rows.slice(at, at + AT_ONCE).map(async (row) => {
+      addTo(sums.get(row.project_id), await totalsOf(ctx, row));
+    });
+    await Promise.all(asked);
+  }
+  return new Map(
+    [...sums].map(([id, { totals, feedback }]) => [id, toTraceStats(totals, feedback)]),
+  );
+}
+
+type PartitionRow = Awaited<ReturnType<typeof selectPartitions>>[number];
+
+function selectPartitions(ctx: Context, ids: string[], first_day: string | null) {
+  const { project_id, day, slot, seq, stats, stats_seq } = partitions;
+  return ctx.db
+    .select({ project_id, day, slot, seq, stats, stats_seq })
+    .from(partitions)
+    .where(
+      and(
+        eq(partitions.workspace_id, ctx.caller.workspace_id),
+        among(project_id, ids),
+        first_day === null ? undefined : gte(day, first_day),
+      ),
+    )
+    .orderBy(desc(day))
+    .limit(MAX_PARTITIONS);
+}
+
+/** The catalogue knows those of partitions that have rested; the others are asked. */
+async function totalsOf(ctx: Context, { seq, stats, stats_seq, ...place }: PartitionRow) {
+  if (stats !== null && stats_seq === seq) return stats;
+  return tracePartition(ctx.env, place).getTraceTotals();
+}
+
+type Sum = { totals: RunTotals; feedback: FeedbackTotals[] };
+
+function newSum(): Sum {
+  return { totals: new RunTotals(TIMES), feedback: [] };
+}
+
+function addTo(sum: Sum | undefined, { totals, feedback }: TraceTotals): void {
+  sum?.totals.merge(totals);
+  sum?.feedback.push(...feedback);
+}

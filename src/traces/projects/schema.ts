@@ -1,0 +1,134 @@
+import { z } from "@hono/zod-openapi";
+import { QueryBoolean, Timestamp, Uuid } from "../../shared/schema.ts";
+import { TraceStats } from "../stats/stats-schema.ts";
+
+const MAX_LIMIT = 100;
+
+const Extra = z.record(z.string(), z.unknown());
+const TraceTier = z.enum(["longlived", "shortlived"]);
+const Name = z.string().trim().min(1).max(255);
+
+export const ProjectCreateRequest = z
+  .object({
+    id: Uuid.nullish().describe("Id of the project. Default: a new id"),
+    name: Name.nullish()
+      .transform((name) => name ?? "default")
+      .openapi({
+        description: "Name of the project, unique in the workspace",
+        example: "support-agent",
+      }),
+    description: z.string().max(10_000).nullish().describe("Description of the project"),
+    extra: Extra.nullish().describe("Metadata of the project"),
+    start_time: z.iso
+      .datetime({ offset: true, local: true })
+      .nullish()
+      .describe("Time from which the project is used"),
+    end_time: z.iso
+      .datetime({ offset: true, local: true })
+      .nullish()
+      .describe("Time until which the project is used"),
+    default_dataset_id: Uuid.nullish().describe(
+      "Id of a dataset. Stored and returned, without effect",
+    ),
+    reference_dataset_id: Uuid.nullish().describe(
+      "Id of a dataset. Stored and returned, without effect",
+    ),
+    trace_tier: TraceTier.nullish().describe("Retention tier of the traces"),
+  })
+  .openapi("TracerSessionCreate");
+export type ProjectCreateRequest = z.infer<typeof ProjectCreateRequest>;
+
+export const ProjectUpdateRequest = z
+  .object({
+    name: Name.optional().openapi({
+      description: "Name of the project, unique in the workspace",
+      example: "support-agent",
+    }),
+    description: z
+      .string()
+      .max(10_000)
+      .nullable()
+      .optional()
+      .describe("Description of the project"),
+    extra: Extra.nullable().optional().describe("Metadata of the project"),
+    end_time: z.iso
+      .datetime({ offset: true, local: true })
+      .nullable()
+      .optional()
+      .describe("Time until which the project is used"),
+    default_dataset_id: Uuid.nullable()
+      .optional()
+      .describe("Id of a dataset. Stored and returned, without effect"),
+    trace_tier: TraceTier.nullable().optional().describe("Retention tier of the traces"),
+  })
+  .openapi("TracerSessionUpdate");
+export type ProjectUpdateRequest = z.infer<typeof ProjectUpdateRequest>;
+
+export const ProjectsQuery = z.object({
+  id: z
+    .union([Uuid.transform((id) => [id]), z.array(Uuid).max(100)])
+    .optional()
+    .describe("Ids of projects"),
+  name: z.string().optional().describe("Name of the project"),
+  name_contains: z.string().max(255).optional().describe("Part of the name"),
+  include_stats: QueryBoolean.default(false).openapi({
+    description:
+      "Of one project all its traces; of several those of seven days, or since stats_start_time",
+  }),
+  stats_start_time: z.iso
+    .datetime({ offset: true, local: true })
+    .optional()
+    .describe("Start time of the oldest trace that statistics count"),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_LIMIT)
+    .default(MAX_LIMIT)
+    .describe("Maximum number of projects on a page"),
+  offset: z.coerce.number().int().min(0).default(0).describe("Number of projects to skip"),
+});
+export type ProjectsQuery = z.infer<typeof ProjectsQuery>;
+
+export const ProjectQuery = ProjectsQuery.pick({ include_stats: true, stats_start_time: true });
+export type ProjectQuery = z.infer<typeof ProjectQuery>;
+
+/** Null unless asked for. */
+function nullable<S extends z.ZodRawShape>(shape: S) {
+  const fields = Object.entries(shape).map(([name, type]) => [
+    name,
+    z.nullable(type).default(null),
+  ]);
+  return Object.fromEntries(fields) as { [K in keyof S]: z.ZodDefault<z.ZodNullable<S[K]>> };
+}
+
+export const Project = z
+  .object({
+    id: Uuid.describe("Id of the project"),
+    tenant_id: Uuid.describe("Id of the workspace"),
+    name: z.string().openapi({
+      description: "Name of the project, unique in the workspace",
+      example: "support-agent",
+    }),
+    description: z.string().nullable().describe("Description of the project"),
+    extra: Extra.nullable().describe("Metadata of the project"),
+    start_time: Timestamp.describe("Time from which the project is used"),
+    end_time: Timestamp.nullable().describe("Time until which the project is used"),
+    default_dataset_id: Uuid.nullable().describe(
+      "Id of a dataset. Stored and returned, without effect",
+    ),
+    reference_dataset_id: Uuid.nullable().describe(
+      "Id of a dataset. Stored and returned, without effect",
+    ),
+    trace_tier: TraceTier.nullable().describe("Retention tier of the traces"),
+    last_run_start_time: Timestamp.nullable().describe(
+      "Start time of the newest trace, `null` when there is none",
+    ),
+    run_count: z
+      .number()
+      .int()
+      .openapi({ description: "How many traces; follows them by about a second" }),
+  })
+  .extend(nullable(TraceStats.omit({ run_count: true, last_run_start_time: true }).shape))
+  .openapi("TracerSession");
+export type Project = z.infer<typeof Project>;

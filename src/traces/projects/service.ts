@@ -1,0 +1,178 @@
+import { and, asc, desc, eq, sql } from "drizzle-orm";
+import { assertMay } from "../../shared/auth.ts";
+import type { Context } from "../../shared/context.ts";
+import { AppError, notFound } from "../../shared/errors.ts";
+import { assertRate } from "../../shared/http/rate-limit.ts";
+import { sendOrLeave } from "../../shared/queue.ts";
+import { among } from "../../shared/storage/sql.ts";
+import { toIso, toMicros } from "../../shared/times.ts";
+import {
+  COUNTS,
+  findProject,
+  forgetProjects,
+  idOfName,
+  isOurs,
+  newProject,
+  type ProjectRow,
+} from "../object/projects.ts";
+import { projects } from "../object/table.ts";
+import type { TraceStats } from "../stats/stats-schema.ts";
+import { statsFor } from "./project-stats.ts";
+import {
+  Project,
+  type ProjectCreateRequest,
+  type ProjectQuery,
+  type ProjectsQuery,
+  type ProjectUpdateRequest,
+} from "./schema.ts";
+
+export async function createProject(
+  ctx: Context,
+  { id, name, start_time, ...fields }: ProjectCreateRequest,
+  upsert: boolean,
+): Promise<Project> {
+  assertMay(ctx, "write");
+  const { workspace_id } = ctx.caller;
+  const row = newProject(workspace_id, name);
+  const values: ProjectRow = {
+    ...row,
+    ...(id ? { id } : {}),
+    ...(start_time ? { start_time: normal(start_time) } : {}),
+    ...given(fields),
+  };
+  const [made] = await ctx.db.insert(projects).values(values).onConflictDoNothing().returning();
+  if (made) return toProject(made);
+  const existing = await idOfName(ctx.db, workspace_id, name);
+  if (existing === null) throw new AppError("conflict", `The project id ${id} is taken.`);
+  if (!upsert) {
+    const text = `A project named "${name}" exists already; choose another name or send upsert=true.`;
+    throw new AppError("conflict", text);
+  }
+  return updateProject(ctx, existing, given(fields));
+}
+
+export async function getProject(
+  ctx: Context,
+  project_id: string,
+  query: Partial<ProjectQuery> = {},
+): Promise<Project> {
+  assertMay(ctx, "read");
+  const [found] = await selectProjects(ctx).where(and(eq(projects.id, project_id), isOurs(ctx)));
+  if (!found) throw notFound("Project", project_id);
+  const stats = await statsFor(ctx, [project_id], query);
+  return toProject(found.project, found, stats.get(project_id));
+}
+
+/** Refuses what is not a project of the workspace. */
+export async function assertProject(ctx: Context, project_id: string): Promise<void> {
+  assertMay(ctx, "read");
+  await findProject(ctx, project_id);
+}
+
+export async function listProjects(ctx: Context, query: ProjectsQuery): Promise<Project[]> {
+  assertMay(ctx, "read");
+  const { id, name, name_contains, limit, offset } = query;
+  const rows = await selectProjects(ctx)
+    .where(
+      and(
+        isOurs(ctx),
+        id && among(projects.id, id),
+        name === undefined ? undefined : eq(projects.name, name),
+        name_contains === undefined
+          ? undefined
+          : sql`instr(lower(${projects.name}), ${name_contains.toLowerCase()}) > 0`,
+      ),
+    )
+    .orderBy(desc(projects.start_time), asc(projects.id))
+    .limit(limit)
+    .offset(offset);
+  const stats = await statsFor(
+    ctx,
+    rows.map(({ project }) => project.id),
+    query,
+  );
+  return rows.map(({ project, ...counts }) => toProject(project, counts, stats.get(project.id)));
+}
+
+export async function updateProject(
+  ctx: Context,
+  project_id: string,
+  change: ProjectUpdateRequest,
+): Promise<Project> {
+  assertMay(ctx, "write");
+  await findProject(ctx, project_id);
+  const { name, ...fields } = change;
+  if (name !== undefined) {
+    const other = await idOfName(ctx.db, ctx.caller.workspace_id, name);
+    if (other !== null && other !== project_id) {
+      throw new AppError("conflict", `A project named "${name}" exists already.`);
+    }
+  }
+  await ctx.db
+    .update(projects)
+    .set({
+      ...withoutUndefined({ name, ...fields }),
+      ...(fields.end_time ? { end_time: normal(fields.end_time) } : {}),
+      updated_at: new Date().toISOString(),
+    })
+    .where(and(eq(projects.id, project_id), isOurs(ctx)));
+  forgetProjects();
+  return getProject(ctx, project_id);
+}
+
+/** Gone for its callers at once; what it holds goes in steps behind them. */
+export async function deleteProject(
+  ctx: Context,
+  project_id: string,
+): Promise<{ message: string }> {
+  assertMay(ctx, "delete");
+  assertRate(ctx, "delete_project");
+  await findProject(ctx, project_id);
+  const now = new Date().toISOString();
+  await ctx.db
+    .update(projects)
+    .set({ deleted_at: now, sent_at: now, updated_at: now })
+    .where(and(eq(projects.id, project_id), isOurs(ctx)));
+  forgetProjects();
+  await sendOrLeave(ctx.env.DELETIONS, { project_id });
+  return { message: "Project deleted." };
+}
+
+function selectProjects(ctx: Context) {
+  return ctx.db
+    .select({ project: projects, ...COUNTS })
+    .from(projects)
+    .$dynamic();
+}
+
+type Counts = { last_start_us: number | null; run_count: number };
+
+function toProject(
+  row: ProjectRow,
+  { last_start_us, run_count }: Counts = { last_start_us: null, run_count: 0 },
+  stats?: TraceStats,
+): Project {
+  return Project.parse({
+    ...row,
+    tenant_id: row.workspace_id,
+    last_run_start_time: last_start_us === null ? null : toIso(last_start_us),
+    run_count,
+    ...stats,
+  });
+}
+
+function normal(time: string): string {
+  const micros = toMicros(time);
+  return micros === null ? time : toIso(micros);
+}
+
+/** Of a create: what is null was not said. */
+function given<T extends object>(fields: T) {
+  const said = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
+  return Object.fromEntries(said) as { [K in keyof T]?: NonNullable<T[K]> };
+}
+
+function withoutUndefined<T extends object>(fields: T) {
+  const said = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(said) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}

@@ -1,0 +1,29 @@
+import { decodeText, encodeText } from "../../shared/crypto/encoding.ts";
+import { invalid } from "../../shared/errors.ts";
+import { isObject } from "../json.ts";
+import type { Position } from "../reads/query.ts";
+
+/** Where the last page ended, and the newest sequence when the first page was read. */
+export type Cursor = Position & { max_seq: number };
+
+export function writeCursor({ start_us, id, max_seq }: Cursor): string {
+  return encodeText(JSON.stringify({ s: start_us, i: id, w: max_seq }), "base64url");
+}
+
+export function readCursor(text: string): Cursor {
+  const value = parse(text);
+  if (isObject(value)) {
+    const { s, i, w } = value;
+    const isRight = Number.isSafeInteger(s) && Number.isSafeInteger(w) && typeof i === "string";
+    if (isRight) return { start_us: Number(s), id: String(i), max_seq: Number(w) };
+  }
+  throw invalid(["body", "cursor"], "is none of ours; send the one of the page before, or none");
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(decodeText(text, "base64url"));
+  } catch {
+    return null;
+  }
+}

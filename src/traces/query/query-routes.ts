@@ -1,0 +1,49 @@
+import { z } from "@hono/zod-openapi";
+import { router } from "../../shared/http/http.ts";
+import { body, ErrorDetail, json, operationWithTag, problem } from "../../shared/schema.ts";
+import { RunsPage, RunsPageV2, RunsQueryRequest, RunsQueryV2Request } from "./query-schema.ts";
+import { queryRuns } from "./query-service.ts";
+import { getRunV2, queryRunsV2 } from "./query-v2.ts";
+
+export const queryRoutes = router();
+
+const operation = operationWithTag("Trace runs");
+const failures = {
+  404: json(ErrorDetail, "There is no such project"),
+};
+const problems = {
+  404: problem("There is no such project, or run"),
+};
+
+const query = operation("post", "/api/v1/runs/query", "queryTraceRuns", {
+  summary: "Query trace runs",
+  description: "Pages are stable while new runs arrive.",
+  request: { body: body(RunsQueryRequest) },
+  responses: { 200: json(RunsPage, "One page"), ...failures },
+});
+queryRoutes.openapi(query, async (c) =>
+  c.json(await queryRuns(c.var.ctx, c.req.valid("json")), 200),
+);
+
+const queryV2 = operation("post", "/api/v2/runs/query", "queryTraceRunsV2", {
+  summary: "Query trace runs (v2)",
+  request: { body: body(RunsQueryV2Request) },
+  responses: { 200: json(RunsPageV2, "One page"), ...problems },
+});
+queryRoutes.openapi(queryV2, async (c) =>
+  c.json(await queryRunsV2(c.var.ctx, c.req.valid("json")), 200),
+);
+
+const Selects = z.union([z.string().transform((name) => [name]), z.array(z.string()).max(100)]);
+
+const getV2 = operation("get", "/api/v2/runs/{run_id}", "getTraceRunV2", {
+  summary: "Get a trace run (v2)",
+  request: {
+    params: z.object({ run_id: z.guid("must be a UUID").toLowerCase().describe("Id of the run") }),
+    query: z.object({ selects: Selects.optional().describe("Fields to return. Default: all") }),
+  },
+  responses: { 200: json(z.record(z.string(), z.unknown()), "The run"), ...problems },
+});
+queryRoutes.openapi(getV2, async (c) =>
+  c.json(await getRunV2(c.var.ctx, c.req.valid("param").run_id, c.req.valid("query").selects), 200),
+);

@@ -1,0 +1,119 @@
+import { z } from "@hono/zod-openapi";
+import { toMicros } from "../../shared/times.ts";
+import { RUN_TYPES } from "../ingest/ingest-schema.ts";
+import { TraceRun } from "./run-schema.ts";
+
+const Id = z.guid("must be a UUID").toLowerCase();
+const Ids = z.array(Id).max(100);
+const FilterText = z.string();
+const MAX_V1_LIMIT = 100;
+const MAX_V2_LIMIT = 1000;
+
+const Moment = z
+  .union([z.string(), z.number()])
+  .transform((value, ctx) => {
+    const micros = toMicros(value);
+    if (micros !== null) return micros;
+    ctx.addIssue("must be ISO 8601 text");
+    return z.NEVER;
+  })
+  .openapi({ type: "string", format: "date-time" });
+
+const Shared = z.object({
+  filter: FilterText.nullish().openapi({
+    description: "Filter of the runs",
+    example: 'and(eq(run_type, "llm"), gt(latency, 5))',
+  }),
+  trace_filter: FilterText.nullish().describe("Filter of the root runs of their traces"),
+  tree_filter: FilterText.nullish().describe("Filter that any run of their traces must match"),
+  is_root: z.boolean().nullish().describe("Whether to return only root runs, or only others"),
+  cursor: z.string().nullish().describe("Cursor of the page"),
+});
+
+export const RunsQueryRequest = Shared.extend({
+  id: Ids.nullish().describe("Ids of runs"),
+  session: Ids.nullish().openapi({
+    description: "Ids of projects",
+    example: ["019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"],
+  }),
+  trace: Id.nullish().describe("Id of the trace"),
+  parent_run: Id.nullish().describe("Id of the parent run"),
+  run_type: z.enum(RUN_TYPES).nullish().describe("Type of the runs"),
+  reference_example: Ids.nullish().describe("Ids of dataset examples"),
+  execution_order: z.number().int().nullish().describe("`1` returns root runs"),
+  query: z
+    .string()
+    .nullish()
+    .openapi({ description: "Words to find, as `search(...)` of a filter." }),
+  search_filter: FilterText.nullish().openapi({ description: "Holds together with `filter`." }),
+  start_time: Moment.nullish().describe("Start time of the oldest run"),
+  end_time: Moment.nullish().describe("Start time of the newest run"),
+  error: z.boolean().nullish().describe("Whether the runs failed"),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .nullish()
+    .transform((limit) => Math.min(limit ?? MAX_V1_LIMIT, MAX_V1_LIMIT))
+    .describe("Maximum number of runs on a page"),
+  select: z.array(z.string()).max(100).nullish().describe("Fields to return. Default: all"),
+  order: z.enum(["asc", "desc"]).nullish().describe("Order by start time"),
+}).openapi("RunsQuery");
+export type RunsQueryRequest = z.infer<typeof RunsQueryRequest>;
+
+const upperTypes = RUN_TYPES.map((type) => type.toUpperCase());
+
+export const RunsQueryV2Request = Shared.extend({
+  ids: Ids.nullish().describe("Ids of runs"),
+  project_ids: Ids.nullish().openapi({
+    description: "Ids of projects",
+    example: ["019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071"],
+  }),
+  trace_id: Id.nullish().describe("Id of the trace"),
+  run_type: z
+    .enum(upperTypes)
+    .transform((type) => RUN_TYPES.find((one) => one.toUpperCase() === type))
+    .nullish()
+    .describe("Type of the runs"),
+  reference_examples: Ids.nullish().describe("Ids of dataset examples"),
+  min_start_time: Moment.nullish().describe("Start time of the oldest run"),
+  max_start_time: Moment.nullish().describe("Start time of the newest run"),
+  has_error: z.boolean().nullish().describe("Whether the runs failed"),
+  page_size: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_V2_LIMIT)
+    .nullish()
+    .describe("Maximum number of runs on a page"),
+  selects: z.array(z.string()).max(100).nullish().describe("Fields to return. Default: all"),
+  sort_order: z.enum(["ASC", "DESC"]).nullish().describe("Order by start time"),
+}).openapi("RunsQueryV2");
+export type RunsQueryV2Request = z.infer<typeof RunsQueryV2Request>;
+
+const Cursors = z.object({
+  next: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
+  prev: z.string().nullable().describe("Cursor of the previous page, `null` on the first"),
+});
+
+export const RunsPage = z
+  .object({
+    runs: z.array(TraceRun.partial()).describe("Runs of the page"),
+    cursors: Cursors.describe("Cursors of the pages before and after"),
+    search_cursors: z.null().describe("Always `null`"),
+    parsed_query: z.string().nullable().describe("Filter that the query was parsed to"),
+  })
+  .openapi("RunsPage");
+export type RunsPage = z.infer<typeof RunsPage>;
+
+export const RunsPageV2 = z
+  .object({
+    items: z.array(z.record(z.string(), z.unknown())).openapi({
+      description: "Runs of the page",
+      example: [{ id: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071", name: "agent", run_type: "CHAIN" }],
+    }),
+    has_more: z.boolean().describe("Whether there is another page"),
+    next_cursor: z.string().nullable().describe("Cursor of the next page, `null` on the last"),
+  })
+  .openapi("RunsPageV2");
+export type RunsPageV2 = z.infer<typeof RunsPageV2>;

@@ -1,0 +1,78 @@
+import { assertMay } from "../../shared/auth.ts";
+import type { Context } from "../../shared/context.ts";
+import { notFound } from "../../shared/errors.ts";
+import { assertRate, assertReadRate } from "../../shared/http/rate-limit.ts";
+import { DAY_US, dayOf, nowMicros, toMicros } from "../../shared/times.ts";
+import { candidates, placesOn } from "../object/catalogue.ts";
+import type { Place, ReadRuns } from "../object/object.ts";
+import { tracePartition } from "../object/stub.ts";
+import type { Columns } from "../reads/reads.ts";
+import type { Pointers, RunRow } from "../reads/rows.ts";
+import { TraceRun } from "./run-schema.ts";
+import { RUN_COLUMNS, toRun } from "./to-run.ts";
+
+/** How long a run is followed for its children. */
+const MAX_DAYS = 7;
+
+export type FoundRun = ReadRuns & { place: Place; row: RunRow };
+
+export async function getTraceRun(ctx: Context, run_id: string): Promise<TraceRun> {
+  assertMay(ctx, "read");
+  assertReadRate(ctx, "get_run");
+  const { place, row, ...read } = await findRun(ctx, run_id, RUN_COLUMNS);
+  const below = await runsBelow(ctx, place, row);
+  return TraceRun.parse({
+    ...(await toRun(ctx.env, place, row, read)),
+    child_run_ids: below.map(({ id }) => id),
+    direct_child_run_ids: below.filter((run) => run.parent_run_id === run_id).map(({ id }) => id),
+  });
+}
+
+/** A run that goes on after midnight has children in the partitions of the days that follow. */
+async function runsBelow(ctx: Context, { project_id, day }: Place, row: RunRow) {
+  const places = (await placesOn(ctx, daysOf(day, row))).filter(
+    (place) => place.project_id === project_id,
+  );
+  const found = await Promise.all(
+    places.map((place) => tracePartition(ctx.env, place).getRunsBelow(row.trace_id, row.id)),
+  );
+  return found.flat().sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
+}
+
+/** From the day it is kept under to that of its end, or of now while it has none. */
+function daysOf(day: string, { end_us }: RunRow): string[] {
+  const last = dayOf(end_us ?? nowMicros());
+  const days = [day];
+  const midnight = toMicros(`${day}T00:00:00Z`) ?? 0;
+  for (let n = 1; n <= MAX_DAYS && (days.at(-1) ?? last) < last; n++) {
+    days.push(dayOf(midnight + n * DAY_US));
+  }
+  return days;
+}
+
+/** The bytes that were attached to a run, in the type they were sent with. */
+export async function getAttachment(ctx: Context, run_id: string, name: string) {
+  assertMay(ctx, "read");
+  assertRate(ctx, "read");
+  const { row } = await findRun(ctx, run_id, ["id", "pointers"]);
+  const pointers: Pointers = row.pointers ? JSON.parse(row.pointers) : {};
+  const attachment = pointers.attachments?.[name];
+  const object = attachment ? await ctx.env.ARTIFACTS.get(attachment.key) : null;
+  if (!attachment || !object) throw notFound("Attachment", `${run_id}/${name}`);
+  return { body: object.body, content_type: attachment.content_type };
+}
+
+export async function findRun(ctx: Context, run_id: string, columns: Columns): Promise<FoundRun> {
+  const asked = await candidates(ctx, [run_id]);
+  const answers = await Promise.all(
+    asked.map(async ({ place, ids }) => ({
+      place,
+      read: await tracePartition(ctx.env, place).getRuns(ids, columns),
+    })),
+  );
+  for (const { place, read } of answers) {
+    const [row] = read.runs;
+    if (row) return { place, row, ...read };
+  }
+  throw notFound("Run", run_id);
+}

@@ -1,0 +1,98 @@
+import { and, eq, sql } from "drizzle-orm";
+import type { Context } from "../../shared/context.ts";
+import { invalid } from "../../shared/errors.ts";
+import { among } from "../../shared/storage/sql.ts";
+import { DAY_US, dayOf, toMicros } from "../../shared/times.ts";
+import { findHomes } from "../ingest/placement.ts";
+import { areLive, dayOfId } from "../object/catalogue.ts";
+import type { Place } from "../object/object.ts";
+import { knownProject } from "../object/projects.ts";
+import { partitions, projects } from "../object/table.ts";
+
+export type Scope = {
+  session: string[] | null;
+  trace: string | null;
+  parent_run: string | null;
+  reference_example: string[] | null;
+  min_start_us: number | null;
+  max_start_us: number | null;
+};
+
+/** A partition with the range of start times that it can hold. */
+export type RangedPlace = { place: Place; from_us: number; to_us: number };
+
+/** The partitions that can hold what is asked for, in groups that do not overlap in time. */
+export async function placesInScope(
+  ctx: Context,
+  scope: Scope,
+  order: "asc" | "desc",
+): Promise<RangedPlace[][]> {
+  const ids = await projectsInScope(ctx, scope);
+  if (ids !== null && ids.length === 0) return [];
+  const { min_start_us, max_start_us } = scope;
+  const rows = await ctx.db
+    .select({ partition: partitions })
+    .from(partitions)
+    .innerJoin(projects, eq(projects.id, partitions.project_id))
+    .where(
+      and(
+        areLive(ctx),
+        ids === null ? undefined : among(partitions.project_id, ids),
+        min_start_us === null
+          ? undefined
+          : sql`(${partitions.day} >= ${dayOf(min_start_us)} or ${partitions.max_start_us} >= ${min_start_us})`,
+        max_start_us === null
+          ? undefined
+          : sql`(${partitions.day} <= ${dayOf(max_start_us)} or ${partitions.min_start_us} <= ${max_start_us})`,
+      ),
+    );
+  return grouped(
+    rows.map(({ partition }) => ranged(partition)),
+    order,
+  );
+}
+
+/** Null: all of the workspace. */
+async function projectsInScope(ctx: Context, scope: Scope): Promise<string[] | null> {
+  const { session, trace, parent_run, reference_example } = scope;
+  if (session !== null) {
+    for (const id of session) await knownProject(ctx, id);
+    return session;
+  }
+  const run_id = trace ?? parent_run;
+  if (run_id !== null) {
+    const home = (await findHomes(ctx, [{ id: run_id }])).get(run_id);
+    if (home) return [home.project_id];
+    // The root may still be on its way while its children are here.
+    return dayOfId(run_id) === null ? [] : null;
+  }
+  if (reference_example !== null) return null;
+  const text = "name at least one of session, id, trace, parent_run, reference_example";
+  throw invalid(["body", "session"], text);
+}
+
+type PartitionRow = typeof partitions.$inferSelect;
+
+function ranged({ project_id, day, slot, min_start_us, max_start_us }: PartitionRow): RangedPlace {
+  const midnight = toMicros(`${day}T00:00:00Z`) ?? 0;
+  return {
+    place: { project_id, day, slot },
+    from_us: Math.min(midnight, min_start_us ?? midnight),
+    to_us: Math.max(midnight + DAY_US - 1, max_start_us ?? midnight),
+  };
+}
+
+function grouped(places: RangedPlace[], order: "asc" | "desc"): RangedPlace[][] {
+  const groups: { to_us: number; places: RangedPlace[] }[] = [];
+  for (const one of places.sort((a, b) => a.from_us - b.from_us)) {
+    const last = groups.at(-1);
+    if (last && one.from_us <= last.to_us) {
+      last.places.push(one);
+      last.to_us = Math.max(last.to_us, one.to_us);
+    } else {
+      groups.push({ to_us: one.to_us, places: [one] });
+    }
+  }
+  const lists = groups.map((group) => group.places);
+  return order === "asc" ? lists : lists.reverse();
+}

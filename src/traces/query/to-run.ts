@@ -1,0 +1,117 @@
+import { toIso } from "../../shared/times.ts";
+import type { PayloadName } from "../changes.ts";
+import { parseDottedOrder } from "../dotted-order.ts";
+import { parseToWrite } from "../exact-json.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import type { Place, ReadRuns } from "../object/object.ts";
+import { loadText } from "../object/payloads.ts";
+import type { Pointers, RunRow } from "../reads/rows.ts";
+
+/** Every column that an answer is made of. */
+export const RUN_COLUMNS = [
+  "id",
+  "trace_id",
+  "parent_run_id",
+  "name",
+  "run_type",
+  "start_us",
+  "end_us",
+  "status",
+  "error",
+  "is_root",
+  "dotted_order",
+  "thread_id",
+  "reference_example_id",
+  "trace_tier",
+  "execution_order",
+  "total_tokens",
+  "prompt_tokens",
+  "completion_tokens",
+  "total_cost",
+  "prompt_cost",
+  "completion_cost",
+  "first_token_us",
+  "tags",
+  "inputs",
+  "outputs",
+  "extra",
+  "events",
+  "serialized",
+  "pointers",
+] as const satisfies (keyof RunRow)[];
+
+/** The wire's fields of one row, of the columns that were read. Payloads in R2 are fetched when wanted. */
+export async function toRun(
+  env: Env,
+  place: Place,
+  row: RunRow,
+  read: Pick<ReadRuns, "feedback" | "values">,
+  wanted: ReadonlySet<string> | null = null,
+): Promise<JsonObject> {
+  const pointers: Pointers = row.pointers ? JSON.parse(row.pointers) : {};
+  const lineage = row.dotted_order ? parseDottedOrder(row.dotted_order) : null;
+  const parents = row.parent_run_id === null ? [] : [row.parent_run_id];
+  const [inputs, outputs, extra, events, serialized] = await Promise.all(
+    (["inputs", "outputs", "extra", "events", "serialized"] as const).map((name) =>
+      wanted === null || wanted.has(name) ? payloadOf(env, row, pointers, name) : null,
+    ),
+  );
+  return {
+    ...scalars(row),
+    ...pointers.exact,
+    session_id: place.project_id,
+    parent_run_ids: lineage?.parent_run_ids ?? parents,
+    child_run_ids: null,
+    direct_child_run_ids: null,
+    inputs: inputs ?? {},
+    outputs,
+    extra: isObject(extra) ? extra : null,
+    events: Array.isArray(events) ? events : [],
+    serialized,
+    tags: row.tags ? JSON.parse(row.tags) : [],
+    feedback_stats: statsOf(row.id, read),
+    attachments: attachmentsOf(row.id, pointers),
+    app_path: `/projects/p/${place.project_id}/r/${row.id}`,
+    in_dataset: false,
+  };
+}
+
+function scalars(row: RunRow): JsonObject {
+  const { start_us, end_us, first_token_us, is_root, ...rest } = row;
+  return {
+    ...rest,
+    is_root: is_root === 1,
+    start_time: toIso(start_us),
+    end_time: end_us === null ? null : toIso(end_us),
+    latency: end_us === null ? null : (end_us - start_us) / 1_000_000,
+    first_token_time: first_token_us === null ? null : toIso(first_token_us),
+  };
+}
+
+async function payloadOf(env: Env, row: RunRow, pointers: Pointers, name: PayloadName) {
+  const pointer = pointers[name];
+  const text = pointer === undefined ? row[name] : await loadText(env, pointer.key);
+  return text == null ? null : parseToWrite(text);
+}
+
+export function statsOf(
+  run_id: string,
+  { feedback, values }: Pick<ReadRuns, "feedback" | "values">,
+) {
+  const ours = feedback.filter((stat) => stat.run_id === run_id);
+  return Object.fromEntries(
+    ours.map(({ key, n, avg }) => {
+      const said = values.filter((one) => one.run_id === run_id && one.key === key);
+      return [key, { n, avg, values: Object.fromEntries(said.map((one) => [one.value, one.n])) }];
+    }),
+  );
+}
+
+function attachmentsOf(run_id: string, { attachments = {} }: Pointers) {
+  return Object.fromEntries(
+    Object.entries(attachments).map(([name, { content_type, bytes }]) => {
+      const url = `/api/v1/runs/${run_id}/attachments/${encodeURIComponent(name)}`;
+      return [name, { content_type, bytes, url }];
+    }),
+  );
+}

@@ -1,0 +1,60 @@
+import type { PackedTexts } from "../../shared/storage/packed-texts.ts";
+import type { Position } from "./query.ts";
+import type { RunRow } from "./rows.ts";
+
+export type { Position };
+export type ScanPlace = { project_id: string; day: string; slot: number };
+
+/** Rows with from_us <= start_us < to_us, after `after`, up to and including `until`, min_seq < seq <= max_seq. */
+export type ScanRange = {
+  from_us: number;
+  to_us: number;
+  after: Position | null;
+  until: Position | null;
+  min_seq: number | null;
+  max_seq: number;
+};
+
+/** A piece of one partition. `bytes` is an estimate of what a scan of all columns reads. */
+export type ScanChunk = ScanRange & { place: ScanPlace; rows: number; bytes: number };
+
+export type ScanRequest = {
+  project_id: string;
+  from_us: number;
+  to_us: number;
+  filter: string | null;
+  /** By `${day}/${slot}`: only rows that came after this sequence. Absent: all. */
+  min_seqs: Record<string, number> | null;
+  /** By `${day}/${slot}`: no row that came after this sequence. Absent: what is there now. */
+  max_seqs?: Record<string, number>;
+  max_rows: number;
+  max_bytes: number;
+};
+
+export type ScanPlan = { chunks: ScanChunk[]; watermarks: Record<string, number> };
+
+/** Columns of numbers; all others are of texts. */
+const NUMERIC = [
+  ...(["start_us", "end_us", "first_token_us", "is_root", "execution_order"] as const),
+  ...(["total_tokens", "prompt_tokens", "completion_tokens"] as const),
+] satisfies (keyof RunRow)[];
+
+export function isNumeric(name: RunColumn): name is (typeof NUMERIC)[number] {
+  return (NUMERIC as readonly string[]).includes(name);
+}
+
+export type RunColumn = Exclude<keyof RunRow, "pointers" | "seq">;
+export type ScanColumn = RunColumn | "feedback_stats";
+
+export type PageRequest = {
+  columns: readonly ScanColumn[];
+  filter: string | null;
+  after: Position | null;
+  max_bytes: number;
+};
+
+export type ScanValue = string | number | null;
+export type ScanColumns = Record<string, ScanValue[] | PackedTexts>;
+/** Texts are packed, but those that the scan itself makes or fetches. */
+export type ScanPart = { rows: number; columns: ScanColumns };
+export type ScanPage = { parts: ScanPart[]; next: Position | null };

@@ -1,0 +1,178 @@
+import { and, asc, eq, sql } from "drizzle-orm";
+import { assertMay } from "../../shared/auth.ts";
+import type { Context } from "../../shared/context.ts";
+import { unpackTexts } from "../../shared/storage/packed-texts.ts";
+import { DAY_US, dayOf } from "../../shared/times.ts";
+import { findCandidates } from "../filter/candidates.ts";
+import { compileFilter } from "../filter/compile.ts";
+import { parseFilter } from "../filter/parse.ts";
+import type { Place, ScannedRows } from "../object/object.ts";
+import { loadText } from "../object/payloads.ts";
+import { findProject, knownProject } from "../object/projects.ts";
+import { tracePartition } from "../object/stub.ts";
+import { partitions } from "../object/table.ts";
+import { statsOf } from "../query/to-run.ts";
+import type { PlanQuery } from "../reads/scan.ts";
+import type { ScanFilter } from "../reads/scan-conditions.ts";
+import type { FarPayload, ReadPart } from "../reads/scan-page.ts";
+import type {
+  PageRequest,
+  ScanChunk,
+  ScanColumns,
+  ScanPage,
+  ScanPart,
+  ScanPlan,
+  ScanRequest,
+} from "../reads/scan-types.ts";
+import { toColumns } from "./scan-part.ts";
+
+export type {
+  PageRequest,
+  Position,
+  ScanChunk,
+  ScanColumn,
+  ScanPage,
+  ScanPart,
+  ScanPlace,
+  ScanPlan,
+  ScanRange,
+  ScanRequest,
+  ScanValue,
+} from "../reads/scan-types.ts";
+
+/** A message of RPC has 32 MiB, and a text with one wide character takes two bytes for each. */
+const MAX_PAGE_BYTES = 12 * 1024 * 1024;
+/** Partitions that plan at once. */
+const WIDTH = 8;
+
+/**
+ * Freezes what is there: chunks in order of time, none of them empty and none across a UTC midnight
+ * of start_us, and of each partition that was asked the newest sequence.
+ */
+export async function planScan(ctx: Context, request: ScanRequest): Promise<ScanPlan> {
+  assertMay(ctx, "read");
+  await findProject(ctx, request.project_id);
+  const filter = toFilter(request.project_id, request.filter);
+  const places = await placesOf(ctx, request);
+  const chunks: ScanChunk[] = [];
+  const watermarks: Record<string, number> = {};
+  for (let at = 0; at < places.length; at += WIDTH) {
+    const plans = places
+      .slice(at, at + WIDTH)
+      .map((place) => planPlace(ctx, place, { ...request, ...filter }));
+    for (const { key, max_seq, chunks: planned } of await Promise.all(plans)) {
+      watermarks[key] = max_seq;
+      chunks.push(...planned);
+    }
+  }
+  return { chunks: chunks.sort((a, b) => a.from_us - b.from_us), watermarks };
+}
+
+/** One page of a chunk, in parts of a few hundred rows, each as columns. `next` is null at the chunk's end. */
+export async function scanChunk(
+  ctx: Context,
+  chunk: ScanChunk,
+  { columns, filter, after, max_bytes }: PageRequest,
+): Promise<ScanPage> {
+  assertMay(ctx, "read");
+  const { place } = chunk;
+  await knownProject(ctx, place.project_id);
+  const kept = columns.filter((name) => name !== "feedback_stats");
+  const read = await tracePartition(ctx.env, place).scan({
+    ...toFilter(place.project_id, filter),
+    ...rangeOf(chunk),
+    after: after ?? chunk.after,
+    columns: kept,
+    with_feedback: columns.includes("feedback_stats"),
+    max_bytes: Math.min(max_bytes, MAX_PAGE_BYTES),
+  });
+  const parts: ScanPart[] = [];
+  for (const part of read.parts) {
+    const found = toColumns(part, kept);
+    await loadFar(ctx, place, part.far, found);
+    if (columns.includes("feedback_stats")) found.feedback_stats = feedbackStats(part, read.beside);
+    parts.push({ rows: part.rows, columns: found });
+  }
+  return { parts, next: read.next };
+}
+
+type PlaceRequest = ScanFilter & Omit<ScanRequest, "filter">;
+
+async function planPlace(ctx: Context, place: Place, request: PlaceRequest) {
+  const { from_us, to_us, max_rows, max_bytes, filter, candidates, min_seqs, max_seqs } = request;
+  const key = `${place.day}/${place.slot}`;
+  const query: Omit<PlanQuery, "after" | "max_seq"> = {
+    ...{ from_us, to_us, max_rows, max_bytes, filter, candidates },
+    min_seq: min_seqs?.[key] ?? null,
+  };
+  const object = tracePartition(ctx.env, place);
+  let plan = await object.planScan({ ...query, after: null, max_seq: max_seqs?.[key] ?? null });
+  const { max_seq } = plan;
+  const pieces = [...plan.pieces];
+  while (plan.next !== null) {
+    plan = await object.planScan({ ...query, after: plan.next, max_seq });
+    pieces.push(...plan.pieces);
+  }
+  return { key, max_seq, chunks: pieces.map((piece) => ({ place, ...piece })) };
+}
+
+/**
+ * A partition's day is that of where a run is kept; its start may be patched, or lie just beside
+ * midnight. The catalogue's range follows by a second, so the days beside are asked without it.
+ */
+async function placesOf(ctx: Context, { project_id, from_us, to_us }: ScanRequest) {
+  const { day, slot, min_start_us, max_start_us } = partitions;
+  const isNear = sql`${day} between ${dayOf(from_us - DAY_US)} and ${dayOf(to_us + DAY_US)}`;
+  const isKnown = sql`${min_start_us} < ${to_us} and ${max_start_us} >= ${from_us}`;
+  return ctx.db
+    .select({ project_id: partitions.project_id, day, slot })
+    .from(partitions)
+    .where(
+      and(
+        eq(partitions.project_id, project_id),
+        eq(partitions.workspace_id, ctx.caller.workspace_id),
+        sql`(${isNear} or (${isKnown}))`,
+      ),
+    )
+    .orderBy(asc(day), asc(slot));
+}
+
+function toFilter(session_id: string, text: string | null): ScanFilter {
+  if (text === null || text.trim() === "") return { filter: null, candidates: [] };
+  const filter = parseFilter(text, "filter");
+  return { filter: compileFilter(filter, { session_id }), candidates: findCandidates(filter) };
+}
+
+function rangeOf({ from_us, to_us, until, min_seq, max_seq }: ScanChunk) {
+  return { from_us, to_us, until, min_seq, max_seq };
+}
+
+/** One after the other: a page is as large as it was asked to be, and never larger on the way. */
+async function loadFar(
+  ctx: Context,
+  { project_id }: Place,
+  far: FarPayload[],
+  columns: ScanColumns,
+): Promise<void> {
+  for (const { column, index, key } of far) {
+    const text = await loadText(ctx.env, key);
+    // Nothing but a deletion takes payloads away, and what is being deleted is not found.
+    if (text === null) await findProject(ctx, project_id);
+    const found = columns[column] ?? [];
+    const values = Array.isArray(found) ? found : unpackTexts(found);
+    values[index] = text;
+    columns[column] = values;
+  }
+}
+
+function feedbackStats({ rows, ids }: ReadPart, beside: ScannedRows["beside"]): (string | null)[] {
+  if (beside === null) return new Array(rows).fill(null);
+  const { feedback, values } = beside;
+  const stats = Map.groupBy(feedback, ({ run_id }) => run_id);
+  const said = Map.groupBy(values, ({ run_id }) => run_id);
+  return ids.map((id) => {
+    const ours = stats.get(id);
+    if (ours === undefined) return null;
+    return JSON.stringify(statsOf(id, { feedback: ours, values: said.get(id) ?? [] }));
+  });
+}

@@ -1,0 +1,86 @@
+import { assertMay } from "../../shared/auth.ts";
+import type { Context } from "../../shared/context.ts";
+import { assertRate } from "../../shared/http/rate-limit.ts";
+import { toIso } from "../../shared/times.ts";
+import type { Place } from "../object/object.ts";
+import { loadText } from "../object/payloads.ts";
+import { tracePartition } from "../object/stub.ts";
+import type { Pointers, RunRow } from "../reads/rows.ts";
+import type { ThreadTotals } from "../storage/threads.ts";
+import { RunTotals, TIMES } from "../totals.ts";
+import { type GroupRunsRequest, RunGroups } from "./group-schema.ts";
+import { toTraceStats } from "./run-stats.ts";
+import { askPartitions } from "./stats-service.ts";
+
+const PREVIEW_CHARS = 1000;
+
+type End = { id: string; start_us: number; place: Place };
+type Thread = { thread_id: string; totals: RunTotals; first: End; last: End };
+
+/** Threads of a project by the roots of their traces, the one that went on last first. */
+export async function groupRuns(ctx: Context, input: GroupRunsRequest): Promise<RunGroups> {
+  assertMay(ctx, "read");
+  assertRate(ctx, "read");
+  const { session_id, filter, start_time, end_time, limit, offset } = input;
+  const query = { session: [session_id], filter, start_time, end_time, is_root: true };
+  const threads = new Map<string, Thread>();
+  const answers = askPartitions(ctx, query, async (place, asked) => ({
+    place,
+    found: await tracePartition(ctx.env, place).getThreads(asked),
+  }));
+  for await (const step of answers) {
+    for (const { place, found } of step) {
+      for (const one of found) addTo(threads, one, place);
+    }
+  }
+  const sorted = [...threads.values()].sort((a, b) => b.last.start_us - a.last.start_us);
+  const page = sorted.slice(offset, offset + limit);
+  const groups = await Promise.all(page.map((thread) => toGroup(ctx, thread)));
+  return RunGroups.parse({ groups, total: threads.size });
+}
+
+function addTo(threads: Map<string, Thread>, one: ThreadTotals, place: Place): void {
+  const [first, last] = [
+    { ...one.first, place },
+    { ...one.last, place },
+  ];
+  const { thread_id } = one;
+  const thread = threads.get(thread_id) ?? { thread_id, totals: new RunTotals(TIMES), first, last };
+  thread.totals.merge(one.totals);
+  if (first.start_us < thread.first.start_us) thread.first = first;
+  if (last.start_us > thread.last.start_us) thread.last = last;
+  threads.set(thread_id, thread);
+}
+
+async function toGroup(ctx: Context, { thread_id, totals, first, last }: Thread) {
+  const [begun, ended] = await Promise.all([
+    read(ctx, first, "inputs"),
+    read(ctx, last, "outputs"),
+  ]);
+  return {
+    ...toTraceStats(totals, []),
+    group_key: thread_id,
+    thread_id,
+    filter: `eq(thread_id, ${JSON.stringify(thread_id)})`,
+    count: totals.runs,
+    min_start_time: toIso(first.start_us),
+    max_start_time: toIso(last.start_us),
+    feedback_stats: null,
+    first_inputs: begun.text.slice(0, PREVIEW_CHARS),
+    last_outputs: ended.text.slice(0, PREVIEW_CHARS),
+    last_error: ended.row?.error?.slice(0, PREVIEW_CHARS) ?? null,
+  };
+}
+
+async function read(
+  ctx: Context,
+  { id, place }: End,
+  name: "inputs" | "outputs",
+): Promise<{ text: string; row: RunRow | undefined }> {
+  const { runs } = await tracePartition(ctx.env, place).getRuns([id], [name, "error", "pointers"]);
+  const [row] = runs;
+  const pointers: Pointers = row?.pointers ? JSON.parse(row.pointers) : {};
+  const key = pointers[name]?.key;
+  const text = key === undefined ? row?.[name] : await loadText(ctx.env, key);
+  return { text: text ?? "", row };
+}

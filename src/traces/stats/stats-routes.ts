@@ -1,0 +1,35 @@
+import { router } from "../../shared/http/http.ts";
+import { body, ErrorDetail, json, operationWithTag } from "../../shared/schema.ts";
+import { GroupRunsRequest, RunGroups } from "./group-schema.ts";
+import { groupRuns } from "./group-service.ts";
+import { RunStatsAnswer, RunStatsRequest } from "./stats-schema.ts";
+import { getRunStats } from "./stats-service.ts";
+
+export const statsRoutes = router();
+
+const operation = operationWithTag("Trace runs");
+const failures = {
+  404: json(ErrorDetail, "There is no such project"),
+};
+
+const stats = operation("post", "/api/v1/runs/stats", "getTraceRunStats", {
+  summary: "Get trace run statistics",
+  description: "Counts, latencies, tokens, costs and feedback of the runs that a query matches.",
+  request: { body: body(RunStatsRequest) },
+  responses: {
+    200: json(RunStatsAnswer, "The numbers, by group if groups were asked for"),
+    ...failures,
+  },
+});
+statsRoutes.openapi(stats, async (c) =>
+  c.json(await getRunStats(c.var.ctx, c.req.valid("json")), 200),
+);
+
+const group = operation("post", "/api/v1/runs/group", "groupTraceRuns", {
+  summary: "Group traces by thread",
+  request: { body: body(GroupRunsRequest) },
+  responses: { 200: json(RunGroups, "The thread that went on last first"), ...failures },
+});
+statsRoutes.openapi(group, async (c) =>
+  c.json(await groupRuns(c.var.ctx, c.req.valid("json")), 200),
+);

@@ -1,0 +1,133 @@
+import { assertMay } from "../../shared/auth.ts";
+import type { Context } from "../../shared/context.ts";
+import { invalid } from "../../shared/errors.ts";
+import { assertRate } from "../../shared/http/rate-limit.ts";
+import type { FeedbackTotals } from "../feedback-totals.ts";
+import { candidates } from "../object/catalogue.ts";
+import type { Place } from "../object/object.ts";
+import { tracePartition } from "../object/stub.ts";
+import { matchFarTraces } from "../query/far-traces.ts";
+import { type Plan, scopeOf, toPlan, toQuery } from "../query/query-plan.ts";
+import type { RunsQueryRequest } from "../query/query-schema.ts";
+import { placesInScope, type RangedPlace } from "../query/scope.ts";
+import type { RunsQuery } from "../reads/query.ts";
+import type { Facet, GroupBy, PartitionStats } from "../storage/stats.ts";
+import { DISTRIBUTIONS, RunTotals, TIMES } from "../totals.ts";
+import { toRunStats } from "./run-stats.ts";
+import type { RunStats, RunStatsAnswer, RunStatsRequest } from "./stats-schema.ts";
+
+/** A request may call a thousand objects. */
+const MAX_PARTITIONS = 900;
+const AT_ONCE = 25;
+
+export async function getRunStats(ctx: Context, input: RunStatsRequest): Promise<RunStatsAnswer> {
+  assertMay(ctx, "read");
+  assertRate(ctx, "read");
+  const { group_by, select } = input;
+  const stats = await countRuns(ctx, input, toGroupBy(group_by));
+  if (!group_by) return selected(toRunStats(stats.totals, stats.feedback, stats.facets), select);
+  const groups = [...stats.groups].sort(([, a], [, b]) => b.runs - a.runs);
+  return Object.fromEntries(
+    groups
+      .slice(0, group_by.max_groups)
+      .map(([group, totals]) => [group, selected(toRunStats(totals, [], []), select)]),
+  );
+}
+
+export type CountedRuns = {
+  totals: RunTotals;
+  groups: Map<string, RunTotals>;
+  feedback: FeedbackTotals[];
+  facets: Facet[];
+};
+
+/** Partition after partition is added to the sums: what is held does not grow with the runs. */
+async function countRuns(
+  ctx: Context,
+  input: Omit<RunsQueryRequest, "limit">,
+  group_by: GroupBy | null,
+): Promise<CountedRuns> {
+  const counted: CountedRuns = {
+    totals: new RunTotals(DISTRIBUTIONS),
+    groups: new Map(),
+    feedback: [],
+    facets: [],
+  };
+  const ask = input.id ? askIds(ctx, input.id, group_by) : askScope(ctx, input, group_by);
+  for await (const answers of ask) {
+    for (const answer of answers) addTo(counted, answer);
+  }
+  return counted;
+}
+
+function addTo(counted: CountedRuns, { totals, groups, feedback, facets }: PartitionStats): void {
+  counted.totals.merge(totals);
+  counted.feedback.push(...feedback);
+  counted.facets.push(...facets);
+  for (const { group, totals: data } of groups) {
+    const known = counted.groups.get(group) ?? new RunTotals(TIMES);
+    known.merge(data);
+    counted.groups.set(group, known);
+  }
+}
+
+/** Ids are all there is to say of runs. */
+async function* askIds(
+  ctx: Context,
+  ids: string[],
+  group_by: GroupBy | null,
+): AsyncGenerator<PartitionStats[]> {
+  const plan = toPlan({ limit: 1 });
+  for (const { place, ids: here } of await candidates(ctx, ids)) {
+    const query = { ...toQuery(plan, place, { trace: [], tree: [] }), ids: here };
+    yield [await tracePartition(ctx.env, place).getStats(query, group_by)];
+  }
+}
+
+async function* askScope(
+  ctx: Context,
+  input: Omit<RunsQueryRequest, "limit">,
+  group_by: GroupBy | null,
+): AsyncGenerator<PartitionStats[]> {
+  yield* askPartitions(ctx, input, (place, query) =>
+    tracePartition(ctx.env, place).getStats(query, group_by),
+  );
+}
+
+/** What each partition in scope answers, some at once. */
+export async function* askPartitions<T>(
+  ctx: Context,
+  input: Omit<RunsQueryRequest, "limit">,
+  ask: (place: Place, query: RunsQuery) => Promise<T>,
+): AsyncGenerator<T[]> {
+  const plan = toPlan({ ...input, select: [], limit: 1 });
+  const groups = await placesInScope(ctx, scopeOf(plan, input.session ?? null), plan.order);
+  if (groups.flat().length > MAX_PARTITIONS) {
+    const text = `there are runs of more than ${MAX_PARTITIONS} days to count; name a later start_time`;
+    throw invalid(["body", "start_time"], text);
+  }
+  for (const group of inSteps(groups, plan)) {
+    const far = await matchFarTraces(ctx, group, plan.filters);
+    yield await Promise.all(group.map(({ place }) => ask(place, toQuery(plan, place, far))));
+  }
+}
+
+/** Filters of traces look at the days around a group; without them days are only counted. */
+function inSteps(groups: RangedPlace[][], { filters }: Plan): RangedPlace[][] {
+  if (filters.trace_filter || filters.tree_filter) return groups;
+  const places = groups.flat();
+  const steps: RangedPlace[][] = [];
+  for (let at = 0; at < places.length; at += AT_ONCE) steps.push(places.slice(at, at + AT_ONCE));
+  return steps;
+}
+
+function toGroupBy(group_by: RunStatsRequest["group_by"]): GroupBy | null {
+  if (!group_by) return null;
+  const { attribute, path } = group_by;
+  return attribute === "metadata" ? { attribute, key: path ?? "" } : { attribute };
+}
+
+function selected(stats: RunStats, select: string[] | null | undefined): Partial<RunStats> {
+  if (!select || select.includes("all_run_stats")) return stats;
+  return Object.fromEntries(Object.entries(stats).filter(([name]) => select.includes(name)));
+}

@@ -1,0 +1,325 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { deleteTasksOf, sweepTasks } from "../../../src/agent-server/a2a/task-rows.ts";
+import { testDeployment } from "../../support/agent-deployment.ts";
+import { agentWithUsers } from "../../support/agent-users.ts";
+import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
+
+type Part = { kind: string; text?: string; data?: unknown };
+type Task = {
+  kind: string;
+  id: string;
+  contextId: string;
+  status: { state: string; message?: { role: string; parts: Part[] } };
+  artifacts: { artifactId: string; parts: Part[] }[];
+  history?: { role: string; parts: Part[] }[];
+};
+type Answer = { id: number; result?: Task; error?: { code: number; message: string } };
+type Event = {
+  kind: string;
+  final?: boolean;
+  append?: boolean;
+  artifact?: Task["artifacts"][0];
+} & {
+  status?: Task["status"];
+};
+
+let ours: TestWorkspace;
+let agent: string;
+let deployment_id: string;
+beforeAll(async () => {
+  ours = await workspace();
+  ({ deployment_id } = await testDeployment(ours.workspace_id));
+  agent = `/agents/${deployment_id}`;
+});
+
+const text = (words: string): Part => ({ kind: "text", text: words });
+const data = (object: unknown): Part => ({ kind: "data", data: object });
+
+function send(assistant: string, method: string, params: unknown, key = ours.editor) {
+  const json = { jsonrpc: "2.0", id: 3, method, params };
+  return api(`${agent}/a2a/${assistant}`, { key, json });
+}
+
+async function ask(assistant: string, method: string, params: unknown): Promise<Answer> {
+  const response = await send(assistant, method, params);
+  expect(response.status).toBe(200);
+  const answer = await response.json<Answer>();
+  expect(answer.id).toBe(3);
+  return answer;
+}
+
+function message(parts: Part[], more: object = {}, configuration: object = {}) {
+  const words = { kind: "message", role: "user", messageId: crypto.randomUUID(), parts, ...more };
+  return { message: words, configuration };
+}
+
+async function say(assistant: string, ...args: Parameters<typeof message>): Promise<Task> {
+  const { result, error } = await ask(assistant, "message/send", message(...args));
+  if (!result) throw new Error(error?.message);
+  return result;
+}
+
+const get = async (id: string, more: object = {}) =>
+  (await ask("echo", "tasks/get", { id, ...more })).result;
+
+async function stream(assistant: string, params: unknown, method = "message/stream") {
+  const response = await send(assistant, method, params);
+  expect(response.headers.get("Content-Type")).toBe("text/event-stream");
+  const frames = (await response.text())
+    .split("\n\n")
+    .filter((frame) => frame.startsWith("data: "));
+  return frames.map((frame) => JSON.parse(frame.slice("data: ".length)) as { result: Event });
+}
+
+describe("a message", () => {
+  test("is a run of a thread: its task is the run, its context the thread", async () => {
+    const task = await say("echo", [text("hi")]);
+    expect(task).toMatchObject({
+      kind: "task",
+      status: { state: "completed" },
+      artifacts: [{ parts: [text("echo: hi")] }],
+    });
+    const run = await api(`${agent}/threads/${task.contextId}/runs/${task.id}`, {
+      key: ours.viewer,
+    });
+    expect(await run.json()).toMatchObject({ run_id: task.id, status: "success" });
+  });
+
+  test("goes on with a context, and each task keeps what came of it", async () => {
+    const first = await say("echo", [text("one")]);
+    const second = await say("echo", [text("two")], { contextId: first.contextId });
+    expect(second.contextId).toBe(first.contextId);
+    expect(second.id).not.toBe(first.id);
+    expect((await get(first.id))?.artifacts).toMatchObject([{ parts: [text("echo: one")] }]);
+    const whole = await get(second.id, { historyLength: 3 });
+    expect(whole?.artifacts).toMatchObject([{ parts: [text("echo: two")] }]);
+    expect(whole?.history?.map(({ role, parts }) => [role, parts[0]?.text])).toEqual([
+      ["agent", "echo: one"],
+      ["user", "two"],
+      ["agent", "echo: two"],
+    ]);
+  });
+
+  test("of data is the graph's input, and values that say nothing are data", async () => {
+    const task = await say("steps", [data({ delay_ms: 0 })]);
+    expect(task.artifacts).toMatchObject([
+      { parts: [data({ delay_ms: 0, log: ["a", "b", "c"] })] },
+    ]);
+  });
+
+  test("that is not waited for is a task to ask for", async () => {
+    const task = await say("steps", [data({ delay_ms: 30 })], {}, { blocking: false });
+    expect(["submitted", "working"]).toContain(task.status.state);
+    await vi.waitFor(async () => expect((await get(task.id))?.status.state).toBe("completed"));
+  });
+
+  test("to an agent that fails is a failed task that says why", async () => {
+    const task = await say("fails", [data({})]);
+    expect(task).toMatchObject({
+      status: { state: "failed", message: { parts: [text("RangeError: the node broke")] } },
+      artifacts: [],
+    });
+    expect((await get(task.id))?.status.state).toBe("failed");
+  });
+
+  test.each([
+    ["text to a graph without messages", "steps", message([text("hi")]), -32602, "delay_ms"],
+    ["a file", "echo", message([{ kind: "file", file: {} } as Part]), -32005, "Files"],
+    ["no parts", "echo", message([]), -32602, "params.message.parts"],
+    [
+      "a context that is no thread's id",
+      "echo",
+      message([text("hi")], { contextId: "x" }),
+      -32602,
+      "params.message.contextId",
+    ],
+    [
+      "a push notification",
+      "echo",
+      message([text("hi")], {}, { pushNotificationConfig: { url: "https://a.test" } }),
+      -32003,
+      "not supported",
+    ],
+    ["nothing", "echo", {}, -32602, "params.message"],
+  ])("of %s is refused", async (_, assistant, params, code, says) => {
+    const { error } = await ask(assistant, "message/send", params);
+    expect(error).toMatchObject({ code, message: expect.stringContaining(says) });
+  });
+
+  test("to nobody is a 404", async () => {
+    expect((await send("nobody", "message/send", message([text("hi")]))).status).toBe(404);
+  });
+
+  test("is not for viewers, and neither is a cancel", async () => {
+    const { id } = await say("echo", [text("hi")]);
+    const asked = await send("echo", "message/send", message([text("hi")]), ours.viewer);
+    expect(asked.status).toBe(403);
+    expect((await send("echo", "tasks/cancel", { id }, ours.viewer)).status).toBe(403);
+    expect((await send("echo", "tasks/get", { id }, ours.viewer)).status).toBe(200);
+  });
+});
+
+describe("a question", () => {
+  test("is a task that wants input, and the answer goes on with the same task", async () => {
+    const asked = await say("ask", [data({})]);
+    expect(asked.status).toMatchObject({
+      state: "input-required",
+      message: { role: "agent", parts: [data({ question: "go on?" })] },
+    });
+    const answered = await say("ask", [text("yes")], { taskId: asked.id });
+    expect(answered).toMatchObject({ id: asked.id, status: { state: "completed" } });
+    expect(answered.artifacts[0]?.parts[0]?.data).toMatchObject({ log: ["answer: yes", "done"] });
+    expect(await get(asked.id)).toEqual({ ...answered, status: expect.anything() });
+    const again = await ask("ask", "message/send", message([text("yes")], { taskId: asked.id }));
+    expect(again.error).toMatchObject({
+      code: -32004,
+      message: expect.stringContaining("completed"),
+    });
+  });
+
+  test("of another context is not answered", async () => {
+    const asked = await say("ask", [data({})]);
+    const contextId = crypto.randomUUID();
+    const params = message([text("yes")], { taskId: asked.id, contextId });
+    expect((await ask("ask", "message/send", params)).error?.code).toBe(-32602);
+    expect((await get(asked.id))?.status.state).toBe("input-required");
+  });
+});
+
+describe("a stream", () => {
+  test("tells the task, the answer as it is written, and the end", async () => {
+    const events = (await stream("tokens", message([text("hi")]))).map(({ result }) => result);
+    expect(events.map(({ kind }) => kind)).toEqual([
+      "task",
+      "status-update",
+      ...events.slice(2, -1).map(() => "artifact-update"),
+      "status-update",
+    ]);
+    const pieces = events.filter(({ artifact }) => artifact);
+    const said = pieces.reduce((all, { append, artifact }) => {
+      const piece = artifact?.parts[0]?.text ?? "";
+      return append ? all + piece : piece;
+    }, "");
+    expect(said).toBe("one two three");
+    expect(pieces.length).toBeGreaterThan(3);
+    expect(events.at(-1)).toMatchObject({ final: true, status: { state: "completed" } });
+  });
+
+  test("can be taken up again, and tells the same end", async () => {
+    const [first] = await stream("tokens", message([text("hi")]));
+    const task = first?.result as unknown as Task;
+    const again = await stream("tokens", { id: task.id }, "tasks/resubscribe");
+    expect(again[0]?.result).toMatchObject({ kind: "task", id: task.id });
+    expect(again.at(-1)?.result).toMatchObject({ final: true, status: { state: "completed" } });
+  });
+
+  test("that is refused is an event that says so", async () => {
+    const events = await stream("steps", message([text("hi")]));
+    expect(events).toMatchObject([{ jsonrpc: "2.0", id: 3, error: { code: -32602 } }]);
+  });
+});
+
+describe("a task", () => {
+  test("is cancelled while it runs, and not when it is over", async () => {
+    const { id } = await say("steps", [data({ delay_ms: 60_000 })], {}, { blocking: false });
+    const cancelled = await ask("steps", "tasks/cancel", { id });
+    expect(cancelled.result).toMatchObject({ id, status: { state: "canceled" } });
+    const again = await ask("steps", "tasks/cancel", { id });
+    expect(again.error?.code).toBe(-32002);
+  });
+
+  test("that is not there, or is another workspace's, is not found", async () => {
+    const { id } = await say("echo", [text("hi")]);
+    const theirs = await workspace();
+    const other = `/agents/${(await testDeployment(theirs.workspace_id)).deployment_id}`;
+    const json = { jsonrpc: "2.0", id: 3, method: "tasks/get", params: { id } };
+    const asked = await api(`${other}/a2a/echo`, { key: theirs.admin, json });
+    expect(await asked.json()).toMatchObject({ error: { code: -32001 } });
+    const missing = await ask("echo", "tasks/get", { id: crypto.randomUUID() });
+    expect(missing.error?.code).toBe(-32001);
+  });
+
+  test("of a deleted thread is not found", async () => {
+    const { id, contextId } = await say("echo", [text("hi")]);
+    await api(`${agent}/threads/${contextId}`, { key: ours.editor, method: "DELETE" });
+    expect((await ask("echo", "tasks/get", { id })).error?.code).toBe(-32001);
+  });
+
+  test("is forgotten with its deployment, and after its time", async () => {
+    const count = async () =>
+      env.DB.prepare("SELECT count(*) AS n FROM a2a_tasks WHERE deployment_id = ?")
+        .bind(deployment_id)
+        .first("n");
+    await say("echo", [text("hi")]);
+    await sweepTasks(env, new Date());
+    expect(await count()).toBeGreaterThan(0);
+    await sweepTasks(env, new Date(Date.now() + 100 * 24 * 60 * 60 * 1000));
+    expect(await count()).toBe(0);
+    await say("echo", [text("hi")]);
+    expect(await deleteTasksOf(env, deployment_id)).toBe(true);
+    expect(await count()).toBe(0);
+  });
+});
+
+test("other methods are refused in the protocol's words", async () => {
+  expect((await ask("echo", "tasks/pushNotificationConfig/set", {})).error?.code).toBe(-32003);
+  expect((await ask("echo", "tasks/list", {})).error?.code).toBe(-32601);
+});
+
+describe("a card", () => {
+  const card = (path: string) => api(`${agent}${path}`, { key: ours.viewer });
+
+  test("says where its assistant is spoken to, from either URL", async () => {
+    const made = await api(`${agent}/assistants`, {
+      key: ours.editor,
+      json: { graph_id: "echo", name: "Parrot", description: "Says it again" },
+    });
+    const { assistant_id } = await made.json<{ assistant_id: string }>();
+    const url = `https://heddle.test${agent}/a2a/${assistant_id}`;
+    for (const path of [
+      `/.well-known/agent-card.json?assistant_id=${assistant_id}`,
+      `/a2a/${assistant_id}/.well-known/agent-card.json`,
+    ]) {
+      expect(await (await card(path)).json()).toMatchObject({
+        protocolVersion: "0.3.0",
+        name: "Parrot",
+        description: "Says it again",
+        url,
+        capabilities: { streaming: true, pushNotifications: false },
+        skills: [{ id: assistant_id, name: "Parrot" }],
+      });
+    }
+  });
+
+  test("of nobody in particular is refused where there are several", async () => {
+    const refused = await card("/.well-known/agent-card.json");
+    expect([refused.status, await refused.text()]).toEqual([
+      422,
+      expect.stringContaining("assistant_id"),
+    ]);
+    expect((await card("/.well-known/agent-card.json?assistant_id=nobody")).status).toBe(404);
+  });
+});
+
+describe("of what is refused nothing stays", () => {
+  const rowsOf = async (id: string) => {
+    const rows = env.DB.prepare("SELECT task_id FROM a2a_tasks WHERE deployment_id = ?").bind(id);
+    return (await rows.all()).results;
+  };
+
+  test.each(["message/send", "message/stream"])("%s by a user who may not", async (method) => {
+    const { as, deployment_id: id } = await agentWithUsers();
+    const { json: thread } = await as("anna")("/threads", { json: {} });
+    const { thread_id: contextId } = thread as { thread_id: string };
+    const call = (user: string, more: object = {}) =>
+      as(user)("/a2a/echo", {
+        json: { jsonrpc: "2.0", id: 3, method, params: message([data({ messages: [] })], more) },
+      });
+    expect((await call("nobody")).text).not.toContain('"result"');
+    expect((await call("eve", { contextId })).text).not.toContain('"result"');
+    expect(await rowsOf(id)).toEqual([]);
+    expect((await call("anna", { contextId })).text).toContain('"result"');
+    expect(await rowsOf(id)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,160 @@
+import { describe, expect, test } from "vitest";
+import { testDeployment } from "../../support/agent-deployment.ts";
+import { answerOf } from "../../support/agent-users.ts";
+import { api, workspace } from "../../support/workspace.ts";
+
+async function agentWith(http: Record<string, unknown>) {
+  const { admin, workspace_id } = await workspace();
+  const { deployment_id } = await testDeployment(workspace_id, { http });
+  const base = `/agents/${deployment_id}`;
+  const call = (path: string, sent: Parameters<typeof api>[1] = {}) =>
+    answerOf(base + path, { key: admin, ...sent });
+  return { base, call, admin };
+}
+
+const PAGE = "https://page.example";
+
+/** What a browser asks before it lets a page call. */
+async function preflight(base: string, origin: string) {
+  const headers = {
+    Origin: origin,
+    "Access-Control-Request-Method": "POST",
+    "Access-Control-Request-Headers": "content-type,x-api-key",
+  };
+  const response = await api(`${base}/threads`, { method: "OPTIONS", headers });
+  return Object.fromEntries(
+    [...response.headers].filter(([name]) => name.startsWith("access-control-")),
+  );
+}
+
+describe("pages of other origins", () => {
+  test("may call from everywhere and read what useStream needs, unless http.cors says else", async () => {
+    const { base, call } = await agentWith({});
+    expect(await preflight(base, PAGE)).toMatchObject({
+      "access-control-allow-origin": "*",
+      "access-control-allow-headers": "content-type,x-api-key",
+    });
+    const { headers } = await call("/threads/search", { json: {}, headers: { Origin: PAGE } });
+    const exposed = headers.get("Access-Control-Expose-Headers")?.toLowerCase().split(",");
+    expect(exposed).toEqual(
+      expect.arrayContaining([
+        "content-location",
+        "location",
+        "x-pagination-total",
+        "x-pagination-next",
+      ]),
+    );
+  });
+
+  test("are those that http.cors lists", async () => {
+    const cors = {
+      allow_origins: [PAGE],
+      allow_methods: ["POST"],
+      allow_headers: ["x-own"],
+      allow_credentials: true,
+      expose_headers: ["x-shown"],
+      max_age: 60,
+    };
+    const { base, call } = await agentWith({ cors });
+    expect(await preflight(base, PAGE)).toMatchObject({
+      "access-control-allow-origin": PAGE,
+      "access-control-allow-methods": "POST",
+      "access-control-allow-headers": "x-own",
+      "access-control-allow-credentials": "true",
+      "access-control-max-age": "60",
+    });
+    expect(await preflight(base, "https://other.example")).not.toHaveProperty(
+      "access-control-allow-origin",
+    );
+    const { headers } = await call("/ok", { headers: { Origin: PAGE } });
+    expect(headers.get("Access-Control-Allow-Origin")).toBe(PAGE);
+    const exposed = headers.get("Access-Control-Expose-Headers") ?? "";
+    expect(exposed.toLowerCase()).toContain("content-location");
+    expect(exposed).toContain("x-shown");
+  });
+
+  test("or match its expression as a whole", async () => {
+    const cors = { allow_origin_regex: "https://[a-z]+\\.example" };
+    const { base } = await agentWith({ cors });
+    const origins = {
+      "https://page.example": "https://page.example",
+      "https://page.example.evil.test": undefined,
+      "http://page.example": undefined,
+    };
+    for (const [origin, allowed] of Object.entries(origins)) {
+      const said = await preflight(base, origin);
+      expect(said["access-control-allow-origin"], origin).toBe(allowed);
+    }
+  });
+});
+
+describe("what http.disable_* switches off is not there", () => {
+  const id = crypto.randomUUID();
+  const protocol = ["POST", "GET"].map((method) => `${method} /threads/${id}/stream/events`);
+  protocol.push(`POST /threads/${id}/commands`);
+  const paths = {
+    disable_assistants: ["POST /assistants/search"],
+    disable_threads: [
+      "POST /threads/search",
+      `GET /threads/${id}`,
+      `GET /threads/${id}/state`,
+      ...protocol,
+    ],
+    disable_runs: [
+      "POST /runs/wait",
+      `POST /threads/${id}/runs`,
+      `GET /threads/${id}/runs/${id}/join`,
+      ...protocol,
+    ],
+    disable_crons: ["POST /runs/crons/search", `POST /threads/${id}/runs/crons`],
+    disable_store: ["POST /store/namespaces"],
+    disable_meta: ["GET /info", "GET /ok", "GET /metrics"],
+    disable_mcp: ["POST /mcp"],
+    disable_a2a: [`POST /a2a/${id}`, "GET /.well-known/agent-card.json"],
+  };
+
+  test.each(Object.entries(paths))("%s", async (flag, off) => {
+    const { call } = await agentWith({ [flag]: true });
+    const all = Object.values(paths).flat();
+    for (const path of all) {
+      const [method = "", at = ""] = path.split(" ");
+      const answer = await call(at, { method, ...(method === "POST" && { json: {} }) });
+      const isOff = answer.status === 404 && answer.text === "404 Not Found";
+      const isPart = flag === "disable_runs" && paths.disable_crons.includes(path);
+      expect([path, isOff]).toEqual([path, off.includes(path) || isPart]);
+    }
+  });
+
+  test("webhooks", async () => {
+    const { call } = await agentWith({ disable_webhooks: true });
+    const json = { assistant_id: "echo", webhook: "https://receiver.example/" };
+    const { status, text } = await call("/runs", { json });
+    expect([status, text]).toEqual([422, expect.stringContaining("http.disable_webhooks")]);
+  });
+});
+
+describe("headers of a request in a graph's configurable", () => {
+  const headers = {
+    "X-Own": "1",
+    "X-Other": "2",
+    Authorization: "Bearer nothing",
+    "My-Id": "3",
+    "User-Agent": "test",
+    Cookie: "a=b",
+  };
+
+  test.each([
+    [undefined, { "x-own": "1", "x-other": "2", "user-agent": "test" }],
+    [{ includes: ["my-*", "authorization", "cookie", "x-api-key"] }, { "my-id": "3" }],
+    [{ excludes: ["x-o*"] }, { "user-agent": "test" }],
+    [{ includes: ["X-*"], excludes: ["X-Other"] }, { "x-own": "1" }],
+  ])("configurable_headers %j", async (configurable_headers, shown) => {
+    const { call } = await agentWith({ configurable_headers });
+    const json = { assistant_id: "config", input: {} };
+    const answer = await call("/runs/wait", { headers, json });
+    const { seen } = answer.json as { seen: Record<string, unknown> };
+    const names = [...Object.keys(headers), "X-Api-Key"].map((name) => name.toLowerCase());
+    const found = Object.entries(seen).filter(([name]) => names.includes(name));
+    expect(Object.fromEntries(found)).toEqual(shown);
+  });
+});

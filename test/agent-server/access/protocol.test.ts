@@ -1,0 +1,116 @@
+import { env, exports } from "cloudflare:workers";
+import { beforeAll, describe, expect, test } from "vitest";
+import { accessOf } from "../../../src/agent-server/access/service.ts";
+import { testDeployment } from "../../support/agent-deployment.ts";
+import { agentWithUsers } from "../../support/agent-users.ts";
+import { systemContext } from "../../support/deployment.ts";
+import { ALL, endOfRun, openSocket, protocolOf, takeUntil } from "../../support/protocol.ts";
+
+const hi = { messages: [{ role: "user", content: "hi" }] };
+
+let base: string;
+let workspace_id: string;
+beforeAll(async () => {
+  ({ base, workspace_id } = await agentWithUsers());
+});
+
+const as = (token: string, thread_id?: string) =>
+  protocolOf(base, { Authorization: `Bearer ${token}` }, thread_id);
+
+describe("the v2 protocol at an agent with users", () => {
+  test("a run that a command starts is its user's, over HTTP and over a socket", async () => {
+    const anna = as("anna");
+    await anna.start("config");
+    const told = await anna.events(endOfRun());
+    const values = told.filter(({ method }) => method === "values").at(-1);
+    const seen = { langgraph_auth_user_id: "anna" };
+    expect(values?.params.data).toMatchObject({ seen });
+    const protocols = `heddle, heddle.auth.${btoa("anna").replaceAll("=", "")}`;
+    const socket = await openSocket(as("").path, { "Sec-WebSocket-Protocol": protocols });
+    await socket.command("subscription.subscribe", { channels: ["values", "lifecycle"] });
+    await socket.command("run.start", { assistant_id: "config", input: {} });
+    await socket.ends(1);
+    const [last] = socket
+      .events()
+      .filter(({ method }) => method === "values")
+      .slice(-1);
+    expect(last?.params.data).toMatchObject({ seen });
+  });
+
+  test("another user's thread is not there: no event, no command, no socket", async () => {
+    const { thread_id, start, events } = as("anna");
+    await start("echo", { input: hi });
+    await events(endOfRun());
+    const bob = as("bob", thread_id);
+    const opened = await bob.open();
+    expect([opened.status, await opened.text()]).toEqual([
+      404,
+      `Thread with ID ${thread_id} not found`,
+    ]);
+    await expect(bob.command("agent.getTree", {})).resolves.toMatchObject({ error: "no_such_run" });
+    await expect(bob.command("state.get", {})).resolves.toMatchObject({
+      error: "no_such_checkpoint",
+    });
+    await expect(bob.command("input.respond", { interrupt_id: "x" })).resolves.toMatchObject({
+      error: "no_such_run",
+    });
+    await expect(bob.start("echo", { input: hi })).rejects.toThrow("404");
+    expect(await (await bob.socket()).closed).toMatchObject({ code: 4404 });
+  });
+
+  test("who waited for a thread that another user makes is told nothing of it", async () => {
+    const { thread_id, start, events } = as("anna");
+    const bob = as("bob", thread_id);
+    const waiting = takeUntil(await bob.open(), endOfRun());
+    const socket = await bob.socket();
+    await socket.command("subscription.subscribe", ALL);
+    await start("echo", { input: hi });
+    await events(endOfRun());
+    expect(await waiting).toEqual([]);
+    expect(await socket.closed).toMatchObject({ code: 4404 });
+    expect(socket.events()).toEqual([]);
+  });
+
+  test("who was let in long ago is to say again who they are", async () => {
+    const { thread_id, start } = as("anna");
+    await start("echo", { input: hi });
+    const asked = (expires_at: number) =>
+      exports
+        .ThreadSession({
+          props: {
+            caller: systemContext(workspace_id).caller,
+            user: { identity: "anna", permissions: [] },
+            deployment_id: base.replace("/agents/", ""),
+            ...{ thread_id, headers: {}, origin: "https://heddle.test", expires_at },
+          },
+        })
+        .mayRead();
+    expect(await asked(Date.now() + 60_000)).toBeNull();
+    expect(await asked(Date.now() - 1)).toMatchObject({ status: 408 });
+  });
+
+  test("a user of an agent that dropped auth may no longer act", async () => {
+    const { deployment_id } = await testDeployment(workspace_id, {});
+    const user = { identity: "anna", permissions: [] };
+    const actor = { type: "agent_user", deployment_id, identity: "anna" } as const;
+    const caller = { ...systemContext(workspace_id).caller, role: "editor" as const, actor };
+    const props = { caller, user, deployment_id, thread_id: crypto.randomUUID(), headers: {} };
+    const session = exports.ThreadSession({
+      props: { ...props, origin: "https://heddle.test", expires_at: null },
+    });
+    const text = expect.stringContaining("no users any more");
+    expect(await session.mayRead()).toEqual({ status: 403, message: text });
+    const refusal = accessOf(env, deployment_id, { caller, user });
+    await expect(refusal).rejects.toMatchObject({ code: "forbidden", message: text });
+    const keyed = { caller: systemContext(workspace_id).caller, user: null };
+    expect(await accessOf(env, deployment_id, keyed)).toMatchObject({ user: null });
+  });
+
+  test("whom the code lets in for nothing is refused", async () => {
+    const { thread_id } = as("anna");
+    const nobody = as("nobody", thread_id);
+    expect((await nobody.open()).status).toBe(403);
+    expect(await (await nobody.socket()).closed).toMatchObject({ code: 4403 });
+    await expect(nobody.start("echo", { input: hi })).rejects.toThrow("403");
+  });
+});

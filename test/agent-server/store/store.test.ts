@@ -1,0 +1,440 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, test } from "vitest";
+import { deleteStoreOf } from "../../../src/agent-server/store/service.ts";
+import { testDeployment } from "../../support/agent-deployment.ts";
+import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
+
+type Json = Record<string, unknown>;
+type Item = { namespace: string[]; key: string; value: Json; score?: number } & Record<
+  string,
+  unknown
+>;
+
+let owner: TestWorkspace;
+beforeAll(async () => {
+  owner = await workspace();
+});
+
+/** A deployment and its store, called as the SDK calls it. */
+async function agent(store?: Json) {
+  const config = store === undefined ? {} : { store };
+  const { deployment_id } = await testDeployment(owner.workspace_id, config);
+  const call = async (method: string, path: string, json?: unknown) => {
+    const url = `/agents/${deployment_id}${path}`;
+    const response = await api(url, {
+      key: owner.admin,
+      method,
+      ...(json !== undefined && { json }),
+    });
+    return { status: response.status, text: await response.text() };
+  };
+  const post = async <T>(path: string, json: unknown) => {
+    const { status, text } = await call("POST", path, json);
+    expect([status, text]).toEqual([200, expect.any(String)]);
+    return JSON.parse(text) as T;
+  };
+  const put = (namespace: string[], key: string, value: Json, more: Json = {}) =>
+    call("PUT", "/store/items", { namespace, key, value, ...more });
+  const get = async (namespace: string[], key: string, more = "") => {
+    const { status, text } = await call(
+      "GET",
+      `/store/items?namespace=${namespace.join(".")}&key=${encodeURIComponent(key)}${more}`,
+    );
+    expect(status).toBe(200);
+    return JSON.parse(text) as Item | null;
+  };
+  const search = async (namespace_prefix: string[], more: Json = {}) =>
+    (await post<{ items: Item[] }>("/store/items/search", { namespace_prefix, ...more })).items;
+  const keys = async (namespace_prefix: string[], more: Json = {}) =>
+    (await search(namespace_prefix, more)).map(({ key }) => key);
+  const namespaces = async (body: Json = {}) =>
+    (await post<{ namespaces: string[][] }>("/store/namespaces", body)).namespaces;
+  const run = (calls: unknown[], later: unknown[] = [], assistant_id = "stores") =>
+    post<{ answers: unknown[]; after: unknown[] }>("/runs/wait", {
+      assistant_id,
+      input: { calls, later },
+    });
+  const object = () => env.STORES.getByName(deployment_id);
+  return { deployment_id, call, put, get, search, keys, namespaces, run, object };
+}
+
+describe("items", () => {
+  test("an item is put, got, replaced and deleted", async () => {
+    const { put, get, call } = await agent();
+    expect(await put(["users", "ada"], "likes", { tea: true })).toEqual({ status: 204, text: "" });
+    const first = await get(["users", "ada"], "likes");
+    expect(first).toEqual({
+      namespace: ["users", "ada"],
+      key: "likes",
+      value: { tea: true },
+      created_at: expect.stringMatching(/Z$/),
+      updated_at: first?.created_at,
+    });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await put(["users", "ada"], "likes", { tea: false });
+    const second = await get(["users", "ada"], "likes");
+    expect(second).toMatchObject({ value: { tea: false }, created_at: first?.created_at });
+    expect(String(second?.updated_at) > String(first?.updated_at)).toBe(true);
+    const deletion = { namespace: ["users", "ada"], key: "likes" };
+    for (const _ of [1, 2]) {
+      expect(await call("DELETE", "/store/items", deletion)).toEqual({ status: 204, text: "" });
+    }
+    expect(await get(["users", "ada"], "likes")).toBeNull();
+  });
+
+  test("an item survives the end of its object", async () => {
+    const { put, get, object } = await agent();
+    await put(["a"], "k", { text: "\u2028 \u{1f600}" });
+    await evictDurableObject(object());
+    expect(await get(["a"], "k")).toMatchObject({ value: { text: "\u2028 \u{1f600}" } });
+  });
+
+  test.each([
+    [{ key: "k", value: {} }, 400, "Namespace is required"],
+    [{ namespace: [], key: "k", value: {} }, 400, "Namespace is required"],
+    [{ namespace: ["a", ""], key: "k", value: {} }, 422, "cannot be empty or contain periods"],
+    [{ namespace: ["a.b"], key: "k", value: {} }, 422, "cannot be empty or contain periods"],
+    [{ namespace: ["langgraph"], key: "k", value: {} }, 422, "langgraph"],
+    [{ namespace: ["\ud800"], key: "k", value: {} }, 422, "whole characters"],
+    [{ namespace: Array(65).fill("a"), key: "k", value: {} }, 422, "more than 64 labels"],
+    [{ namespace: ["a"], key: "", value: {} }, 422, "key: cannot be empty"],
+    [{ namespace: ["a"], key: "k".repeat(3000), value: {} }, 422, "key: has more than"],
+    [{ namespace: ["a"], key: 1, value: {} }, 422, "body.key"],
+    [{ namespace: ["a"], key: "k", value: [] }, 422, "body.value"],
+    [{ namespace: ["a"], key: "k", value: null }, 422, "body.value"],
+    [{ namespace: ["a"], key: "k" }, 422, "body.value"],
+    [{ namespace: ["a"], key: "k", value: {}, ttl: 0 }, 422, "body.ttl"],
+    [{ namespace: ["a"], key: "k", value: {}, ttl: 1e300 }, 422, "ttl"],
+    [
+      { namespace: ["a"], key: "k", value: { x: "x".repeat(2_000_000) } },
+      413,
+      "at most 1900000 bytes",
+    ],
+  ])("put %# is refused", async (body, status, text) => {
+    const { call } = await agent();
+    const answer = await call("PUT", "/store/items", body);
+    expect(answer).toEqual({ status, text: expect.stringContaining(text) });
+  });
+
+  test("an item of nearly two megabytes is kept, and searches say when there are too many", async () => {
+    const { put, get, call, search } = await agent();
+    const value = { x: "x".repeat(1_899_000) };
+    for (let n = 0; n < 14; n++) expect((await put(["big"], `k${n}`, value)).status).toBe(204);
+    expect((await get(["big"], "k13"))?.value).toEqual(value);
+    expect(await search(["big"], { limit: 12 })).toHaveLength(12);
+    const all = { namespace_prefix: ["big"], limit: 14 };
+    expect(await call("POST", "/store/items/search", all)).toEqual({
+      status: 413,
+      text: expect.stringContaining("ask for fewer items"),
+    });
+  });
+
+  test("a read needs a namespace and a key", async () => {
+    const { call } = await agent();
+    const missing = await call("GET", "/store/items?key=a");
+    expect(missing).toEqual({ status: 400, text: "Namespace is required" });
+    expect((await call("GET", "/store/items?namespace=a")).status).toBe(422);
+    expect((await call("GET", "/store/items?namespace=a..b&key=k")).status).toBe(422);
+  });
+
+  test("a deployment knows nothing of another one's, and nothing stays of one that is deleted", async () => {
+    const [ours, theirs] = [await agent(), await agent()];
+    await ours.put(["a"], "k", {});
+    expect(await theirs.get(["a"], "k")).toBeNull();
+    expect(await theirs.search([])).toEqual([]);
+    await deleteStoreOf(env, ours.deployment_id);
+    expect(await ours.get(["a"], "k")).toBeNull();
+    const kept = await runInDurableObject(ours.object(), (_, { storage }) => [
+      ...storage.sql.exec("SELECT name FROM sqlite_master WHERE name IN ('items', 'vectors')"),
+    ]);
+    expect(kept).toEqual([]);
+  });
+});
+
+describe("search", () => {
+  test("is by prefix of labels, what changed last first, in pages", async () => {
+    const { put, keys } = await agent();
+    await put(["a", "b"], "1", {});
+    await put(["a", "bc"], "2", {});
+    await put(["a", "b", "c"], "3", {});
+    await put(["ab"], "4", {});
+    await put(["a", "b"], "1", { again: true });
+    expect(await keys(["a", "b"])).toEqual(["1", "3"]);
+    expect(await keys(["a"])).toEqual(["1", "3", "2"]);
+    expect(await keys([])).toEqual(["1", "4", "3", "2"]);
+    expect(await keys([], { limit: 2, offset: 1 })).toEqual(["4", "3"]);
+    expect(await keys([], { limit: 2, offset: 4 })).toEqual([]);
+    expect(await keys(["nothing"])).toEqual([]);
+  });
+
+  test("filters by fields and operators, before it pages", async () => {
+    const { put, keys, call } = await agent();
+    for (let n = 0; n < 20; n++) {
+      await put(["n"], `k${n}`, { n, odd: n % 2 === 1, at: { deep: { n } } });
+    }
+    expect(await keys(["n"], { filter: { odd: true, n: { $lt: 6 } } })).toEqual(["k5", "k3", "k1"]);
+    expect(await keys(["n"], { filter: { odd: true }, limit: 2, offset: 3 })).toEqual([
+      "k13",
+      "k11",
+    ]);
+    expect(await keys(["n"], { filter: { at: { deep: { n: { $gte: 18 } } } } })).toEqual([
+      "k19",
+      "k18",
+    ]);
+    expect(await keys(["n"], { filter: { n: { $in: [3, 4] } } })).toEqual(["k4", "k3"]);
+    const odd = { namespace_prefix: ["n"], filter: { n: { $regex: "x" } } };
+    expect(await call("POST", "/store/items/search", odd)).toEqual({
+      status: 422,
+      text: expect.stringContaining('filter.n: has no operator "$regex"'),
+    });
+  });
+
+  test("ignores a query where no embedding is configured", async () => {
+    const { put, search } = await agent();
+    await put(["a"], "k", { text: "cat" });
+    const [item] = await search(["a"], { query: "cat" });
+    expect(item).toMatchObject({ key: "k" });
+    expect(item).not.toHaveProperty("score");
+  });
+});
+
+describe("namespaces", () => {
+  test("are listed in order, by prefix, suffix and depth, with wildcards", async () => {
+    const { put, namespaces } = await agent();
+    const all = [["b"], ["users", "ada", "v1"], ["users", "ada", "v2"], ["users", "bob", "v1"]];
+    for (const namespace of all) {
+      await put(namespace, "1", {});
+      await put(namespace, "2", {});
+    }
+    expect(await namespaces()).toEqual(all);
+    expect(await namespaces({ prefix: ["users", "ada"] })).toEqual(all.slice(1, 3));
+    expect(await namespaces({ prefix: ["user"] })).toEqual([]);
+    expect(await namespaces({ suffix: ["v1"] })).toEqual([all[1], all[3]]);
+    expect(await namespaces({ prefix: ["users", "*", "v1"] })).toEqual([all[1], all[3]]);
+    expect(await namespaces({ prefix: ["*", "bob"] })).toEqual([all[3]]);
+    expect(await namespaces({ suffix: ["ada", "*"], prefix: ["users"] })).toEqual(all.slice(1, 3));
+    expect(await namespaces({ max_depth: 2 })).toEqual([["b"], ["users", "ada"], ["users", "bob"]]);
+    expect(await namespaces({ max_depth: 1, limit: 1, offset: 1 })).toEqual([["users"]]);
+  });
+});
+
+describe("time to live", () => {
+  test("an item that has ended is gone at once, and swept from the disk later", async () => {
+    const { put, get, search, namespaces, object } = await agent();
+    await put(["a"], "short", {}, { ttl: 0.001 });
+    await put(["a"], "long", {}, { ttl: 60 });
+    await put(["b"], "short", {}, { ttl: 0.001 });
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    expect(await get(["a"], "short")).toBeNull();
+    expect(await search([])).toHaveLength(1);
+    expect(await namespaces()).toEqual([["a"]]);
+    const count = () =>
+      runInDurableObject(object(), (_, { storage }) => [
+        ...storage.sql.exec("SELECT key FROM items"),
+      ]);
+    expect(await count()).toHaveLength(3);
+    expect(await runDurableObjectAlarm(object())).toBe(true);
+    expect(await count()).toEqual([{ key: "long" }]);
+    // The alarm stands for what ends next.
+    expect(await runDurableObjectAlarm(object())).toBe(true);
+  });
+
+  test("reading keeps an item alive unless it is asked not to", async () => {
+    const { put, get, search, object } = await agent();
+    const ends = () =>
+      runInDurableObject(object(), (_, { storage }) =>
+        Number(storage.sql.exec("SELECT expires_at AS at FROM items").one().at),
+      );
+    await put(["a"], "k", {}, { ttl: 60 });
+    const rewind = () =>
+      runInDurableObject(object(), (_, { storage }) => {
+        storage.sql.exec("UPDATE items SET expires_at = expires_at - 600000");
+      });
+    const first = await ends();
+    await rewind();
+    await get(["a"], "k", "&refresh_ttl=false");
+    await search(["a"], { refresh_ttl: false });
+    expect(await ends()).toBe(first - 600_000);
+    await get(["a"], "k");
+    expect(await ends()).toBeGreaterThanOrEqual(first);
+    await rewind();
+    await search(["a"]);
+    expect(await ends()).toBeGreaterThanOrEqual(first);
+  });
+
+  test("the configuration gives a ttl to who names none, and null is for ever", async () => {
+    const ttl = { default_ttl: 10, refresh_on_read: false };
+    const { put, get, object } = await agent({ ttl });
+    await put(["a"], "default", {});
+    await put(["a"], "ever", {}, { ttl: null });
+    const rows = () =>
+      runInDurableObject(object(), (_, { storage }) => [
+        ...storage.sql.exec(
+          "SELECT key, ttl_ms, expires_at - updated_at AS left FROM items ORDER BY key",
+        ),
+      ]);
+    const before = await rows();
+    expect(before).toEqual([
+      { key: "default", ttl_ms: 600_000, left: 600_000 },
+      { key: "ever", ttl_ms: null, left: null },
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await get(["a"], "default");
+    expect(await rows()).toEqual(before);
+  });
+});
+
+describe("search by meaning", () => {
+  const index = { dims: 8, embed: "./src/embed.ts:embed" };
+
+  async function pets() {
+    const made = await agent({ index });
+    await made.put(["docs"], "cat", { text: "a cat and a kitten" });
+    await made.put(["docs"], "dog", { text: "a dog in the rain" });
+    await made.put(["docs"], "pizza", { text: "pizza", tags: ["food", "a cat ate it"] });
+    await made.put(["other"], "cat", { text: "cat" });
+    return made;
+  }
+
+  test("finds the nearest first, exactly, with scores, filters and pages", async () => {
+    const { search } = await pets();
+    const found = await search(["docs"], { query: "animal" });
+    expect(found.map(({ key }) => key)).toEqual(["pizza", "cat", "dog"]);
+    // The angle between (2, .1) and (1, .1): what the embedding says of the two texts.
+    expect(found[1]?.score).toBeCloseTo(2.01 / Math.sqrt(4.01 * 1.01), 5);
+    expect(await search(["docs"], { query: "animal", limit: 1, offset: 1 })).toEqual([found[1]]);
+    const filter = { text: { $ne: "pizza" } };
+    const kept = await search(["docs"], { query: "animal", filter });
+    expect(kept.map(({ key }) => key)).toEqual(["cat", "dog"]);
+  });
+
+  test("an item is found by the fields that its put names, or not at all", async () => {
+    const { put, search } = await pets();
+    await put(["docs"], "hidden", { text: "cat" }, { index: false });
+    await put(["docs"], "titled", { text: "bank", title: "song" }, { index: ["title"] });
+    const keys = async (query: string) => (await search(["docs"], { query })).map(({ key }) => key);
+    expect(await keys("animal")).not.toContain("hidden");
+    expect((await keys("music"))[0]).toBe("titled");
+    const [first] = await search(["docs"], { query: "money", limit: 1 });
+    expect(first?.score).toBeLessThan(0.5);
+    await put(["docs"], "titled", { text: "bank" });
+    expect((await keys("money"))[0]).toBe("titled");
+  });
+
+  test("what the function throws is the answer, and nothing is stored", async () => {
+    const { put, get, call } = await agent({ index });
+    expect(await put(["docs"], "k", { text: "unembeddable" })).toEqual({
+      status: 503,
+      text: "store.index.embed: the model has no word for this",
+    });
+    expect(await get(["docs"], "k")).toBeNull();
+    const query = { namespace_prefix: ["docs"], query: "unembeddable" };
+    expect((await call("POST", "/store/items/search", query)).status).toBe(503);
+  });
+});
+
+describe("inside a graph", () => {
+  test("the store is the deployment's own, and what one side writes the other reads", async () => {
+    const { run, put, get, search } = await agent();
+    await put(["users"], "ada", { from: "outside" });
+    const { answers, after } = await run(
+      [
+        ["get", ["users"], "ada"],
+        ["get", ["users"], "nobody"],
+        ["put", ["users"], "bob", { from: "inside", n: 3 }],
+      ],
+      [
+        ["search", ["users"], { filter: { n: { $gt: 2 } } }],
+        ["listNamespaces", { maxDepth: 1 }],
+        ["delete", ["users"], "ada"],
+      ],
+    );
+    expect(answers).toEqual([
+      expect.objectContaining({ key: "ada", value: { from: "outside" } }),
+      null,
+      null,
+    ]);
+    expect(after).toEqual([
+      [
+        {
+          namespace: ["users"],
+          key: "bob",
+          value: { from: "inside", n: 3 },
+          createdAt: expect.stringMatching(/Z$/),
+          updatedAt: expect.stringMatching(/Z$/),
+        },
+      ],
+      [["users"]],
+      null,
+    ]);
+    expect(await get(["users"], "ada")).toBeNull();
+    expect(await search(["users"])).toMatchObject([
+      { key: "bob", value: { from: "inside", n: 3 } },
+    ]);
+  });
+
+  test("of calls of one moment the one that is refused fails alone", async () => {
+    const { run } = await agent();
+    const { answers } = await run([
+      ["put", ["a.b"], "k", {}],
+      ["put", ["a"], "k", { x: "x".repeat(2_000_000) }],
+      ["put", ["a"], "k", { fine: true }],
+    ]);
+    expect(answers[0]).toMatch(/StoreError: namespace: .*periods/);
+    expect(answers[1]).toMatch(/StoreError: value: .*Store it in parts/);
+    expect(answers[2]).toBeNull();
+  });
+
+  test("finds by meaning and keeps what is not to be indexed out of it", async () => {
+    const { run, search } = await agent({ index: { dims: 8, embed: "./src/embed.ts:embed" } });
+    const { after } = await run(
+      [
+        ["put", ["m"], "cat", { text: "cat" }],
+        ["put", ["m"], "soup", { text: "soup" }],
+        ["put", ["m"], "hidden", { text: "cat" }, false],
+      ],
+      [["search", ["m"], { query: "animal" }]],
+    );
+    expect(after).toEqual([
+      [
+        expect.objectContaining({ key: "cat", score: expect.closeTo(1, 5) }),
+        expect.objectContaining({ key: "soup" }),
+      ],
+    ]);
+    expect((await search(["m"], { query: "food" }))[0]).toMatchObject({ key: "soup" });
+  });
+
+  test("is there for the condition of an edge that an update of a state asks", async () => {
+    const { call, put } = await agent();
+    await put(["ways"], "next", { to: "b" });
+    const metadata = { graph_id: "branches" };
+    const { thread_id } = JSON.parse((await call("POST", "/threads", { metadata })).text);
+    const update = { values: { log: ["x"] }, as_node: "a" };
+    const { status } = await call("POST", `/threads/${thread_id}/state`, update);
+    expect(status).toBe(200);
+    const { text } = await call("GET", `/threads/${thread_id}/state`);
+    expect(JSON.parse(text)).toMatchObject({ next: ["b"], values: { log: ["x"] } });
+  });
+
+  test("a plain function has it too", async () => {
+    const { run, get } = await agent();
+    await run([["put", ["plain"], "k", { a: 1 }]], [], "stores_plainly");
+    expect(await get(["plain"], "k")).toMatchObject({ value: { a: 1 } });
+  });
+});
+
+describe("who may", () => {
+  test("viewers read and do not write; other workspaces see nothing", async () => {
+    const { deployment_id, put } = await agent();
+    await put(["a"], "k", { secret: 1 });
+    const path = `/agents/${deployment_id}/store/items`;
+    const read = await api(`${path}?namespace=a&key=k`, { key: owner.viewer });
+    expect(read.status).toBe(200);
+    const json = { namespace: ["a"], key: "k", value: {} };
+    expect((await api(path, { key: owner.viewer, method: "PUT", json })).status).toBe(403);
+    const stranger = await workspace();
+    const asked = await api(`${path}?namespace=a&key=k`, { key: stranger.admin });
+    expect(asked.status).toBe(404);
+  });
+});

@@ -1,0 +1,413 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { testDeployment } from "../../support/agent-deployment.ts";
+import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
+
+const hi = { messages: [{ role: "user", content: "hi" }] };
+const missing = "01900000-0000-7000-8000-000000000000";
+
+let ours: TestWorkspace;
+let theirs: TestWorkspace;
+let agent: string;
+
+beforeAll(async () => {
+  [ours, theirs] = [await workspace(), await workspace()];
+  agent = `/agents/${(await testDeployment(ours.workspace_id)).deployment_id}`;
+});
+
+const post = (path: string, json: unknown, key = ours.editor) =>
+  api(`${agent}${path}`, { key, json });
+const get = (path: string, key = ours.viewer) => api(`${agent}${path}`, { key });
+
+async function newThread(): Promise<string> {
+  const response = await post("/threads", {});
+  const { thread_id } = (await response.json()) as { thread_id: string };
+  return thread_id;
+}
+
+test("an agent says that it serves, by its id and by its slug", async () => {
+  for (const path of ["/ok", "/ok?check_db=1", "/ok?check_db=0"]) {
+    expect(await (await get(path)).json()).toEqual({ ok: true });
+  }
+  const odd = await get("/ok?check_db=perhaps");
+  expect([odd.status, await odd.text()]).toEqual([422, expect.stringMatching(/check_db/)]);
+  expect(await (await get("/info")).json()).toMatchObject({ flags: { assistants: true } });
+  const bySlug = agent.replace("/agents/", "/agents/test-");
+  expect((await api(`${bySlug}/ok`, { key: ours.viewer })).status).toBe(200);
+});
+
+test("a thread is created once, and again only where that is asked for", async () => {
+  const body = { thread_id: crypto.randomUUID(), metadata: { topic: "looms" } };
+  const created = await post("/threads", body);
+  expect(created.status).toBe(200);
+  expect(await created.json()).toMatchObject({ ...body, status: "idle", config: {}, values: null });
+  const again = await post("/threads", body);
+  expect([again.status, await again.text()]).toEqual([409, "Thread already exists"]);
+  const allowed = await post("/threads", { ...body, metadata: {}, if_exists: "do_nothing" });
+  expect(await allowed.json()).toMatchObject(body);
+});
+
+test("a deleted thread is gone, and so is one that never was", async () => {
+  const id = await newThread();
+  const remove = () => api(`${agent}/threads/${id}`, { key: ours.editor, method: "DELETE" });
+  expect((await remove()).status).toBe(204);
+  expect((await remove()).status).toBe(404);
+  const gone = await get(`/threads/${id}`);
+  expect([gone.status, await gone.text()]).toEqual([404, `Thread with ID ${id} not found`]);
+});
+
+test("a list of runs with more than 20 Mi characters is refused, and a smaller one is answered", async () => {
+  const id = await newThread();
+  for (let n = 0; n < 3; n++) {
+    const response = await post(`/threads/${id}/runs`, {
+      assistant_id: "echo",
+      input: { blob: "x".repeat(9 * 1024 * 1024) },
+      multitask_strategy: "enqueue",
+      after_seconds: 3600,
+    });
+    expect(response.status).toBe(200);
+  }
+  const refused = await get(`/threads/${id}/runs?limit=1000`);
+  expect([refused.status, await refused.text()]).toEqual([
+    413,
+    expect.stringMatching(/^limit: .* use a smaller limit/),
+  ]);
+  const answered = await get(`/threads/${id}/runs?limit=2`);
+  expect(answered.status).toBe(200);
+  expect(await answered.json()).toHaveLength(2);
+}, 60_000);
+
+test("a run says where it is", async () => {
+  const id = await newThread();
+  const response = await post(`/threads/${id}/runs`, { assistant_id: "echo", input: hi });
+  const run = (await response.json()) as { run_id: string; assistant_id: string };
+  expect(response.headers.get("Content-Location")).toBe(`/threads/${id}/runs/${run.run_id}`);
+  expect(run).toMatchObject({ thread_id: id, multitask_strategy: "enqueue" });
+  const joined = await get(`/threads/${id}/runs/${run.run_id}/join`);
+  expect(await joined.json()).toMatchObject({ messages: [{}, { content: "echo: hi" }] });
+  const byId = await post(`/threads/${id}/runs/wait`, {
+    assistant_id: run.assistant_id,
+    input: hi,
+  });
+  expect(byId.status).toBe(200);
+  const listed = (await (
+    await get(`/threads/${id}/runs?limit=1000&select=run_id`)
+  ).json()) as object[];
+  expect(listed).toHaveLength(2);
+  expect(listed[1]).toEqual({ run_id: run.run_id });
+});
+
+test("a threadless run streams, can be followed by its id, and leaves no thread", async () => {
+  const response = await post("/runs/stream", { assistant_id: "echo", input: hi });
+  expect(response.headers.get("Content-Type")).toContain("text/event-stream");
+  const location = response.headers.get("Location") ?? "";
+  expect(location).toBe(`${response.headers.get("Content-Location")}/stream`);
+  const text = await response.text();
+  expect(text).toContain("echo: hi");
+  expect(text).not.toContain("event: end");
+  expect(await (await get(location)).text()).toBe(text);
+  const run_id = location.split("/")[2];
+  expect((await get(`/threads/${run_id}`)).status).toBe(404);
+});
+
+test("a threadless run is kept where that is asked for", async () => {
+  const response = await post("/runs/wait", {
+    assistant_id: "echo",
+    input: hi,
+    on_completion: "keep",
+  });
+  await response.text();
+  const run_id = response.headers.get("Content-Location")?.split("/")[2];
+  expect(await (await get(`/threads/${run_id}`)).json()).toMatchObject({ status: "idle" });
+});
+
+test("a run may create its thread", async () => {
+  const id = crypto.randomUUID();
+  const body = { assistant_id: "echo", input: hi };
+  const refused = await post(`/threads/${id}/runs/wait`, body);
+  expect([refused.status, await refused.text()]).toEqual([404, `Thread with ID ${id} not found`]);
+  const created = await post(`/threads/${id}/runs/wait`, { ...body, if_not_exists: "create" });
+  expect(created.status).toBe(200);
+  await created.text();
+  expect((await get(`/threads/${id}/state`)).status).toBe(200);
+});
+
+test("reject answers 409 with the reason, cancel frees the thread", async () => {
+  const id = await newThread();
+  const slow = { assistant_id: "steps", input: { delay_ms: 2_000 } };
+  const { run_id } = (await (await post(`/threads/${id}/runs`, slow)).json()) as { run_id: string };
+  const second = await post(`/threads/${id}/runs`, { ...slow, multitask_strategy: "reject" });
+  expect(second.status).toBe(409);
+  expect(await second.text()).toContain("Thread is already running a task");
+  const busy = await post(`/threads/${id}/state`, { values: { log: ["x"] } });
+  expect([busy.status, await busy.text()]).toEqual([409, "Thread is busy"]);
+  const cancel = await post(`/threads/${id}/runs/${run_id}/cancel?wait=0`, {});
+  expect(cancel.status).toBe(202);
+  const again = await post(`/threads/${id}/runs/${run_id}/cancel?wait=1&action=rollback`, {});
+  expect(again.status).toBe(204);
+});
+
+test("a thread that names its graph can be given a state before it ever ran", async () => {
+  const created = await post("/threads", { metadata: { graph_id: "steps" } });
+  const { thread_id } = (await created.json()) as { thread_id: string };
+  const update = { values: { log: ["by hand"] }, as_node: "c" };
+  expect((await post(`/threads/${thread_id}/state`, update)).status).toBe(200);
+  const state = await get(`/threads/${thread_id}/state`);
+  expect(await state.json()).toMatchObject({ values: { log: ["by hand"] }, next: [] });
+});
+
+test("an empty thread has an empty state and no graph to update", async () => {
+  const id = await newThread();
+  expect(await (await get(`/threads/${id}/state`)).json()).toEqual({
+    values: {},
+    next: [],
+    tasks: [],
+    created_at: null,
+    checkpoint: null,
+    parent_checkpoint: null,
+  });
+  expect(await (await post(`/threads/${id}/history`, { limit: 5 })).json()).toEqual([]);
+  expect((await post(`/threads/${id}/state`, { values: {} })).status).toBe(400);
+});
+
+describe("what is wrong is named, and changes nothing", () => {
+  const cases: [string, string, unknown, number, RegExp][] = [
+    [
+      "an unknown assistant",
+      "/runs",
+      { assistant_id: "nobody" },
+      404,
+      /No assistant found for "nobody"/,
+    ],
+    ["no assistant", "/runs", {}, 422, /body\.assistant_id/],
+    [
+      "an unknown stream mode",
+      "/runs/stream",
+      { assistant_id: "echo", stream_mode: "telepathy" },
+      422,
+      /stream_mode/,
+    ],
+    [
+      "an unknown strategy",
+      "/runs",
+      { assistant_id: "echo", multitask_strategy: "fight" },
+      422,
+      /multitask_strategy/,
+    ],
+    [
+      "a negative delay",
+      "/runs",
+      { assistant_id: "echo", after_seconds: -1 },
+      422,
+      /after_seconds/,
+    ],
+    [
+      "a delay beyond all dates",
+      "/runs",
+      { assistant_id: "echo", after_seconds: 1e15 },
+      422,
+      /after_seconds/,
+    ],
+    [
+      "a thread id that is no UUID",
+      "/threads",
+      { thread_id: "mine" },
+      422,
+      /thread_id: must be a UUID/,
+    ],
+    [
+      "metadata beyond its limit",
+      "/threads",
+      { metadata: { x: "y".repeat(140_000) } },
+      422,
+      /metadata: must be at most 131072 characters/,
+    ],
+    [
+      "a flood of modes",
+      "/runs",
+      { assistant_id: "echo", stream_mode: new Array(500_000).fill(0) },
+      422,
+      /stream_mode/,
+    ],
+    [
+      "a flood of tags",
+      "/runs",
+      { assistant_id: "echo", config: { tags: new Array(500_000).fill(0) } },
+      422,
+      /config.tags: must have at most 1000 items/,
+    ],
+    ["metadata that is no object", "/threads", { metadata: "x" }, 422, /metadata/],
+    ["an unknown thread", `/threads/${missing}/runs`, { assistant_id: "echo" }, 404, /not found/],
+    ["an unknown thread's state", `/threads/${missing}/state`, { values: {} }, 404, /not found/],
+  ];
+  test.each(cases)("%s", async (_what, path, body, status, text) => {
+    const response = await post(path, body);
+    expect([response.status, await response.text()]).toEqual([status, expect.stringMatching(text)]);
+  });
+
+  test("malformed JSON", async () => {
+    const response = await api(`${agent}/threads`, {
+      key: ours.editor,
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: "{",
+    });
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      "Malformed JSON in request body",
+    ]);
+  });
+
+  test("an unknown run", async () => {
+    const id = await newThread();
+    for (const path of ["", "/join", "/stream"]) {
+      const response = await get(`/threads/${id}/runs/${missing}${path}`);
+      expect([response.status, await response.text()]).toEqual([404, "Run not found"]);
+    }
+    expect((await get(`/runs/${missing}/stream`)).status).toBe(404);
+    expect((await post(`/threads/${id}/runs/${missing}/cancel`, {})).status).toBe(404);
+  });
+});
+
+test.each(["[x", "[1]", '["values", []]', `${"[".repeat(2000)}${"]".repeat(2000)}`])(
+  "a list in a query that is no list of names is refused: %s",
+  async (text) => {
+    const id = await newThread();
+    const created = await post(`/threads/${id}/runs`, { assistant_id: "echo" });
+    const { run_id } = (await created.json()) as { run_id: string };
+    const list = encodeURIComponent(text);
+    for (const path of [`runs?select=${list}`, `runs/${run_id}/stream?stream_mode=${list}`]) {
+      const response = await get(`/threads/${id}/${path}`);
+      expect([response.status, await response.text()]).toEqual([
+        422,
+        expect.stringContaining("list of names"),
+      ]);
+    }
+  },
+);
+
+describe("a value nested too deep for whoever reads it is refused", () => {
+  const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+  const send = (path: string, body: string) => {
+    const headers = { "Content-Type": "application/json" };
+    return api(`${agent}${path}`, { key: ours.editor, method: "POST", headers, body });
+  };
+
+  test.each([
+    ["metadata", "/threads", `{"metadata": {"a": ${deep}}}`],
+    [
+      "a run's config",
+      "/runs",
+      `{"assistant_id": "echo", "config": {"configurable": {"a": ${deep}}}}`,
+    ],
+    ["a run's input", "/runs/wait", `{"assistant_id": "echo", "input": ${deep}}`],
+    ["values of a state", `/threads/${missing}/state`, `{"values": ${deep}}`],
+  ])("%s", async (_what, path, body) => {
+    const response = await send(path, body);
+    expect([response.status, await response.text()]).toEqual([
+      422,
+      expect.stringMatching(/nested/),
+    ]);
+  });
+});
+
+test("what a thread keeps of many requests has a limit", async () => {
+  const id = await newThread();
+  const part = "x".repeat(100_000);
+  const patch = (key: string) =>
+    api(`${agent}/threads/${id}`, {
+      key: ours.editor,
+      method: "PATCH",
+      json: { metadata: { [key]: part } },
+    });
+  expect([(await patch("a")).status, (await patch("b")).status]).toEqual([200, 200]);
+  const third = await patch("c");
+  expect([third.status, await third.text()]).toEqual([422, expect.stringContaining("metadata")]);
+  expect((await patch("a")).status).toBe(200);
+
+  const other = await newThread();
+  const run = (key: string) => {
+    const config = { configurable: { [key]: part } };
+    return post(`/threads/${other}/runs/wait`, { assistant_id: "echo", input: hi, config });
+  };
+  for (const key of ["a", "b"]) await (await run(key)).text();
+  const refused = await run("c");
+  expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining("config")]);
+  expect(await (await run("a")).json()).toMatchObject({ messages: expect.any(Array) });
+});
+
+test("ids are read in either case", async () => {
+  const id = crypto.randomUUID();
+  expect(await (await post("/threads", { thread_id: id.toUpperCase() })).json()).toMatchObject({
+    thread_id: id,
+  });
+  expect((await get(`/threads/${id.toUpperCase()}`)).status).toBe(200);
+  const upper = agent.replace("/agents/", "").toUpperCase();
+  expect((await api(`/agents/${upper}/threads/${id}`, { key: ours.viewer })).status).toBe(200);
+});
+
+test("who may only read cannot cancel a run by leaving it", async () => {
+  const id = await newThread();
+  const created = await post(`/threads/${id}/runs`, { assistant_id: "echo", input: hi });
+  const { run_id } = (await created.json()) as { run_id: string };
+  const run = `/threads/${id}/runs/${run_id}`;
+  for (const path of [`${run}/join`, `${run}/stream`, `/runs/${run_id}/stream`]) {
+    expect((await get(`${path}?cancel_on_disconnect=1`)).status).toBe(403);
+  }
+  const join = await get(`${run}/join?cancel_on_disconnect=0`);
+  expect([join.status, await join.json()]).toEqual([200, expect.anything()]);
+});
+
+describe("nobody else gets in", () => {
+  const calls: [string, string, unknown][] = [
+    ["GET", "/ok", undefined],
+    ["GET", "/info", undefined],
+    ["POST", "/threads", {}],
+    ["GET", "/threads/{id}", undefined],
+    ["PATCH", "/threads/{id}", { metadata: {} }],
+    ["DELETE", "/threads/{id}", undefined],
+    ["GET", "/threads/{id}/state", undefined],
+    ["POST", "/threads/{id}/state", { values: {} }],
+    ["POST", "/threads/{id}/history", {}],
+    ["POST", "/threads/{id}/runs", { assistant_id: "echo" }],
+    ["POST", "/threads/{id}/runs/wait", { assistant_id: "echo" }],
+    ["POST", "/threads/{id}/runs/stream", { assistant_id: "echo" }],
+    ["GET", "/threads/{id}/runs", undefined],
+    ["GET", `/threads/{id}/runs/${missing}`, undefined],
+    ["DELETE", `/threads/{id}/runs/${missing}`, undefined],
+    ["POST", `/threads/{id}/runs/${missing}/cancel`, {}],
+    ["GET", `/threads/{id}/runs/${missing}/join`, undefined],
+    ["GET", `/threads/{id}/runs/${missing}/stream`, undefined],
+    ["POST", "/runs", { assistant_id: "echo" }],
+    ["POST", "/runs/wait", { assistant_id: "echo" }],
+    ["POST", "/runs/stream", { assistant_id: "echo" }],
+    ["GET", `/runs/${missing}/stream`, undefined],
+  ];
+  test.each(calls)("%s %s", async (method, path, json) => {
+    const url = `${agent}${path.replace("{id}", await newThread())}`;
+    const call = { method, ...(json === undefined ? {} : { json }) };
+    expect((await api(url, call)).status).toBe(401);
+    expect((await api(url, { ...call, key: "lsv2_sk_forged" })).status).toBe(401);
+    const foreign = await api(url, { ...call, key: theirs.admin });
+    expect([foreign.status, await foreign.text()]).toEqual([
+      404,
+      expect.stringMatching(/^Deployment/),
+    ]);
+    const reads = method === "GET" || path.endsWith("/history");
+    if (!reads) expect((await api(url, { ...call, key: ours.viewer })).status).toBe(403);
+  });
+});
+
+test("a stream is joined after a checkpoint, of a thread and without one", async () => {
+  const body = { assistant_id: "steps", input: {}, stream_mode: ["updates", "checkpoints"] };
+  const kept = { ...body, on_completion: "keep" };
+  const { run_id } = await (await post("/runs", kept)).json<{ run_id: string }>();
+  await (await get(`/runs/${run_id}/stream`)).text();
+  const history = await post(`/threads/${run_id}/history`, { limit: 10 });
+  const states = await history.json<{ next: string[]; checkpoint: { checkpoint_id: string } }[]>();
+  const id = states.find(({ next }) => next[0] === "c")?.checkpoint.checkpoint_id;
+  for (const path of [`/runs/${run_id}`, `/threads/${run_id}/runs/${run_id}`]) {
+    const text = await (await get(`${path}/stream?checkpoint_id=${id}`)).text();
+    expect(text.match(/^event: .*$/gm)).toEqual(["event: updates", "event: checkpoints"]);
+    expect(text).toContain('data: {"c":{"log":["c"]}}');
+  }
+});

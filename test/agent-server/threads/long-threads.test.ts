@@ -1,0 +1,203 @@
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { Segments } from "../../../src/agent-server/threads/log/segments.ts";
+import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
+import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
+import { testThread } from "../../support/threads.ts";
+
+// What a run costs must follow from what is new in it, not from how long the thread is.
+
+const RUNS = 10;
+const ROLES = ["user", "assistant"] as const;
+
+const talk = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, n) => ({
+    role: ROLES[(from + n) % 2],
+    content: `message ${from + n}: ${"words of a sentence ".repeat(8)}`,
+  }));
+
+type Place = { deployment_id: string; thread_id: string };
+
+function stubOf({ deployment_id, thread_id }: Place) {
+  return env.THREADS.getByName(`${deployment_id}/${thread_id}`) as DurableObjectStub<ThreadObject>;
+}
+
+function inObject<T>(place: Place, work: (sql: SqlStorage) => T) {
+  return runInDurableObject(stubOf(place), (_thread, { storage }) => work(storage.sql));
+}
+
+function rowsOf(place: Place, query: string) {
+  return inObject(place, (sql) => sql.exec<Record<string, number>>(query).toArray());
+}
+
+/** In all columns of all tables; what waits for ingestion is on its way. */
+function keptBytes(sql: SqlStorage): number {
+  const columns = sql
+    .exec<{ table: string; name: string }>(
+      `SELECT tables.name AS "table", columns.name
+       FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+       WHERE tables.type = 'table' AND tables.name NOT GLOB '_cf_*' AND tables.name <> 'trace_outbox'`,
+    )
+    .toArray();
+  return columns.reduce((sum, { table, name }) => {
+    const isPart = table === "parts" ? " WHERE name NOT GLOB 'trace *'" : "";
+    const length = `coalesce(sum(length(CAST("${name}" AS BLOB))), 0)`;
+    return sum + sql.exec<{ n: number }>(`SELECT ${length} AS n FROM "${table}"${isPart}`).one().n;
+  }, 0);
+}
+
+async function threadOf(messages: number) {
+  const thread = await testThread();
+  await thread.wait("echo", { input: { messages: talk(messages) } });
+  return thread;
+}
+
+test.each(["values", "updates"])(
+  "a run on a thread of a thousand messages stores at most twice what it does on one of ten (%s)",
+  async (stream_mode) => {
+    const costOf = async (messages: number) => {
+      const { place, wait } = await threadOf(messages);
+      const say = (n: number) => wait("echo", { input: { messages: talk(1, n) }, stream_mode });
+      await say(0);
+      const before = await inObject(place, keptBytes);
+      for (let n = 1; n <= RUNS; n++) await say(n);
+      return ((await inObject(place, keptBytes)) - before) / RUNS;
+    };
+    expect(await costOf(1000)).toBeLessThanOrEqual(2 * (await costOf(10)));
+  },
+);
+
+test("each checkpoint of a long thread has the messages that it had then", async () => {
+  const { object, revision, wait } = await threadOf(60);
+  for (let n = 0; n < 20; n++) await wait("echo", { input: { messages: talk(1, n) } });
+  const call = { ns: "", checkpoint_id: null, before_id: null, metadata: null, limit: 100 };
+  const answer = await object.getHistory(call, revision);
+  if (!("ok" in answer) || !answer.ok) throw new Error(JSON.stringify(answer));
+  const states: { values: { messages?: { content: string }[] } }[] = JSON.parse(answer.value);
+  const contents = states.map(({ values }) => values.messages?.map(({ content }) => content) ?? []);
+  const newest = contents[0] ?? [];
+  expect(newest).toHaveLength(60 + 1 + 20 * 2);
+  for (const [n, older] of contents.entries()) {
+    expect(older).toEqual(newest.slice(0, older.length));
+    expect(older.length).toBeLessThanOrEqual(contents[n - 1]?.length ?? newest.length);
+  }
+  expect(new Set(contents.map(({ length }) => length)).size).toBe(1 + 2 + 20 * 2);
+});
+
+test("a reader who comes again gets the long values of each step as they were told", async () => {
+  const { create, join, follow } = await threadOf(60);
+  const { run_id } = await create("echo", { input: { messages: talk(1) } });
+  await join(run_id);
+  const events = (await follow(run_id)).filter(({ event }) => event === "values");
+  const lengths = events.map(({ data }) => (data as { messages: unknown[] }).messages.length);
+  expect(lengths).toEqual([62, 63]);
+  const [, last] = events;
+  expect(await follow(run_id, events[0]?.id)).toEqual([last]);
+});
+
+test("a message that is changed or taken out is stored as it is then", async () => {
+  const { object, revision, wait } = await threadOf(60);
+  const before = await wait("echo", { input: { messages: talk(1) } });
+  const changed = { ...before.messages[5], content: "said better" };
+  const removed = { type: "remove", id: before.messages[7].id, content: "" };
+  const values = { messages: [changed, removed] };
+  const supersteps = [[{ values, command: null, as_node: "reply" }]];
+  await object.updateState({ ns: "", checkpoint_id: null, supersteps }, revision);
+  const { messages } = await wait("echo", { input: { messages: talk(1) } });
+  const expected = before.messages.toSpliced(5, 1, changed).toSpliced(7, 1);
+  expect(messages.slice(0, -2)).toEqual(expected);
+});
+
+test("what a run stored for itself goes when it is undone, and the rest stays", async () => {
+  const { place, object, create, join, wait } = await threadOf(60);
+  const before = await wait("echo", { input: { messages: talk(1) } });
+  const ids = () =>
+    rowsOf(place, "SELECT id FROM value_segments UNION ALL SELECT -id FROM event_segments");
+  const kept = await ids();
+  const { run_id } = await create("echo", { input: { messages: talk(1, 1) } });
+  await join(run_id);
+  expect((await ids()).length).toBeGreaterThan(kept.length);
+  await object.deleteRun(run_id);
+  expect(await ids()).toEqual(kept);
+  const { messages } = await wait("echo", { input: { messages: talk(1) } });
+  expect(messages.slice(0, -2)).toEqual(before.messages);
+});
+
+test("the long values of events go with them after a day, and those of later runs stay", async () => {
+  const { place, create, join, follow } = await threadOf(60);
+  const say = async (n: number) => {
+    const { run_id } = await create("echo", { input: { messages: talk(1, n) } });
+    await join(run_id);
+    return run_id;
+  };
+  const [old, young] = [await say(0), await say(1)];
+  const before = await follow(young);
+  await inObject(place, (sql) =>
+    sql.exec("UPDATE runs SET ended_at = 0 WHERE run_id <> ?", young).toArray(),
+  );
+  await runDurableObjectAlarm(stubOf(place));
+  expect(await follow(old)).toEqual([]);
+  expect(await follow(young)).toEqual(before);
+  const [used] = await rowsOf(
+    place,
+    "SELECT count(DISTINCT w.value) AS n FROM events, json_each(segments) AS w",
+  );
+  expect(await rowsOf(place, "SELECT count(*) AS n FROM event_segments")).toEqual([used]);
+});
+
+test("of a thread that is pruned nothing is left but what its latest state is made of", async () => {
+  const { place, object, wait } = await threadOf(60);
+  for (let n = 0; n < 10; n++) await wait("echo", { input: { messages: talk(1, n) } });
+  expect(await object.pruneThread()).toBe(true);
+  const [used] = await rowsOf(
+    place,
+    "SELECT count(DISTINCT w.value) AS n FROM channel_values, json_each(segments) AS w",
+  );
+  expect(await rowsOf(place, "SELECT count(*) AS n FROM value_segments")).toEqual([used]);
+  const { messages } = await wait("echo", { input: { messages: talk(1) } });
+  expect(messages).toHaveLength(60 + 1 + 10 * 2 + 2);
+});
+
+test("a copy of a long thread has its whole history, and goes on by itself", async () => {
+  const { place, object, revision, wait } = await threadOf(60);
+  await wait("echo", { input: { messages: talk(1) } });
+  const copy = { ...place, thread_id: newId() };
+  const stub = threadObject(env, place.deployment_id, copy.thread_id);
+  expect(await stub.copyThread(place.thread_id, copy)).not.toBeNull();
+  const call = { ns: "", checkpoint_id: null, before_id: null, metadata: null, limit: 100 };
+  const [ours, theirs] = await Promise.all(
+    [object, stub].map(async (thread) => {
+      const answer = await thread.getHistory(call, revision);
+      return "ok" in answer && answer.ok ? answer.value : JSON.stringify(answer);
+    }),
+  );
+  expect(theirs).toBe(ours?.replaceAll(place.thread_id, copy.thread_id));
+  expect(JSON.parse(theirs ?? "")).toHaveLength(6);
+});
+
+test("segments give back every text that was put, however it follows from the one before", async () => {
+  const { place } = await threadOf(1);
+  await inObject(place, (sql) => {
+    const segments = new Segments(sql, "value_segments", "channel_values");
+    const bytes = (text: string) => new TextEncoder().encode(text);
+    const kept: { text: string; segments: string; tail: Uint8Array }[] = [];
+    let items: string[] = [];
+    for (let n = 0; n < 400; n++) {
+      if (n % 97 === 96) items = items.slice(0, items.length / 2);
+      items.push(`{"content":"${"ä".repeat(n % 40)} ${n}"}`);
+      const text = JSON.stringify({ items }).replaceAll("\\", "");
+      kept.push({ text, ...segments.put(bytes(text), kept.at(-1)?.segments ?? null) });
+    }
+    for (const { text, segments: ids, tail } of kept) {
+      expect(new TextDecoder().decode(segments.bytes(ids, tail))).toBe(text);
+      expect(JSON.parse(ids).length).toBeLessThanOrEqual(33);
+    }
+    const written = sql
+      .exec<{ n: number }>("SELECT sum(length(data)) AS n FROM value_segments")
+      .one().n;
+    // Whole texts would be two hundred times the last one.
+    expect(written).toBeLessThan(12 * bytes(kept.at(-1)?.text ?? "").length);
+  });
+});

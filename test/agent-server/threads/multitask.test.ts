@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { testThread } from "../../support/threads.ts";
+
+const slow = { input: { delay_ms: 400 } };
+const quick = { input: { delay_ms: 0 } };
+
+test("reject refuses a run while another is in flight, and changes nothing", async () => {
+  const { object, create, order, join } = await testThread();
+  const { run_id } = await create("steps", slow);
+  const second = await object.createRun(order("steps", { ...quick, multitask_strategy: "reject" }));
+  expect(second).toEqual({ ok: false, refusal: "busy" });
+  expect(await object.listRuns({ limit: 10, offset: 0 })).toHaveLength(1);
+  expect((await join(run_id)).log).toEqual(["a", "b", "c"]);
+});
+
+test("interrupt stops the run in flight, keeps its steps, and runs next", async () => {
+  const { object, stream, create, join } = await testThread();
+  await stream("steps", { ...quick, interrupt_before: ["b"] });
+  const first = await create("steps", slow);
+  const second = await create("steps", { ...quick, multitask_strategy: "interrupt" });
+  expect((await join(second.run_id)).log.slice(-3)).toEqual(["a", "b", "c"]);
+  expect((await object.getRun(first.run_id))?.status).toBe("interrupted");
+  expect((await object.getRun(second.run_id))?.status).toBe("success");
+});
+
+test("rollback undoes the run in flight: its row, its events and its steps", async () => {
+  const { object, wait, create, join, follow } = await testThread();
+  await wait("steps", quick);
+  const first = await create("steps", slow);
+  const second = await create("steps", { ...quick, multitask_strategy: "rollback" });
+  expect((await join(second.run_id)).log).toEqual(["a", "b", "c", "a", "b", "c"]);
+  expect(await object.getRun(first.run_id)).toBeNull();
+  await expect(follow(first.run_id)).rejects.toThrow("Run not found");
+});
+
+test("a pending run that is cancelled never starts", async () => {
+  const { object, create, join } = await testThread();
+  const first = await create("steps", slow);
+  const second = await create("steps", quick);
+  const options = { wait: true, reason: null };
+  expect(await object.cancelRun(second.run_id, "interrupt", options)).toBe(true);
+  expect((await object.getRun(second.run_id))?.status).toBe("interrupted");
+  expect((await join(first.run_id)).log).toEqual(["a", "b", "c"]);
+  expect(await join(second.run_id)).toBeNull();
+});
+
+test("cancelling the running run frees the thread at once and keeps what was done", async () => {
+  const { object, create, follow } = await testThread();
+  const { run_id } = await create("steps", { input: { delay_ms: 400 }, stream_mode: "updates" });
+  const events = follow(run_id);
+  await object.cancelRun(run_id, "interrupt", { wait: true, reason: "taken: by hand" });
+  expect(await object.getRun(run_id)).toMatchObject({
+    status: "interrupted",
+    cancel_reason: "taken: by hand",
+  });
+  expect((await object.getThread())?.status).not.toBe("busy");
+  expect((await events).map(({ event }) => event)).toEqual(["metadata"]);
+});
+
+test("cancelling with rollback leaves the thread as it was before the run", async () => {
+  const { object, wait, create, revision } = await testThread();
+  const before = await wait("ask", { input: { log: [] } });
+  const { run_id } = await create("steps", slow);
+  await object.cancelRun(run_id, "rollback", { wait: true, reason: null });
+  expect(await object.getRun(run_id)).toBeNull();
+  const history = await object.getHistory(
+    { ns: "", limit: 10, checkpoint_id: null, before_id: null, metadata: null },
+    revision,
+  );
+  expect(JSON.stringify(history)).not.toContain(run_id);
+  expect(before.__interrupt__).toHaveLength(1);
+});
+
+test("a run that is over stays as it is when it is cancelled again", async () => {
+  const { object, create, join } = await testThread();
+  const { run_id } = await create("steps", quick);
+  await join(run_id);
+  expect(await object.cancelRun(run_id, "rollback", { wait: true, reason: null })).toBe(true);
+  expect((await object.getRun(run_id))?.status).toBe("success");
+});

@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+import { CHANNELS, type Channel } from "../../../src/agent-server/threads/events/event.ts";
+import { channelsOf, isWanted } from "../../../src/agent-server/threads/events/filter.ts";
+import { RunEvents } from "../../../src/agent-server/threads/events/run-events.ts";
+
+type Row = [event: string, data: unknown];
+
+function eventsOf(rows: Row[], wants: Channel[] = [...CHANNELS]) {
+  const log = new RunEvents({ run_id: "run", graph_id: "agent" }, new Set(wants));
+  return rows.flatMap(([event, data], n) =>
+    log.convert({ id: n + 1, event, data: JSON.stringify(data) }, 7),
+  );
+}
+
+const dataOf = (rows: Row[], wants?: Channel[]) =>
+  eventsOf(rows, wants).map(({ method, namespace, data }) => [
+    [method, ...namespace].join(" "),
+    JSON.parse(data),
+  ]);
+
+describe("lifecycle below the root", () => {
+  const call = { type: "tool_call", id: "call-1", name: "task", args: {} };
+  const begins: Row = ["tasks", { id: "t1", name: "tools", input: { tool_call: call } }];
+  const within: Row = [
+    "tasks|tools:t1",
+    { id: "m", name: "model", input: {}, metadata: { lc_agent_name: "researcher" } },
+  ];
+  const ended = (more: object): Row => ["tasks", { id: "t1", name: "tools", result: {}, ...more }];
+
+  test("an agent that a tool calls says which call that is, and what it is called", () => {
+    expect(dataOf([begins, within, ended({})], ["lifecycle"])).toEqual([
+      [
+        "lifecycle tools:t1",
+        {
+          event: "started",
+          graph_name: "researcher",
+          cause: { type: "toolCall", tool_call_id: "call-1" },
+        },
+      ],
+      ["lifecycle tools:t1", { event: "completed", graph_name: "researcher" }],
+    ]);
+  });
+
+  test.each([
+    [{ error: "boom" }, "failed"],
+    [{ interrupts: [{ id: "i", value: 1 }] }, "interrupted"],
+  ])("ends as its task does: %j", (more, event) => {
+    const told = dataOf([begins, within, ended(more)], ["lifecycle"]);
+    expect(told.at(-1)?.[1]).toMatchObject({ event });
+  });
+
+  test("begins with each namespace above it, and ends before them", () => {
+    const deep: Row = ["custom|a:1|b:2", "x"];
+    const rows: Row[] = [deep, ["tasks", { id: "1", name: "a", result: {} }]];
+    expect(dataOf(rows, ["lifecycle"]).map(([where, data]) => [where, data.event])).toEqual([
+      ["lifecycle a:1", "started"],
+      ["lifecycle a:1 b:2", "started"],
+      ["lifecycle a:1 b:2", "completed"],
+      ["lifecycle a:1", "completed"],
+    ]);
+  });
+});
+
+test("a question is told once, in whichever rows it stands", () => {
+  const asked = { __interrupt__: [{ id: "i", value: "well?" }] };
+  const rows: Row[] = [
+    ["updates|inner:1", asked],
+    ["values|inner:1", asked],
+    ["tasks", { id: "1", name: "inner", result: {}, interrupts: asked.__interrupt__ }],
+  ];
+  const told = [["input.requested inner:1", { interrupt_id: "i", payload: "well?" }]];
+  expect(dataOf(rows, ["input"])).toEqual(told);
+  expect(dataOf([...rows.slice(2), ...rows], ["input"])).toEqual([
+    ["input.requested", { interrupt_id: "i", payload: "well?" }],
+  ]);
+});
+
+test("values without their questions, and none where there are only those", () => {
+  const message = { type: "ai", content: "x", additional_kwargs: {}, response_metadata: { a: 1 } };
+  const rows: Row[] = [
+    ["values", { __interrupt__: [] }],
+    ["values", { n: 1, __interrupt__: [], messages: [message] }],
+    ["values", { list: [{ additional_kwargs: {} }] }],
+  ];
+  expect(dataOf(rows, ["values"])).toEqual([
+    ["values", { n: 1, messages: [{ type: "ai", content: "x", response_metadata: { a: 1 } }] }],
+    ["values", { list: [{ additional_kwargs: {} }] }],
+  ]);
+});
+
+test("a task's input may be the latest values of its graph, and is told in full", () => {
+  const task = { id: "1", name: "a", interrupts: [] };
+  const rows: Row[] = [
+    ["values", { n: 1 }],
+    ["values|inner:1", { n: 2 }],
+    ["tasks", { ...task, input_is: "values" }],
+    ["tasks|inner:1", { ...task, input_is: "values" }],
+    ["tasks", { ...task, input: { n: 3 } }],
+  ];
+  const inputs = dataOf(rows, ["tasks"]).map(([, { input, ...rest }]) => [input, rest]);
+  expect(inputs).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }].map((input) => [input, task]));
+});
+
+test("custom data as it is, or by its name", () => {
+  const written = ["text", { name: "mine", payload: 1 }, { name: "mine", step: 1 }, [1]];
+  const rows = written.map((data): Row => ["custom", data]);
+  expect(dataOf(rows, ["custom"]).map(([, data]) => data)).toEqual([
+    { payload: "text" },
+    { name: "mine", payload: 1 },
+    { name: "mine", payload: { name: "mine", step: 1 } },
+    { payload: [1] },
+  ]);
+});
+
+test("LangGraph's words for tools and checkpoints are those of the protocol", () => {
+  const tool = { toolCallId: "c", name: "go" };
+  const rows: Row[] = [
+    ["tools|tools:1", { event: "on_tool_start", input: "{}", ...tool }],
+    ["tools|tools:1", { event: "on_tool_event", data: { half: true }, ...tool }],
+    ["tools|tools:1", { event: "on_tool_error", error: { message: "lost" }, ...tool }],
+    [
+      "checkpoints",
+      {
+        checkpoint: { checkpoint_id: "2" },
+        parent_checkpoint: { checkpoint_id: "1" },
+        metadata: { step: 0, source: "loop" },
+        values: {},
+      },
+    ],
+  ];
+  expect(dataOf(rows, ["tools", "checkpoints"])).toEqual([
+    ["tools tools:1", { event: "tool-started", tool_call_id: "c", tool_name: "go", input: "{}" }],
+    ["tools tools:1", { event: "tool-output-delta", tool_call_id: "c", delta: '{"half":true}' }],
+    ["tools tools:1", { event: "tool-error", tool_call_id: "c", message: "lost" }],
+    ["checkpoints", { id: "2", parent_id: "1", step: 0, source: "loop" }],
+  ]);
+});
+
+test("what a filter leaves out changes the number of no other event", () => {
+  const chunk = { type: "ai", id: "m", content: "x", tool_call_chunks: [] };
+  const rows: Row[] = [
+    ["metadata", { attempt: 1 }],
+    ["values", { n: 1 }],
+    ["messages|a:1", [chunk, { langgraph_node: "a" }]],
+    ["updates", { a: { n: 2 }, b: { n: 3 } }],
+    ["tasks", { id: "1", name: "a", result: {}, interrupts: [{ id: "i", value: 1 }] }],
+  ];
+  const all = eventsOf(rows);
+  expect(new Set(all.map(({ event_id }) => event_id)).size).toBe(all.length);
+  for (const name of CHANNELS) {
+    const filter = { channels: [name], namespaces: null, depth: null };
+    const alone = eventsOf(rows, [...channelsOf([filter])]);
+    expect(alone).toEqual(all.filter((event) => isWanted(event, filter)));
+  }
+});

@@ -1,0 +1,28 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { applyToStore } from "../../../src/agent-server/store/service.ts";
+import { stateUpdate, testThread } from "../../support/threads.ts";
+
+// Whoever is given an answer with a disposer has to use it; nobody of ours knows of one.
+test("what a thread was answered goes on to its callers without a disposer", async () => {
+  const { thread_id, revision, create, join } = await testThread();
+  const { run_id } = await create("echo", {
+    input: { messages: [{ role: "user", content: "hi" }] },
+  });
+  await join(run_id);
+  const { deployment_id } = revision;
+  const stub = env.THREADS.getByName(`${deployment_id}/${thread_id}`);
+  const disposable = await runInDurableObject(stub, async (thread) => {
+    const state = { ns: "", checkpoint_id: null, subgraphs: false };
+    const history = { ...state, limit: 10, before_id: null, metadata: {}, select: null };
+    const answers = [
+      await thread.getState(state, revision),
+      await thread.getHistory(history, revision),
+      await thread.updateState(stateUpdate({}, "nobody"), revision),
+      await applyToStore(env, deployment_id, []),
+    ];
+    return answers.map((answer) => Symbol.dispose in answer);
+  });
+  expect(disposable).toEqual([false, false, false, false]);
+});

@@ -1,0 +1,97 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { toTraceRows } from "../../../src/agent-server/threads/boundary/trace-texts.ts";
+import { ThreadStore } from "../../../src/agent-server/threads/storage/store.ts";
+import type { TraceOp } from "../../../src/isolate/contract.ts";
+import { charactersOf, SaidTexts } from "../../../src/isolate/said-texts.ts";
+import { TraceJson } from "../../../src/isolate/trace-json.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
+import { testThread } from "../../support/threads.ts";
+
+const message = (n: number) => ({ type: "human", content: `${n}: ${"what was said ".repeat(20)}` });
+const talk = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, n) => message(from + n));
+
+/** As an isolate tells payloads that are long. */
+function tell(payloads: unknown[]): TraceOp[] {
+  const [json, said] = [new TraceJson(), new SaidTexts()];
+  return payloads.map((payload) => {
+    const texts = { inputs: said.tell(json.cut(payload)) };
+    return { op: "trace", kind: "post", id: newId(), open: null, data: "{}", texts };
+  });
+}
+
+const inputsOf = (ops: TraceOp[]) => toTraceRows(ops).map(({ texts }) => texts.inputs);
+
+test("whatever a batch has in common, each payload is read as it was", () => {
+  const item = fc.oneof(fc.nat(3).map(message), fc.string(), fc.constant([]), fc.constant(null));
+  const list = fc
+    .tuple(fc.nat(40), fc.array(item, { maxLength: 4 }), fc.array(item, { maxLength: 4 }))
+    .map(([count, before, after]) => [...before, ...talk(count), ...after]);
+  const fields = fc.dictionary(
+    fc.string({ maxLength: 5 }),
+    fc.oneof(
+      list,
+      list.map((one) => [one]),
+      item,
+    ),
+  );
+  const payload = fc.oneof(fields, list, item);
+  fc.assert(
+    fc.property(fc.array(payload, { maxLength: 6 }), (payloads) => {
+      expect(inputsOf(tell(payloads))).toEqual(payloads.map((one) => JSON.stringify(one)));
+    }),
+  );
+});
+
+test.each([
+  ["goes on", { messages: talk(101) }],
+  ["stops before", { messages: talk(60) }],
+  ["is given to a model", { messages: [talk(100)] }],
+  [
+    "has a prompt before it",
+    { messages: [[{ type: "system", content: "Be kind." }, ...talk(100)]] },
+  ],
+])("a conversation that %s is told once", (_, other) => {
+  const payloads = [{ messages: talk(100) }, other];
+  const ops = tell(payloads);
+  expect(ops.map(charactersOf)[1]).toBeLessThan(1000);
+  expect(inputsOf(ops)).toEqual(payloads.map((one) => JSON.stringify(one)));
+});
+
+test("what differs in the middle is told from there on", () => {
+  const changed = talk(100).with(50, message(1000));
+  const ops = tell([{ messages: talk(100) }, { messages: changed }]);
+  expect(inputsOf(ops)[1]).toBe(JSON.stringify({ messages: changed }));
+});
+
+test("a text that many rows have stays until the last of them is delivered", async () => {
+  const { place, create, join } = await testThread();
+  const { run_id } = await create("echo", { input: { messages: [] } });
+  await join(run_id);
+  const payloads = Array.from({ length: 450 }, (_, n) => ({ messages: talk(100), n }));
+  const stub = env.THREADS.getByName(`${place.deployment_id}/${place.thread_id}`);
+  await runInDurableObject(stub, (_thread, { storage }) => {
+    const { traces } = new ThreadStore(storage);
+    const kept = () =>
+      storage.sql
+        .exec<{ bytes: number }>(
+          "SELECT coalesce(sum(length(data)), 0) AS bytes FROM parts WHERE name LIKE 'trace %'",
+        )
+        .one().bytes;
+    const before = traces.page();
+    traces.remove(before);
+    traces.append(run_id, tell(payloads));
+    expect(kept()).toBe(JSON.stringify(payloads[0]).length);
+    const read: (string | undefined)[] = [];
+    for (let page = traces.page(); page.rows.length > 0; page = traces.page()) {
+      expect(kept()).toBeGreaterThan(0);
+      read.push(...page.rows.map(({ texts }) => texts.inputs));
+      traces.remove(page);
+    }
+    expect(read).toEqual(payloads.map((one) => JSON.stringify(one)));
+    expect(kept()).toBe(0);
+  });
+});

@@ -1,0 +1,378 @@
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
+import { expect, test, vi } from "vitest";
+import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
+import { tracingProject } from "../../../src/control-plane/deployments/api/service.ts";
+import { deployments, revisions } from "../../../src/control-plane/deployments/table.ts";
+import { type Caller, contextFor, database } from "../../../src/shared/context.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
+import { ProjectsQuery } from "../../../src/traces/projects/schema.ts";
+import { deleteProject, listProjects } from "../../../src/traces/projects/service.ts";
+import { RunsQueryRequest } from "../../../src/traces/query/query-schema.ts";
+import { queryRuns } from "../../../src/traces/query/query-service.ts";
+import { testThread } from "../../support/threads.ts";
+
+type Thread = Awaited<ReturnType<typeof testThread>>;
+type Place = Thread["place"];
+
+function contextOf({ workspace_id }: Place) {
+  const caller: Caller = {
+    organization_id: newId(),
+    workspace_id,
+    role: "admin",
+    plan: "developer",
+    actor: { type: "system", job: "test" },
+  };
+  return contextFor(env, caller);
+}
+
+function stubOf({ deployment_id, thread_id }: Place) {
+  return env.THREADS.getByName(`${deployment_id}/${thread_id}`) as DurableObjectStub<ThreadObject>;
+}
+
+function waiting(place: Place) {
+  return runInDurableObject(stubOf(place), (_instance, { storage }) => ({
+    outbox: storage.sql.exec("SELECT seq FROM trace_outbox").toArray().length,
+    roots: storage.sql.exec("SELECT run_id FROM runs WHERE trace IS NOT NULL").toArray().length,
+  }));
+}
+
+async function delivered(place: Place) {
+  await vi.waitFor(async () => expect(await waiting(place)).toEqual({ outbox: 0, roots: 0 }), {
+    timeout: 5000,
+  });
+}
+
+async function read(place: Place, query: Record<string, unknown>) {
+  const ctx = contextOf(place);
+  const session = [await tracingProject(ctx, place.deployment_id)];
+  const { runs } = await queryRuns(
+    ctx,
+    RunsQueryRequest.parse({ session, order: "asc", ...query }),
+  );
+  return runs;
+}
+
+async function treeOf({ place }: Thread, run_id: string) {
+  await delivered(place);
+  return read(place, { trace: run_id });
+}
+
+test("a run leaves its tree: root, nodes, model and tool", async () => {
+  const thread = await testThread();
+  const { run_id } = await thread.create("tooled", {
+    input: { messages: [{ role: "user", content: "hi" }] },
+    config: { tags: ["mine"], metadata: { user: "u1" } },
+  });
+  await thread.join(run_id);
+  const runs = await treeOf(thread, run_id);
+  const root = runs.find(({ id }) => id === run_id);
+  expect(root).toMatchObject({ name: "tooled", run_type: "chain", parent_run_id: null });
+  expect(root).toMatchObject({ status: "success", tags: ["mine"], error: null });
+  expect(root?.extra).toMatchObject({
+    metadata: { thread_id: thread.thread_id, run_id, graph_id: "tooled", user: "u1" },
+  });
+  const byName = new Map(runs.map((run) => [run.name, run]));
+  const model = runs.find(({ run_type }) => run_type === "llm");
+  expect(model).toMatchObject({ run_type: "llm", total_tokens: 12, status: "success" });
+  expect(model?.parent_run_id).toBe(byName.get("model")?.id);
+  expect(byName.get("look_up")).toMatchObject({ run_type: "tool" });
+  expect(byName.get("look_up")?.parent_run_id).toBe(byName.get("tools")?.id);
+  expect(byName.get("model")?.parent_run_id).toBe(run_id);
+  for (const run of runs) {
+    expect(run.dotted_order?.startsWith(root?.dotted_order ?? "-")).toBe(true);
+    expect(run.end_time).not.toBeNull();
+  }
+});
+
+test("the runs of a thread are found by its id", async () => {
+  const thread = await testThread();
+  await thread.wait("plain", { input: { text: "a" } });
+  await thread.wait("steps", { input: {} });
+  await delivered(thread.place);
+  const filter = `eq(thread_id, "${thread.thread_id}")`;
+  const roots = await read(thread.place, { filter, is_root: true });
+  expect(roots.map(({ name }) => name)).toEqual(["plain", "steps"]);
+  expect(roots[0]).toMatchObject({ inputs: { text: "a" }, outputs: { count: 0 } });
+});
+
+test("a failure and a cancel stand on the root, which is closed", async () => {
+  const thread = await testThread();
+  const failing = await thread.create("fails", { input: {} });
+  await thread.join(failing.run_id);
+  const root = (await treeOf(thread, failing.run_id)).find(({ id }) => id === failing.run_id);
+  expect(root).toMatchObject({ status: "error", error: expect.stringContaining("node broke") });
+
+  const slow = await thread.create("plain", { input: { wait_ms: 60_000 } });
+  await vi.waitFor(async () =>
+    expect((await thread.object.getRun(slow.run_id))?.status).toBe("running"),
+  );
+  await thread.object.cancelRun(slow.run_id, "interrupt", { wait: true, reason: null });
+  const [cancelled] = await treeOf(thread, slow.run_id);
+  expect(cancelled).toMatchObject({ status: "error", error: expect.stringContaining("cancelled") });
+  expect(cancelled?.end_time).not.toBeNull();
+});
+
+test("an interrupt ends its root well, and the resumed run has a root of its own", async () => {
+  const thread = await testThread();
+  const first = await thread.create("ask", { input: {} });
+  await thread.join(first.run_id);
+  const second = await thread.create("ask", { command: { resume: "yes" } });
+  await thread.join(second.run_id);
+  for (const { run_id } of [first, second]) {
+    const root = (await treeOf(thread, run_id)).find(({ id }) => id === run_id);
+    expect(root).toMatchObject({ status: "success", error: null });
+  }
+});
+
+test("what a cancel or a failure cuts off does not stay open", async () => {
+  const thread = await testThread();
+  const { run_id } = await thread.create("steps", { input: { delay_ms: 60_000 } });
+  await vi.waitFor(
+    async () =>
+      expect((await read(thread.place, { trace: run_id })).map(({ name }) => name)).toContain("a"),
+    { timeout: 5000 },
+  );
+  await thread.object.cancelRun(run_id, "interrupt", { wait: true, reason: null });
+  const runs = await treeOf(thread, run_id);
+  const failed = runs.filter(({ status }) => status === "error").map(({ name }) => name);
+  expect(failed.sort()).toEqual(["a", "steps"]);
+});
+
+test("a run that is rolled back leaves a trace that is ended", async () => {
+  const thread = await testThread();
+  const { run_id } = await thread.create("steps", { input: { delay_ms: 60_000 } });
+  await vi.waitFor(
+    async () =>
+      expect((await read(thread.place, { trace: run_id })).map(({ name }) => name)).toContain("a"),
+    { timeout: 5000 },
+  );
+  await thread.object.cancelRun(run_id, "rollback", { wait: true, reason: null });
+  await vi.waitFor(async () => {
+    const runs = await read(thread.place, { trace: run_id });
+    expect(runs.map(({ end_time }) => end_time === null)).toEqual([false, false, false]);
+  });
+});
+
+test("a thread that is deleted right after its run, or in it, leaves its trace", async () => {
+  const after = await testThread();
+  const done = await after.create("steps", { input: {} });
+  await after.join(done.run_id);
+  await after.object.deleteThread();
+  await vi.waitFor(async () => {
+    const runs = await read(after.place, { trace: done.run_id });
+    expect(runs.map(({ name }) => name).sort()).toEqual(["__start__", "a", "b", "c", "steps"]);
+  });
+  const within = await testThread();
+  const cut = await within.create("steps", { input: { delay_ms: 60_000 } });
+  await vi.waitFor(async () =>
+    expect(await read(within.place, { trace: cut.run_id })).toHaveLength(3),
+  );
+  await within.object.deleteThread();
+  await vi.waitFor(async () => {
+    const runs = await read(within.place, { trace: cut.run_id });
+    expect(runs.map(({ end_time }) => end_time === null)).toEqual([false, false, false]);
+  });
+});
+
+test("a run whose isolate was lost before it told anything has a root", async () => {
+  const thread = await testThread();
+  const { place } = thread;
+  const { run_id } = await thread.create("echo", {
+    input: { messages: [] },
+    metadata: { user: "u1" },
+  });
+  await thread.join(run_id);
+  await runInDurableObject(stubOf(place), (_instance, { storage }) => {
+    const trace = {
+      start_time: new Date().toISOString(),
+      project_name: null,
+      told: false,
+      open: {},
+    };
+    storage.sql.exec("DELETE FROM trace_outbox");
+    storage.sql.exec("UPDATE runs SET trace = ?", JSON.stringify(trace));
+  });
+  await runInDurableObject(stubOf(place), (_instance, state) => state.abort("crash")).catch(
+    () => {},
+  );
+  await thread.object.getThread();
+  const [root, ...others] = await treeOf(thread, run_id);
+  expect(others).toEqual([]);
+  expect(root).toMatchObject({ id: run_id, name: "echo", status: "success" });
+  expect(root).toMatchObject({ inputs: { messages: [] }, extra: { metadata: { user: "u1" } } });
+});
+
+test("a conversation's messages are told whole in each node's inputs, and once per run", async () => {
+  const thread = await testThread();
+  const messages = Array.from({ length: 6 }, (_, n) => ({ role: "user", content: `say ${n}` }));
+  const { run_id } = await thread.create("tooled", { input: { messages } });
+  await thread.join(run_id);
+  const runs = await treeOf(thread, run_id);
+  for (const name of ["model", "tools"]) {
+    const [node] = runs.filter((run) => run.name === name);
+    const text = JSON.stringify(node?.inputs);
+    for (const { content } of messages) expect(text.split(`"${content}"`)).toHaveLength(2);
+  }
+});
+
+test("a long conversation waits for its delivery once, and each step has it whole", async () => {
+  const thread = await testThread();
+  const messages = Array.from({ length: 200 }, (_, n) => ({
+    role: "user",
+    content: `say ${n} ${"and more ".repeat(20)}`,
+  }));
+  const { run_id } = await thread.create("echo", { input: { messages } });
+  await thread.join(run_id);
+  const outboxBytes = () =>
+    runInDurableObject(stubOf(thread.place), (_instance, { storage }) => {
+      const [row] = storage.sql.exec<{ bytes: number }>(
+        `SELECT (SELECT coalesce(sum(length(data) + coalesce(length(texts), 0)), 0) FROM trace_outbox)
+           + (SELECT coalesce(sum(length(data)), 0) FROM parts WHERE name LIKE 'trace %') AS bytes`,
+      );
+      return row?.bytes ?? 0;
+    });
+  const bytes = await vi.waitFor(async () => {
+    expect(await outboxBytes()).toBeGreaterThan(0);
+    return outboxBytes();
+  });
+  const runs = await treeOf(thread, run_id);
+  const root = runs.find(({ id }) => id === run_id);
+  const node = runs.find(({ name }) => name === "reply");
+  type Told = { kwargs: { content: string } };
+  const contentsOf = (payload: unknown) =>
+    (payload as { messages: Told[] }).messages.map(({ kwargs }) => kwargs.content);
+  const said = messages.map(({ content }) => content);
+  expect(contentsOf(node?.inputs)).toEqual(said);
+  expect(contentsOf(root?.outputs)).toEqual([...said, `echo: ${said.at(-1)}`]);
+  // The client's own input is a text that the others do not share.
+  const texts = [root?.inputs, root?.outputs].map((payload) => JSON.stringify(payload).length);
+  expect(bytes).toBeLessThan(1.3 * texts.reduce((sum, length) => sum + length));
+});
+
+test("what JSON cannot hold is told in words, and the run goes well", async () => {
+  const thread = await testThread();
+  const { run_id } = await thread.create("odd", { input: {} });
+  expect((await thread.join(run_id)).log).toEqual(["odd"]);
+  const text = JSON.stringify(await treeOf(thread, run_id));
+  expect(text).toContain("refers back to itself");
+});
+
+test("a run whose object crashes goes on with the same trace, each step once", async () => {
+  const thread = await testThread();
+  const { place } = thread;
+  const { run_id } = await thread.create("steps", { input: { delay_ms: 600 } });
+  await vi.waitFor(
+    async () =>
+      expect(
+        (await read(place, { trace: run_id })).some(
+          ({ name, end_time }) => name === "a" && end_time !== null,
+        ),
+      ).toBe(true),
+    { timeout: 5000 },
+  );
+  await runInDurableObject(stubOf(place), (_instance, state) => state.abort("crash")).catch(
+    () => {},
+  );
+  expect((await thread.join(run_id)).log).toEqual(["a", "b", "c"]);
+  const runs = await treeOf(thread, run_id);
+  expect(runs.filter(({ end_time }) => end_time === null)).toEqual([]);
+  const ended = runs.filter(({ error }) => error === null).map(({ name }) => name);
+  const steps = ended.filter((name) => ["a", "b", "c", "steps"].includes(String(name)));
+  expect(steps.toSorted()).toEqual(["a", "b", "c", "steps"]);
+  const root = runs.find(({ id }) => id === run_id);
+  expect(root).toMatchObject({ status: "success", inputs: { delay_ms: 600 } });
+});
+
+test("traces that were committed before an eviction are delivered after it", async () => {
+  const thread = await testThread();
+  const { place } = thread;
+  const { run_id } = await thread.create("echo", { input: { messages: [] } });
+  await thread.join(run_id);
+  await vi.waitFor(async () => expect((await waiting(place)).outbox).toBeGreaterThan(0), {
+    interval: 5,
+  });
+  await runInDurableObject(stubOf(place), (_instance, state) => state.abort("crash")).catch(
+    () => {},
+  );
+  await runDurableObjectAlarm(stubOf(place));
+  expect((await treeOf(thread, run_id)).map(({ id }) => id)).toContain(run_id);
+});
+
+test("a trace of many bytes is told behind the end of its run, whole", async () => {
+  const thread = await testThread();
+  const content = "x".repeat(100_000);
+  const { run_id } = await thread.create("echo", {
+    input: { messages: [{ role: "user", content }] },
+  });
+  await thread.join(run_id);
+  const runs = await treeOf(thread, run_id);
+  expect(runs.length).toBeGreaterThan(1);
+  expect(runs.filter(({ end_time }) => end_time === null)).toEqual([]);
+  expect(JSON.stringify(runs.find(({ id }) => id === run_id)?.inputs)).toContain(content);
+});
+
+test("threads whose runs end together deliver their traces together, each its own", async () => {
+  const threads = await Promise.all(Array.from({ length: 8 }, () => testThread()));
+  const runs = await Promise.all(
+    threads.map(async (thread, n) => {
+      const input = { messages: [{ role: "user", content: `number ${n}` }] };
+      const { run_id } = await thread.create("echo", { input });
+      await thread.join(run_id);
+      return { thread, run_id, n };
+    }),
+  );
+  for (const { thread, run_id, n } of runs) {
+    const root = (await treeOf(thread, run_id)).find(({ id }) => id === run_id);
+    expect(JSON.stringify(root?.inputs)).toContain(`number ${n}`);
+  }
+});
+
+test("a run may send its trace to a project of its own choice", async () => {
+  const thread = await testThread();
+  const name = `chosen-${newId()}`;
+  const { run_id } = await thread.create("echo", {
+    input: { messages: [] },
+    langsmith_tracer: { project_name: name },
+  });
+  await thread.join(run_id);
+  await delivered(thread.place);
+  const ctx = contextOf(thread.place);
+  const [project] = await listProjects(ctx, ProjectsQuery.parse({ name }));
+  const found = await read(thread.place, { session: [project?.id], trace: run_id });
+  expect(found.map(({ id }) => id)).toContain(run_id);
+});
+
+test("a configuration that switches tracing off is not traced", async () => {
+  const thread = await testThread();
+  const { revision_id, deployment_id } = thread.revision;
+  const off = newId();
+  const db = database(env);
+  const [row] = await db.select().from(revisions).where(eq(revisions.id, revision_id));
+  if (!row) throw new Error("no revision");
+  const config_env = { LANGSMITH_TRACING: "false" };
+  await db.insert(revisions).values({ ...row, id: off, number: 99, config_env });
+  const order = thread.order("echo", { input: { messages: [] } });
+  const answer = await thread.object.waitRun(
+    { ...order, revision: { deployment_id, revision_id: off, secrets_version: 1 } },
+    "continue",
+  );
+  if (!answer.ok) throw new Error(answer.refusal);
+  await new Response(answer.stream).text();
+  expect(await treeOf(thread, order.run_id)).toEqual([]);
+});
+
+test("a project that was deleted takes no traces, and the run does not notice", async () => {
+  const thread = await testThread();
+  const ctx = contextOf(thread.place);
+  const project_id = await tracingProject(ctx, thread.place.deployment_id);
+  await deleteProject(ctx, project_id);
+  expect(await thread.wait("steps", { input: {} })).toMatchObject({ log: ["a", "b", "c"] });
+  await delivered(thread.place);
+  expect(await tracingProject(ctx, thread.place.deployment_id)).toBe(project_id);
+  await database(env)
+    .update(deployments)
+    .set({ tracing_project_id: null })
+    .where(eq(deployments.id, thread.place.deployment_id));
+});

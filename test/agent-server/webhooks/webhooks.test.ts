@@ -1,0 +1,715 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { createHmac } from "node:crypto";
+import { eq } from "drizzle-orm";
+import { beforeAll, describe, expect, inject, test, vi } from "vitest";
+import type { ThreadObject } from "../../../src/agent-server/threads/object/object.ts";
+import { consumeWebhook } from "../../../src/agent-server/webhooks/consumer.ts";
+import {
+  deleteWebhooksOf,
+  sweepDeliveryLogs,
+  sweepWebhooks,
+} from "../../../src/agent-server/webhooks/sweep.ts";
+import { run_webhooks } from "../../../src/agent-server/webhooks/table.ts";
+import { forgetActive } from "../../../src/control-plane/deployments/active.ts";
+import { replaceSecrets } from "../../../src/control-plane/deployments/secrets.ts";
+import { revisions } from "../../../src/control-plane/deployments/table.ts";
+import { database } from "../../../src/shared/context.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
+import { testDeployment } from "../../support/agent-deployment.ts";
+import { systemContext } from "../../support/deployment.ts";
+import type { Received } from "../../support/node/receiver.ts";
+import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
+
+type Run = { run_id: string; thread_id: string };
+type Delivery = {
+  status: string;
+  attempts: {
+    at: string;
+    status: number | null;
+    error: string | null;
+    duration_ms: number | null;
+  }[];
+  next_attempt_at: string | null;
+  finished_at: string | null;
+};
+
+// Each tells a receiver over HTTP, some many times.
+vi.setConfig({ testTimeout: 60_000 });
+
+const hi = { messages: [{ role: "user", content: "hi" }] };
+const DAY_MS = 24 * 3_600_000;
+
+let ours: TestWorkspace;
+let deployment_id: string;
+let agent: string;
+
+beforeAll(async () => {
+  ours = await workspace();
+  ({ deployment_id } = await testDeployment(ours.workspace_id));
+  agent = `/agents/${deployment_id}`;
+});
+
+const post = (path: string, json: unknown) => api(`${agent}${path}`, { key: ours.editor, json });
+
+async function newThread(): Promise<string> {
+  return (await (await post("/threads", {})).json<{ thread_id: string }>()).thread_id;
+}
+
+/** Where the receiver answers so, under a name of its own. */
+function hook(how: string) {
+  const name = crypto.randomUUID();
+  const url = `${inject("receiver_url")}/${how}/${name}`;
+  const received = async (): Promise<Received[]> =>
+    (await fetch(`${inject("receiver_url")}/${name}`)).json();
+  return { url, received };
+}
+
+/** Runs to the end; the run is told of as it was when it was accepted. */
+async function run(body: object, thread_id?: string): Promise<Run> {
+  const id = thread_id ?? (await newThread());
+  const response = await post(`/threads/${id}/runs`, { assistant_id: "echo", input: hi, ...body });
+  const accepted = await response.json<Run>();
+  await (
+    await api(`${agent}/threads/${id}/runs/${accepted.run_id}/join`, { key: ours.viewer })
+  ).text();
+  return accepted;
+}
+
+async function logOf({ thread_id, run_id }: Run, key = ours.viewer) {
+  const response = await api(`${agent}/threads/${thread_id}/runs/${run_id}/webhook`, { key });
+  return response.status === 200 ? response.json<Delivery>() : null;
+}
+
+function until(accepted: Run, status: string, attempts = 1): Promise<Delivery> {
+  return vi.waitFor(
+    async () => {
+      const delivery = await logOf(accepted);
+      expect([delivery?.status, delivery?.attempts.length]).toEqual([status, attempts]);
+      expect(delivery?.attempts.at(-1)?.duration_ms).not.toBeNull();
+      return delivery as Delivery;
+    },
+    { timeout: 30_000, interval: 50 },
+  );
+}
+
+function redeliver({ thread_id, run_id }: Run, key = ours.editor) {
+  const path = `${agent}/threads/${thread_id}/runs/${run_id}/webhook`;
+  return api(path, { key, method: "POST" });
+}
+
+/** Makes the next attempt due, and makes it, as its message would later. */
+async function attemptNow({ run_id }: Run) {
+  await env.DB.prepare(
+    "UPDATE run_webhooks SET due_at = ?, lease_expires_at = NULL WHERE run_id = ?",
+  )
+    .bind(new Date(0).toISOString(), run_id)
+    .run();
+  await consumeWebhook(env, { run_webhook_id: run_id });
+}
+
+describe("a run with a webhook", () => {
+  test("tells it once how it ended", async () => {
+    const { url, received } = hook("ok");
+    const accepted = await run({ webhook: url, metadata: { order: 7 } });
+    const delivery = await until(accepted, "delivered");
+    expect(delivery).toMatchObject({
+      attempts: [{ status: 204, error: null }],
+      next_attempt_at: null,
+    });
+    const [only, ...more] = await received();
+    expect(more).toEqual([]);
+    const told = JSON.parse(only?.body ?? "");
+    expect(told).toMatchObject({
+      ...accepted,
+      status: "success",
+      updated_at: expect.any(String),
+      metadata: { order: 7 },
+      kwargs: { webhook: url },
+      error: null,
+      values: { messages: [{ content: "hi" }, { content: "echo: hi" }] },
+    });
+    const times = [told.run_started_at, told.run_ended_at, told.webhook_sent_at];
+    expect(times).toEqual([...times].sort());
+    expect(times.every((time) => new Date(time).toISOString() === time)).toBe(true);
+    expect(only?.headers).toMatchObject({
+      "content-type": "application/json",
+      "webhook-id": accepted.run_id,
+      "idempotency-key": accepted.run_id,
+      "webhook-timestamp": expect.stringMatching(/^\d{10}$/),
+    });
+    expect(
+      await env.ARTIFACTS.head(`webhooks/${deployment_id}/${accepted.run_id}.json`),
+    ).toBeNull();
+  });
+
+  test("tells of its error, of an interrupt of its graph, and of its cancellation", async () => {
+    const [failed, asked, cancelled] = [hook("ok"), hook("ok"), hook("ok")];
+    await until(await run({ assistant_id: "fails", input: {}, webhook: failed.url }), "delivered");
+    await until(await run({ assistant_id: "ask", input: {}, webhook: asked.url }), "delivered");
+    const thread_id = await newThread();
+    const slow = { assistant_id: "steps", input: { delay_ms: 5_000 }, webhook: cancelled.url };
+    const running = await (await post(`/threads/${thread_id}/runs`, slow)).json<Run>();
+    const { run_id } = running;
+    expect((await post(`/threads/${thread_id}/runs/${run_id}/cancel?wait=1`, {})).status).toBe(204);
+    await until(running, "delivered");
+    const told = async ({ received }: typeof failed) =>
+      JSON.parse((await received())[0]?.body ?? "");
+    expect(await told(failed)).toMatchObject({
+      status: "error",
+      error: { error: "RangeError", message: "the node broke" },
+    });
+    expect(await told(asked)).toMatchObject({
+      status: "success",
+      error: null,
+      values: { log: [] },
+    });
+    expect(await told(cancelled)).toMatchObject({ status: "interrupted", values: null });
+  });
+
+  test("tells nothing when it is rolled back: there was no such run", async () => {
+    const { url } = hook("ok");
+    const thread_id = await newThread();
+    const slow = { assistant_id: "steps", input: { delay_ms: 5_000 }, webhook: url };
+    const running = await (await post(`/threads/${thread_id}/runs`, slow)).json<Run>();
+    await post(`/threads/${thread_id}/runs/${running.run_id}/cancel?wait=1&action=rollback`, {});
+    const after = hook("ok");
+    await until(await run({ webhook: after.url }, thread_id), "delivered");
+    expect(await logOf(running)).toBeNull();
+  });
+
+  test("is told of when it had a thread of its own, and after its thread is deleted", async () => {
+    const [threadless, deleted] = [hook("ok"), hook("ok")];
+    const response = await post("/runs", {
+      assistant_id: "echo",
+      input: hi,
+      webhook: threadless.url,
+    });
+    const accepted = await response.json<Run>();
+    await until(accepted, "delivered");
+    const [first] = await threadless.received();
+    expect(JSON.parse(first?.body ?? "")).toMatchObject({ values: { messages: [{}, {}] } });
+    const second = await run({ webhook: deleted.url });
+    const remove = { key: ours.editor, method: "DELETE" };
+    expect((await api(`${agent}/threads/${second.thread_id}`, remove)).status).toBe(204);
+    await until(second, "delivered");
+    expect(await deleted.received()).toHaveLength(1);
+  });
+
+  test("has its state in it, however large that is", async () => {
+    const { url, received } = hook("ok");
+    const content = "x".repeat(3_000_000);
+    const accepted = await run({ webhook: url, input: { messages: [{ role: "user", content }] } });
+    await until(accepted, "delivered");
+    const [only] = await received();
+    expect(JSON.parse(only?.body ?? "").values.messages[0].content).toBe(content);
+  });
+});
+
+describe("a receiver", () => {
+  test("that fails is asked again, under the same id", async () => {
+    const { url, received } = hook("fails-once");
+    const accepted = await run({ webhook: url });
+    const first = await until(accepted, "pending");
+    expect(first.attempts[0]).toMatchObject({ status: 503, error: expect.stringMatching(/503/) });
+    const pause = Date.parse(first.next_attempt_at ?? "") - Date.parse(first.attempts[0]?.at ?? "");
+    expect(pause).toBeGreaterThan(4_000);
+    await attemptNow(accepted);
+    const { attempts } = await until(accepted, "delivered", 2);
+    expect(attempts.map(({ status }) => status)).toEqual([503, 200]);
+    const ids = (await received()).map(({ headers }) => headers["webhook-id"]);
+    expect(ids).toEqual([accepted.run_id, accepted.run_id]);
+  });
+
+  test("that always fails is given up after eleven attempts within a day", async () => {
+    const { url } = hook("fails");
+    const accepted = await run({ webhook: url });
+    let waited = 0;
+    for (let attempt = 1; attempt <= 10; attempt++) {
+      const { next_attempt_at, attempts } = await until(accepted, "pending", attempt);
+      waited += Date.parse(next_attempt_at ?? "") - Date.parse(attempts.at(-1)?.at ?? "");
+      await attemptNow(accepted);
+    }
+    expect(await until(accepted, "failed", 11)).toMatchObject({ next_attempt_at: null });
+    expect(waited).toBeGreaterThan(20 * 3_600_000);
+    expect(waited).toBeLessThan(27 * 3_600_000);
+    await attemptNow(accepted);
+    await until(accepted, "failed", 11);
+  });
+
+  test("that says when to come again is not asked before", async () => {
+    const accepted = await run({ webhook: hook("later").url });
+    const { next_attempt_at } = await until(accepted, "pending");
+    expect(Date.parse(next_attempt_at ?? "")).toBeGreaterThan(Date.now() + 3_500_000);
+  });
+
+  test("that is gone for good is not asked again", async () => {
+    expect(await until(await run({ webhook: hook("gone").url }), "failed")).toMatchObject({
+      attempts: [{ status: 410 }],
+    });
+  });
+
+  describe("that was given up", () => {
+    const giveUp = ({ run_id }: Run) =>
+      env.DB.prepare("UPDATE run_webhooks SET status = 'failed', attempt = 11 WHERE run_id = ?")
+        .bind(run_id)
+        .run();
+
+    test("is told once more by request, of the same and under the same id", async () => {
+      const { url, received } = hook("fails-once");
+      const accepted = await run({ webhook: url });
+      await until(accepted, "pending");
+      await giveUp(accepted);
+      const answer = await redeliver(accepted);
+      expect([answer.status, (await answer.json<Delivery>()).status]).toEqual([202, "pending"]);
+      await attemptNow(accepted);
+      await until(accepted, "delivered", 2);
+      const [first, second] = (await received()).map(({ headers, body }) => {
+        const { webhook_sent_at: _, ...told } = JSON.parse(body);
+        return { id: headers["webhook-id"], told };
+      });
+      expect(second).toEqual(first);
+      const again = await redeliver(accepted);
+      expect([again.status, await again.text()]).toEqual([
+        409,
+        expect.stringMatching(/It was delivered, at 20/),
+      ]);
+    });
+
+    test("has all of its attempts again, and does not wait for the next where it is asked for", async () => {
+      const accepted = await run({ webhook: hook("fails").url });
+      await until(accepted, "pending");
+      await giveUp(accepted);
+      for (const attempts of [2, 3]) {
+        expect((await redeliver(accepted)).status).toBe(202);
+        await consumeWebhook(env, { run_webhook_id: accepted.run_id });
+        const { next_attempt_at } = await until(accepted, "pending", attempts);
+        expect(Date.parse(next_attempt_at ?? "")).toBeGreaterThan(Date.now());
+      }
+    });
+
+    test("is forgotten after a month, with what it was to be told", async () => {
+      const accepted = await run({ webhook: hook("gone").url });
+      await until(accepted, "failed");
+      const key = `webhooks/${deployment_id}/${accepted.run_id}.json`;
+      expect(await env.ARTIFACTS.head(key)).not.toBeNull();
+      await sweepDeliveryLogs(env, new Date(Date.now() + 29 * DAY_MS));
+      expect(await logOf(accepted)).not.toBeNull();
+      await sweepDeliveryLogs(env, new Date(Date.now() + 31 * DAY_MS));
+      expect(await logOf(accepted)).toBeNull();
+      expect(await env.ARTIFACTS.head(key)).toBeNull();
+    });
+
+    test("is for who may write, in its own workspace", async () => {
+      const accepted = await run({ webhook: hook("gone").url });
+      await until(accepted, "failed");
+      const stranger = await workspace();
+      expect((await redeliver(accepted, ours.viewer)).status).toBe(403);
+      expect((await redeliver(accepted, stranger.admin)).status).toBe(404);
+      expect((await redeliver({ ...accepted, run_id: newId() })).status).toBe(404);
+      await env.ARTIFACTS.delete(`webhooks/${deployment_id}/${accepted.run_id}.json`);
+      expect((await redeliver(accepted)).status).toBe(409);
+      expect((await logOf(accepted))?.status).toBe("failed");
+    });
+  });
+
+  test("that redirects is not followed", async () => {
+    const accepted = await run({ webhook: hook("moved").url });
+    const { attempts } = await until(accepted, "pending");
+    expect(attempts[0]).toMatchObject({
+      status: 302,
+      error: expect.stringMatching(/not followed/),
+    });
+    expect(await (await fetch(`${inject("receiver_url")}/elsewhere`)).json()).toEqual([]);
+  });
+
+  test("that cannot be reached is named in the log", async () => {
+    const accepted = await run({ webhook: "http://127.0.0.1:9/nobody" });
+    const { attempts } = await until(accepted, "pending");
+    expect(attempts[0]).toMatchObject({
+      status: null,
+      error: expect.stringMatching(/127\.0\.0\.1:9/),
+    });
+  });
+
+  test("whose name leads to a private address is refused at the time of sending, for good", async () => {
+    const cautious = {
+      ...env,
+      EGRESS_PRIVATE_WEBHOOKS: "false",
+      EGRESS_DNS_URL: inject("dns_url"),
+    };
+    const accepted = await run({ webhook: "http://127.0.0.1:9/nobody" });
+    await until(accepted, "pending");
+    await env.DB.prepare("UPDATE run_webhooks SET url = ?, due_at = '' WHERE run_id = ?")
+      .bind("https://private.example.com/hook", accepted.run_id)
+      .run();
+    await consumeWebhook(cautious, { run_webhook_id: accepted.run_id });
+    const { attempts } = await until(accepted, "failed", 2);
+    expect(attempts[1]?.error).toMatch(/10\.0\.0\.1, which is not a public address/);
+  });
+});
+
+describe("a crash", () => {
+  const stubOf = ({ thread_id }: Run) =>
+    env.THREADS.getByName(`${deployment_id}/${thread_id}`) as DurableObjectStub<ThreadObject>;
+
+  test("between the end of a run and its queue loses nothing", async () => {
+    const { url, received } = hook("ok");
+    const accepted = await run({ webhook: url });
+    await until(accepted, "delivered");
+    // As it was before the queue had it.
+    await env.DB.prepare("DELETE FROM run_webhooks WHERE run_id = ?").bind(accepted.run_id).run();
+    await runInDurableObject(stubOf(accepted), (_object, { storage }) => {
+      const payload = JSON.stringify({ run_id: accepted.run_id, status: "success" });
+      storage.sql.exec(
+        "INSERT INTO webhook_outbox (run_id, url, payload) VALUES (?, ?, ?)",
+        ...[accepted.run_id, url, payload],
+      );
+    });
+    await runInDurableObject(stubOf(accepted), (_object, state) => state.abort("crash")).catch(
+      () => {},
+    );
+    await api(`${agent}/threads/${accepted.thread_id}`, { key: ours.viewer });
+    await until(accepted, "delivered");
+    expect((await received()).map(({ headers }) => headers["webhook-id"])).toEqual([
+      accepted.run_id,
+      accepted.run_id,
+    ]);
+  });
+
+  test("of an attempt, and a lost message, are made up for by the sweep", async () => {
+    const { url } = hook("fails-once");
+    const accepted = await run({ webhook: url });
+    await until(accepted, "pending");
+    // The second attempt began and its process died.
+    const past = new Date(Date.now() - 60_000).toISOString();
+    await env.DB.prepare(
+      "UPDATE run_webhooks SET due_at = ?1, sent_at = ?1, lease_expires_at = ?1 WHERE run_id = ?2",
+    )
+      .bind(past, accepted.run_id)
+      .run();
+    await sweepWebhooks(env, new Date());
+    await until(accepted, "delivered", 2);
+  });
+
+  test("of the receiver's other side: two messages at once make one attempt", async () => {
+    const { url, received } = hook("ok");
+    const run_id = newId();
+    const row = { run_id, workspace_id: ours.workspace_id, deployment_id, thread_id: newId(), url };
+    const now = new Date().toISOString();
+    const waiting = {
+      status: "pending",
+      attempt: 0,
+      attempts: [],
+      due_at: now,
+      sent_at: now,
+    } as const;
+    await env.ARTIFACTS.put(`webhooks/${deployment_id}/${run_id}.json`, '{"a":1}');
+    await database(env)
+      .insert(run_webhooks)
+      .values({ ...row, ...waiting, attempts: [], created_at: now });
+    const message = { run_webhook_id: run_id };
+    await Promise.all([consumeWebhook(env, message), consumeWebhook(env, message)]);
+    await consumeWebhook(env, message);
+    expect(await received()).toHaveLength(1);
+  });
+});
+
+describe("the secret of a workspace", () => {
+  const SECRET = "/v1/run-webhooks/secret";
+  const put = (owner: TestWorkspace, json: unknown, key = owner.admin) =>
+    api(SECRET, { key, method: "PUT", json });
+
+  /** As the scheme describes it, with another implementation. */
+  function isSigned({ headers, body }: Received, secret: string): boolean {
+    const key = Buffer.from(secret.slice("whsec_".length), "base64");
+    const text = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
+    const signature = `v1,${createHmac("sha256", key).update(text).digest("base64")}`;
+    return headers["webhook-signature"]?.split(" ").includes(signature) ?? false;
+  }
+
+  test("signs what is sent, and for a day the one before does too", async () => {
+    const told = async () => {
+      const { url, received } = hook("ok");
+      await until(await run({ webhook: url }), "delivered");
+      return (await received())[0] as Received;
+    };
+    expect((await told()).headers).not.toHaveProperty("webhook-signature");
+    const first = `whsec_${btoa("0123456789abcdefghijklmnopqrstuv")}`;
+    const set = await put(ours, { secret: first });
+    expect(await set.json()).toMatchObject({
+      is_set: true,
+      secret: null,
+      previous_valid_until: null,
+    });
+    const signed = await told();
+    expect(isSigned(signed, first)).toBe(true);
+    expect(isSigned({ ...signed, body: `${signed.body} ` }, first)).toBe(false);
+    const rotated = await (await put(ours, {})).json<Record<string, string>>();
+    const second = rotated.secret ?? "";
+    expect(second).toMatch(/^whsec_/);
+    const both = await told();
+    expect([first, second].map((secret) => isSigned(both, secret))).toEqual([true, true]);
+    await env.DB.prepare("UPDATE webhook_secrets SET previous_valid_until = ?").bind("2026").run();
+    const later = await told();
+    expect([first, second].map((secret) => isSigned(later, secret))).toEqual([false, true]);
+    expect((await api(SECRET, { key: ours.admin, method: "DELETE" })).status).toBe(204);
+    expect((await told()).headers).not.toHaveProperty("webhook-signature");
+  });
+
+  test("is shown once, and is nowhere in plain", async () => {
+    const owner = await workspace();
+    const { secret = "" } = await (await put(owner, {})).json<{ secret?: string }>();
+    const state = await (await api(SECRET, { key: owner.viewer })).text();
+    expect(JSON.parse(state)).toMatchObject({ is_set: true });
+    expect(state).not.toContain(secret);
+    const row = await env.DB.prepare("SELECT * FROM webhook_secrets WHERE workspace_id = ?")
+      .bind(owner.workspace_id)
+      .first();
+    expect(JSON.stringify(row)).not.toContain(secret.slice(6));
+    const other = await workspace();
+    expect(await (await api(SECRET, { key: other.viewer })).json()).toMatchObject({
+      is_set: false,
+    });
+  });
+
+  test.each([
+    ["too short", `whsec_${btoa("short")}`],
+    ["of another scheme", "0123456789abcdefghijklmnopqrstuvwxyz0123456789"],
+    ["no base64", `whsec_${"*".repeat(40)}`],
+  ])("is refused when it is %s", async (_how, secret) => {
+    const refused = await put(ours, { secret });
+    expect([refused.status, await refused.text()]).toEqual([422, expect.stringMatching(/secret/)]);
+  });
+
+  test("is for admins to set", async () => {
+    expect((await put(ours, {}, ours.editor)).status).toBe(403);
+  });
+});
+
+test("the log of a delivery is its workspace's own", async () => {
+  const accepted = await run({ webhook: hook("ok").url });
+  await until(accepted, "delivered");
+  const theirs = await workspace();
+  expect(await logOf(accepted, theirs.admin)).toBeNull();
+  expect(await logOf({ ...accepted, thread_id: newId() })).toBeNull();
+  expect(await logOf(await run({}))).toBeNull();
+});
+
+test.each([
+  ["a path of the agent's own app", "/custom/webhook", /own HTTP app, and it has none/],
+  ["no URL", "hooks.example", /must be an http:\/\/ or https:\/\/ URL/],
+  ["a URL with a password", "https://user:secret@example.com/", /without a user name/],
+  ["too long", `https://example.com/${"x".repeat(2048)}`, /webhook/],
+])("a webhook that is %s is refused with the run", async (_what, webhook, text) => {
+  const thread_id = await newThread();
+  for (const path of [`/threads/${thread_id}/runs`, "/runs/wait", "/runs/stream"]) {
+    const refused = await post(path, { assistant_id: "echo", input: hi, webhook });
+    expect([refused.status, await refused.text()]).toEqual([422, expect.stringMatching(text)]);
+  }
+});
+
+test("a deployment that is deleted takes its webhooks along, and logs go after a month", async () => {
+  const { deployment_id: other } = await testDeployment(ours.workspace_id);
+  const [kept, old, gone] = [newId(), newId(), newId()];
+  const far = new Date(Date.now() + DAY_MS).toISOString();
+  const row = (run_id: string, of: string, due_at: string) => ({
+    ...{ run_id, workspace_id: ours.workspace_id, deployment_id: of, thread_id: newId(), due_at },
+    ...{ url: "https://example.com", status: "delivered" as const, attempt: 1, attempts: [] },
+    ...{ sent_at: due_at, created_at: due_at },
+  });
+  await database(env)
+    .insert(run_webhooks)
+    .values([
+      row(kept, deployment_id, far),
+      row(old, deployment_id, "2026"),
+      row(gone, other, far),
+    ]);
+  await env.ARTIFACTS.put(`webhooks/${other}/${gone}.json`, "{}");
+  await sweepDeliveryLogs(env, new Date());
+  expect(await deleteWebhooksOf(env, other)).toBe(true);
+  expect((await env.ARTIFACTS.list({ prefix: `webhooks/${other}/` })).objects).toEqual([]);
+  const { results } = await env.DB.prepare(
+    "SELECT run_id FROM run_webhooks WHERE run_id IN (?, ?, ?)",
+  )
+    .bind(kept, old, gone)
+    .all();
+  expect(results).toEqual([{ run_id: kept }]);
+});
+
+describe("webhooks of langgraph.json", () => {
+  const SECRET = "s3cr3t-of-the-receiver";
+
+  async function configured(webhooks: object, secrets: { name: string; value: string }[] = []) {
+    const made = await testDeployment(ours.workspace_id, { webhooks });
+    const setSecrets = async (all: typeof secrets) => {
+      const ctx = systemContext(ours.workspace_id);
+      for (const one of await replaceSecrets(ctx, made.deployment_id, all, "2026")) await one;
+    };
+    await setSecrets(secrets);
+    const at = `/agents/${made.deployment_id}`;
+    const call = (path: string, json?: unknown) =>
+      api(`${at}${path}`, { key: ours.editor, ...(json !== undefined && { json }) });
+    const start = async (webhook: string) => {
+      const { thread_id } = await (await call("/threads", {})).json<Run>();
+      const response = await call(`/threads/${thread_id}/runs`, {
+        ...{ assistant_id: "echo", input: hi, webhook },
+      });
+      return response.json<Run>();
+    };
+    const settled = (run: Run, attempts = 1) =>
+      vi.waitFor(
+        async () => {
+          const path = `/threads/${run.thread_id}/runs/${run.run_id}/webhook`;
+          const text = await (await call(path)).text();
+          const delivery: Delivery = JSON.parse(text);
+          expect(delivery.attempts).toHaveLength(attempts);
+          expect(delivery.attempts.at(-1)?.duration_ms).not.toBeNull();
+          return { ...delivery, text };
+        },
+        { timeout: 30_000, interval: 50 },
+      );
+    return { ...made, call, start, settled, setSecrets };
+  }
+
+  const OURS = { allowed_domains: ["127.0.0.1"] };
+
+  test("headers with secrets are sent to no host while no domain is allowed", async () => {
+    const headers = { Authorization: `Bearer \${{ env.LG_WEBHOOK_TOKEN }}` };
+    const secrets = [{ name: "LG_WEBHOOK_TOKEN", value: SECRET }];
+    const { call, start, settled, revision_id, deployment_id } = await configured({}, secrets);
+    const { url, received } = hook("fails");
+    const started = await start(url);
+    expect((await settled(started)).status).toBe("pending");
+    const config = { webhooks: { headers } };
+    await database(env).update(revisions).set({ config }).where(eq(revisions.id, revision_id));
+    forgetActive(deployment_id);
+    await attemptNow(started);
+    const { status, attempts } = await settled(started, 2);
+    const why = expect.stringContaining("set webhooks.url.allowed_domains");
+    expect([status, attempts[1]?.error]).toEqual(["failed", why]);
+    const refused = await call("/runs", { assistant_id: "echo", input: hi, webhook: url });
+    expect([refused.status, await refused.text()]).toEqual([422, why]);
+    expect(JSON.stringify(await received())).not.toContain(SECRET);
+    expect(await received()).toHaveLength(1);
+  });
+
+  test("headers are sent, with the deployment's secrets in them", async () => {
+    const headers = {
+      "X-Env": "prod",
+      Authorization: `Bearer \${{ env.LG_WEBHOOK_TOKEN }}!`,
+      "User-Agent": "us",
+    };
+    const secrets = [{ name: "LG_WEBHOOK_TOKEN", value: SECRET }];
+    const { start, settled } = await configured({ headers, url: OURS }, secrets);
+    const { url, received } = hook("ok");
+    const started = await start(url);
+    const { status, text } = await settled(started);
+    expect([status, text.includes(SECRET)]).toEqual(["delivered", false]);
+    const [told] = await received();
+    expect(told?.headers).toMatchObject({
+      "x-env": "prod",
+      authorization: `Bearer ${SECRET}!`,
+      "user-agent": "us",
+      "content-type": "application/json",
+      "webhook-id": started.run_id,
+    });
+    expect(told?.body).not.toContain(SECRET);
+    const row = await env.DB.prepare("SELECT * FROM run_webhooks WHERE run_id = ?")
+      .bind(started.run_id)
+      .first();
+    expect(JSON.stringify(row)).not.toContain(SECRET);
+  });
+
+  test("a secret that is not there, or is no header, is named in the log; set anew, it is sent", async () => {
+    const headers = { "x-token": `\${{ env.MY_TOKEN }}` };
+    const { start, settled, setSecrets } = await configured({
+      env_prefix: "MY_",
+      headers,
+      url: OURS,
+    });
+    const { url, received } = hook("ok");
+    const started = await start(url);
+    const first = await settled(started);
+    expect([first.status, first.attempts[0]?.error]).toEqual([
+      "pending",
+      expect.stringContaining("webhooks.headers.x-token of the agent: env.MY_TOKEN has no value"),
+    ]);
+    await setSecrets([{ name: "MY_TOKEN", value: `${SECRET}\nx-evil: 1` }]);
+    await attemptNow(started);
+    const second = await settled(started, 2);
+    expect(second.attempts[1]?.error).toContain("not one line of ASCII text");
+    expect(second.text).not.toContain(SECRET);
+    expect(await received()).toEqual([]);
+    await setSecrets([{ name: "MY_TOKEN", value: SECRET }]);
+    await attemptNow(started);
+    expect((await settled(started, 3)).status).toBe("delivered");
+    expect((await received())[0]?.headers["x-token"]).toBe(SECRET);
+  });
+
+  test("a revision of before, whose header opens what its prefix does not, sends nothing", async () => {
+    const headers = { "x-key": `\${{ env.OPENAI_API_KEY }}` };
+    const secrets = [{ name: "OPENAI_API_KEY", value: SECRET }];
+    const { start, settled } = await configured({ headers, url: OURS }, secrets);
+    const { url, received } = hook("ok");
+    const { attempts } = await settled(await start(url));
+    expect(attempts[0]?.error).toContain("env.OPENAI_API_KEY");
+    expect(await received()).toEqual([]);
+  });
+
+  const RULES = {
+    require_https: true,
+    allowed_domains: ["*.example.com"],
+    allowed_ports: [443],
+    max_url_length: 60,
+    disable_loopback: true,
+  };
+
+  test.each([
+    ["require_https", "http://a.example.com/"],
+    ["allowed_domains", "https://example.com/"],
+    ["allowed_ports", "https://a.example.com:444/"],
+    ["max_url_length", `https://a.example.com/${"x".repeat(60)}`],
+    ["disable_loopback", "/custom/webhook"],
+  ] as const)("%s refuses a run and a cron, naming the rule", async (rule, webhook) => {
+    const app = { http: { app: "./app.ts:app" } };
+    const { deployment_id: id } = await testDeployment(ours.workspace_id, {
+      ...(webhook.startsWith("/") && app),
+      webhooks: { url: { [rule]: RULES[rule] } },
+    });
+    for (const path of ["/runs", "/runs/wait", "/runs/crons"]) {
+      const json = { assistant_id: "echo", webhook, schedule: "0 0 * * *" };
+      const refused = await api(`/agents/${id}${path}`, { key: ours.editor, json });
+      const text = expect.stringMatching(
+        new RegExp(`webhook: .*webhooks\\.url\\.${rule} of this agent`),
+      );
+      expect([refused.status, await refused.text()]).toEqual([422, text]);
+    }
+  });
+
+  test("rules come on top of the installation's, and are asked again when it is told", async () => {
+    const made = await configured({ url: { allowed_ports: [9] } });
+    const { start, settled, revision_id, deployment_id: id } = made;
+    // Nobody answers there.
+    const started = await start("http://127.0.0.1:9/nobody");
+    expect((await settled(started)).status).toBe("pending");
+    const config = { webhooks: { url: { allowed_domains: ["hooks.example.com"] } } };
+    await database(env).update(revisions).set({ config }).where(eq(revisions.id, revision_id));
+    forgetActive(id);
+    await attemptNow(started);
+    const { status, attempts } = await settled(started, 2);
+    expect([status, attempts[1]?.error]).toEqual([
+      "failed",
+      expect.stringMatching(/leads to 127\.0\.0\.1; webhooks\.url\.allowed_domains/),
+    ]);
+  });
+
+  test("that Heddle cannot read let nothing out", async () => {
+    const { call } = await configured({ url: { allowed_domains: "hooks.example.com" } });
+    const refused = await call("/runs", { assistant_id: "echo", webhook: hook("ok").url });
+    expect([refused.status, await refused.text()]).toEqual([
+      422,
+      expect.stringContaining("deploy it again"),
+    ]);
+  });
+});

@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import {
+  archivesOf,
+  cloneUrl,
+  isKnownHost,
+  toRepository,
+} from "../../../src/control-plane/builds/source/hosts.ts";
+
+test.each([
+  ["https://github.com/acme/chat", "https://api.github.com/repos/acme/chat/tarball/feature/x"],
+  ["https://github.com/acme/chat.git", "https://api.github.com/repos/acme/chat/tarball/feature/x"],
+  ["git@github.com:acme/chat.git", "https://api.github.com/repos/acme/chat/tarball/feature/x"],
+  [
+    "https://gitlab.com/acme/team/chat",
+    "https://gitlab.com/api/v4/projects/acme%2Fteam%2Fchat/repository/archive.tar.gz?sha=feature%2Fx",
+  ],
+  [
+    "https://codeberg.org/acme/chat/",
+    "https://codeberg.org/api/v1/repos/acme/chat/archive/feature/x.tar.gz",
+  ],
+  ["https://bitbucket.org/acme/chat", "https://bitbucket.org/acme/chat/get/feature/x.tar.gz"],
+])("the archive of %s", (url, archive) => {
+  expect(archivesOf(toRepository(url), "feature/x", null)).toMatchObject([{ url: archive }]);
+});
+
+test("a host that is not known is asked in every form", () => {
+  const repository = toRepository("https://git.acme.test:8443/acme/chat.git");
+  expect(archivesOf(repository, "refs/tags/v1", "secret")).toEqual([
+    {
+      kind: "loopback",
+      url: "https://git.acme.test:8443/repos/acme/chat/tarball/refs/tags/v1",
+      headers: { "user-agent": "heddle", authorization: "Bearer secret" },
+    },
+    {
+      kind: "github_enterprise",
+      url: "https://git.acme.test:8443/api/v3/repos/acme/chat/tarball/refs/tags/v1",
+      headers: { "user-agent": "heddle", authorization: "Bearer secret" },
+    },
+    {
+      kind: "gitea",
+      url: "https://git.acme.test:8443/api/v1/repos/acme/chat/archive/v1.tar.gz",
+      headers: { "user-agent": "heddle", authorization: "token secret" },
+    },
+    {
+      kind: "gitlab",
+      url: "https://git.acme.test:8443/api/v4/projects/acme%2Fchat/repository/archive.tar.gz?sha=refs%2Ftags%2Fv1",
+      headers: { "user-agent": "heddle", authorization: "Bearer secret" },
+    },
+  ]);
+  expect(cloneUrl(repository)).toBe("https://git.acme.test:8443/acme/chat.git");
+});
+
+test.each(["acme/chat", "https://github.com/acme", "https://github.com/", "not a url"])(
+  "%j is not a repository",
+  (url) => {
+    expect(() => toRepository(url)).toThrow(/is not a repository address/);
+  },
+);
+
+test.each(["https://git.test/acme/%zz", "https://git.test/%e0%a4/chat", "https://git.test/acme"])(
+  "%s is no repository",
+  (url) => {
+    expect(() => toRepository(url)).toThrow(/is not a repository address/);
+  },
+);
+
+test("a host by the name of an object's own property is like any other", () => {
+  const repository = toRepository("http://constructor/acme/chat");
+  expect(isKnownHost(repository)).toBe(false);
+  expect(archivesOf(repository, "main", null)[0]?.url).toContain("http://constructor/repos/");
+});

@@ -1,0 +1,266 @@
+import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
+import { beforeAll, describe, expect, test } from "vitest";
+import { activeRevision } from "../../../src/control-plane/deployments/api/service.ts";
+import { claimBuild } from "../../../src/control-plane/deployments/rollout/build-claim-service.ts";
+import {
+  activateBuild,
+  advanceBuild,
+} from "../../../src/control-plane/deployments/rollout/build-service.ts";
+import { revisions } from "../../../src/control-plane/deployments/table.ts";
+import { chooseShare } from "../../../src/control-plane/deployments/traffic.ts";
+import { database } from "../../../src/shared/context.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
+import { testDeployment } from "../../support/agent-deployment.ts";
+import {
+  deploymentRow,
+  putArtifact,
+  type RevisionFields,
+  revisionRow,
+  systemContext,
+} from "../../support/deployment.ts";
+import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
+
+type Body = Record<string, unknown> & { id: string; active_revision_id: string };
+type Share = { revision_id: string; percent: number };
+
+let ours: TestWorkspace;
+beforeAll(async () => {
+  ours = await workspace();
+});
+
+const db = database(env);
+
+async function deployment() {
+  const active = newId();
+  const row = await deploymentRow(ours.workspace_id, {
+    latest_revision_id: active,
+    active_revision_id: active,
+  });
+  const path = `/v2/deployments/${row.id}`;
+  const add = async (number: number, fields: RevisionFields = {}) => {
+    const built = { status: "DEPLOYED", artifact_key: await putArtifact() } as const;
+    const revision = await revisionRow(row, { ...built, number, graphs: ["agent"], ...fields });
+    return revision.id;
+  };
+  await add(1, { id: active });
+  const call = async (method: string, to: string, json?: unknown, key = ours.admin) => {
+    const response = await api(`${path}${to}`, { key, method, ...(json ? { json } : {}) });
+    const text = await response.text();
+    return { status: response.status, text, body: (text ? JSON.parse(text) : {}) as Body };
+  };
+  const split = (...traffic: Share[]) => call("PATCH", "", { traffic });
+  const serving = (thread_id: string | null = null, ref = row.id) =>
+    activeRevision(systemContext(ours.workspace_id), ref, thread_id);
+  return { id: row.id, slug: row.slug, active, add, call, split, serving };
+}
+
+const share = (revision_id: string, percent: number) => ({ revision_id, percent });
+
+describe("a split", () => {
+  test("gives each thread one revision, in the parts that were asked for", async () => {
+    const { active, add, call, split, serving } = await deployment();
+    const canary = await add(2);
+    const traffic = [share(active, 80), share(canary, 20)];
+    const answer = await split(...traffic);
+    expect([answer.status, answer.body.traffic]).toEqual([200, traffic]);
+    expect((await call("GET", "")).body).toMatchObject({ traffic, active_revision_id: active });
+    const threads = Array.from({ length: 300 }, () => newId());
+    const choose = async () => {
+      const chosen: string[] = [];
+      for (const id of threads) chosen.push((await serving(id)).revision_id);
+      return chosen;
+    };
+    const chosen = await choose();
+    expect(await choose()).toEqual(chosen);
+    const part = chosen.filter((id) => id === canary).length;
+    expect(part).toBeGreaterThan(25);
+    expect(part).toBeLessThan(100);
+    expect((await serving()).revision_id).toBe(active);
+  });
+
+  test("grows without moving the threads that the canary has", async () => {
+    const threads = Array.from({ length: 200 }, () => newId());
+    const on = (percent: number) => {
+      const split = [share("canary", percent), share("active", 100 - percent)];
+      return threads.filter((id) => chooseShare(split, id)?.revision_id === "canary");
+    };
+    const [few, many] = [on(10), on(50)];
+    expect(many).toEqual(expect.arrayContaining(few));
+    expect(on(100)).toEqual(threads);
+  });
+
+  test("ends by an empty one, by a promotion, by a redeploy and by a newer revision", async () => {
+    const { id, active, add, call, split, serving } = await deployment();
+    const canary = await add(2, { is_preview: true });
+    const half = [share(active, 50), share(canary, 50)];
+    await split(...half);
+    expect((await split()).body).toMatchObject({ traffic: [], active_revision_id: active });
+    await split(...half);
+    const promoted = await split(share(canary, 100));
+    expect(promoted.body).toMatchObject({ traffic: [], active_revision_id: canary });
+    expect((await serving(newId())).revision_id).toBe(canary);
+    const [row] = await db.select().from(revisions).where(eq(revisions.id, canary));
+    expect(row?.is_preview).toBe(false);
+    await split(...half);
+    expect((await call("POST", `/revisions/${active}/redeploy`)).body.traffic).toEqual([]);
+    await split(...half);
+    const { body } = await call("POST", "/revisions", {});
+    const build = await claimBuild(env, body.id, new Date());
+    if (!build) throw new Error("The revision cannot be claimed");
+    await advanceBuild(env, build, "AWAITING_DEPLOY");
+    await advanceBuild(env, build, "DEPLOYING");
+    expect((await call("GET", "")).body.traffic).toEqual(half);
+    await activateBuild(env, build);
+    const after = (await call("GET", "")).body;
+    expect(after).toMatchObject({ id, traffic: [], active_revision_id: body.id });
+  });
+
+  test("is of deployed revisions of this deployment, and sums to 100", async () => {
+    const { active, add, split } = await deployment();
+    const [other, building] = [await add(2), await add(3, { status: "BUILDING" })];
+    const foreign = (await deployment()).active;
+    const wrong: [Share[], string][] = [
+      [[share(active, 50), share(other, 40)], "sum to 90"],
+      [[share(active, 50)], "sum to 50"],
+      [[share(active, 50), share(active, 50)], "named twice"],
+      [[share(active, 50), share(building, 50)], "is BUILDING; only one that is DEPLOYED"],
+      [[share(active, 50), share(foreign, 50)], `no revision ${foreign}`],
+      [[share(active, 0), share(other, 100)], "traffic"],
+      [[share(active, 0.5), share(other, 99.5)], "traffic"],
+    ];
+    for (const [traffic, text] of wrong) {
+      const answer = await split(...traffic);
+      expect([answer.status, answer.text]).toEqual([422, expect.stringContaining(text)]);
+    }
+  });
+
+  test("keeps its revisions from being interrupted and deleted", async () => {
+    const { active, add, call, split } = await deployment();
+    const canary = await add(2);
+    await split(share(active, 90), share(canary, 10));
+    for (const [method, path] of [
+      ["POST", `/revisions/${canary}/interrupt`],
+      ["DELETE", `/revisions/${canary}`],
+    ] as const) {
+      const answer = await call(method, path);
+      expect(answer.status).toBe(409);
+      expect(answer.text).toContain(`takes 10 percent of the traffic: PATCH`);
+    }
+    await split();
+    expect((await call("DELETE", `/revisions/${active}`)).text).toContain("serves the deployment");
+    expect((await call("DELETE", `/revisions/${canary}`)).status).toBe(204);
+    expect((await call("GET", `/revisions/${canary}`)).status).toBe(404);
+    expect((await split(share(canary, 100))).status).toBe(422);
+    expect((await call("DELETE", `/revisions/${canary}`, undefined, ours.editor)).status).toBe(403);
+  });
+});
+
+describe("a preview", () => {
+  test("changes nothing of its deployment, and serves at its own URL alone", async () => {
+    const { id, slug, active, call, serving } = await deployment();
+    const made = await call("POST", "/revisions", {
+      activate: false,
+      source_revision_config: { repo_ref: "feature" },
+    });
+    expect([made.status, made.body]).toEqual([
+      201,
+      expect.objectContaining({
+        is_preview: true,
+        url: `https://heddle.test/agents/${id}/revisions/${made.body.id}`,
+        source_revision_config: expect.objectContaining({
+          repo_ref: "feature",
+          langgraph_config_path: "langgraph.json",
+        }),
+      }),
+    ]);
+    const ref = `${id}@${made.body.id}`;
+    await expect(serving(null, ref)).rejects.toMatchObject({
+      code: "unavailable",
+      message: `Revision ${made.body.id} does not serve: it is AWAITING_BUILD.`,
+    });
+    const build = await claimBuild(env, made.body.id, new Date());
+    if (!build) throw new Error("The revision cannot be claimed");
+    await advanceBuild(env, build, "AWAITING_DEPLOY", { graphs: ["agent"] });
+    await advanceBuild(env, build, "DEPLOYING");
+    await activateBuild(env, build);
+    expect((await call("GET", "")).body).toMatchObject({
+      active_revision_id: active,
+      latest_revision_id: active,
+      source_revision_config: { repo_ref: "main" },
+    });
+    expect((await serving()).revision_id).toBe(active);
+    expect((await serving(null, ref)).revision_id).toBe(made.body.id);
+    expect((await serving(null, `${slug}@${made.body.id}`)).deployment_id).toBe(id);
+    const list = async (query: string) => {
+      const { body } = await call("GET", `/revisions${query}`);
+      return (body as unknown as { resources: Body[] }).resources.map((one) => one.id);
+    };
+    expect(await list("")).toEqual([active]);
+    expect(await list("?include_previews=true")).toEqual([made.body.id, active]);
+    const promoted = await call("POST", `/revisions/${made.body.id}/redeploy`);
+    expect(promoted.body).toMatchObject({ source_revision_config: { repo_ref: "feature" } });
+    expect((await serving()).revision_id).toBe(promoted.body.active_revision_id);
+  });
+
+  test("is overtaken by a newer one of its branch, and by nothing else", async () => {
+    const { call } = await deployment();
+    const preview = async (repo_ref: string) => {
+      const json = { activate: false, source_revision_config: { repo_ref } };
+      return (await call("POST", "/revisions", json)).body.id;
+    };
+    const [older, other, newer] = [await preview("a"), await preview("b"), await preview("a")];
+    const active = (await call("POST", "/revisions", {})).body.id;
+    const claim = (id: string) => claimBuild(env, id, new Date());
+    expect(await claim(older)).toBeNull();
+    for (const id of [other, newer, active]) expect(await claim(id)).not.toBeNull();
+    expect((await call("GET", `/revisions/${older}`)).body.status).toBe("SKIPPED");
+  });
+
+  test.each([{ secrets: [] }, { source_config: {} }])("with %j is refused", async (fields) => {
+    const { call } = await deployment();
+    const answer = await call("POST", "/revisions", { activate: false, ...fields });
+    expect(answer.status).toBe(422);
+    expect(answer.text).toContain("belongs to the deployment");
+  });
+
+  test("is not to be had by another workspace, nor of another deployment", async () => {
+    const [{ id, active }, other] = [await deployment(), await deployment()];
+    const theirs = await workspace();
+    const ask = (path: string, key: string) => api(`/agents/${path}/threads`, { key, json: {} });
+    expect((await ask(`${id}/revisions/${active}`, theirs.admin)).status).toBe(404);
+    expect((await ask(`${other.id}/revisions/${active}`, ours.admin)).status).toBe(404);
+    expect((await ask(`${id}/revisions/nope`, ours.admin)).status).toBe(404);
+    expect((await ask(`${id}/revisions/${active}`, ours.viewer)).status).toBe(403);
+    const none = await api(`/agents/${id}/revisions/${active}/threads`, { json: {} });
+    expect(none.status).toBe(401);
+    expect((await ask(`${id}/revisions/${active}`, ours.editor)).status).toBe(200);
+  });
+});
+
+test("a thread is one thread at both URLs, and its runs are on the revision of theirs", async () => {
+  const agent = await testDeployment(ours.workspace_id);
+  const { deployment_id: id, revision_id } = agent;
+  const copy = await api(`/v2/deployments/${id}/revisions/${revision_id}/redeploy`, {
+    key: ours.admin,
+    method: "POST",
+  });
+  const active = (await copy.json<Body>()).active_revision_id;
+  expect(active).not.toBe(revision_id);
+  const [main, old] = [`/agents/${id}`, `/agents/${id}/revisions/${revision_id}`];
+  const call = async (path: string, json?: unknown) => {
+    const response = await api(path, { key: ours.editor, ...(json ? { json } : {}) });
+    const text = await response.text();
+    expect(response.status, text).toBe(200);
+    return JSON.parse(text);
+  };
+  const { thread_id } = await call(`${old}/threads`, {});
+  const run = { assistant_id: "echo", input: { messages: [{ role: "user", content: "one" }] } };
+  for (const url of [old, main]) await call(`${url}/threads/${thread_id}/runs/wait`, run);
+  const [onMain, onOld] = [
+    await call(`${main}/threads/${thread_id}/state`),
+    await call(`${old}/threads/${thread_id}/state`),
+  ];
+  expect(onMain).toEqual(onOld);
+  expect(await call(`${old}/threads/${thread_id}/runs`)).toHaveLength(2);
+});

@@ -1,0 +1,166 @@
+import { env, exports } from "cloudflare:workers";
+import { beforeAll, expect, test } from "vitest";
+import {
+  objectPath,
+  signedText,
+  type Upload,
+} from "../../../src/control-plane/deployments/uploads/uploads.ts";
+import { isSigned, sign } from "../../../src/shared/crypto/signing.ts";
+import { newId } from "../../../src/shared/storage/ids.ts";
+import { deploymentRow } from "../../support/deployment.ts";
+import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
+
+type Place = { upload_url: string; object_path: string };
+
+let ours: TestWorkspace;
+beforeAll(async () => {
+  ours = await workspace();
+});
+
+async function uploadable() {
+  const { id } = await deploymentRow(ours.workspace_id, {
+    source: "internal_source",
+    source_config: { deployment_type: "dev" },
+    source_revision_config: { langgraph_config_path: "langgraph.json" },
+  });
+  return id;
+}
+
+async function place(id: string): Promise<Place> {
+  const response = await api(`/v2/deployments/${id}/upload-url`, {
+    key: ours.editor,
+    method: "POST",
+  });
+  expect(response.status).toBe(200);
+  return response.json<Place>();
+}
+
+function put(url: string, body: BodyInit | null = "tarball", headers: Record<string, string> = {}) {
+  return exports.default.fetch(url, { method: "PUT", body, headers });
+}
+
+test("a tarball goes where the URL says, without a key, and is built from there", async () => {
+  const id = await uploadable();
+  const { upload_url, object_path } = await place(id);
+  expect(object_path).toMatch(
+    new RegExp(`^uploads/${ours.workspace_id}/${id}/[0-9a-f-]{36}\\.tar\\.gz$`),
+  );
+  expect(upload_url).toMatch(/^https:\/\/heddle\.test\/uploads\//);
+  const early = await api(`/v2/deployments/${id}`, {
+    key: ours.editor,
+    method: "PATCH",
+    json: { source_revision_config: { source_tarball_path: object_path } },
+  });
+  expect(early.status).toBe(422);
+  expect(await early.text()).toContain("nothing was uploaded there");
+  const uploaded = await put(upload_url);
+  expect(uploaded.status).toBe(200);
+  expect(await uploaded.json()).toEqual({ object_path, size_bytes: 7 });
+  expect(await (await env.ARTIFACTS.get(object_path))?.text()).toBe("tarball");
+  const built = await api(`/v2/deployments/${id}`, {
+    key: ours.editor,
+    method: "PATCH",
+    json: {
+      revision_source: "internal_source",
+      source_revision_config: {
+        source_tarball_path: object_path,
+        langgraph_config_path: "langgraph.json",
+      },
+    },
+  });
+  expect(built.status).toBe(200);
+  expect(await built.json()).toMatchObject({ latest_revision_id: expect.any(String) });
+});
+
+test("a URL is good for one upload", async () => {
+  const { upload_url, object_path } = await place(await uploadable());
+  const both = await Promise.all([put(upload_url, "one"), put(upload_url, "two")]);
+  expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
+  const kept = await (await env.ARTIFACTS.get(object_path))?.text();
+  expect(kept).toBe(both[0]?.status === 200 ? "one" : "two");
+});
+
+test.each([
+  ["another upload", (url: URL) => url.pathname.replace(/[^/]+$/, newId())],
+  ["another deployment", (url: URL) => url.pathname.replace(/[^/]+(?=\/[^/]+$)/, newId())],
+])("a signature is for its URL alone, not for %s", async (_what, change) => {
+  const url = new URL((await place(await uploadable())).upload_url);
+  url.pathname = change(url);
+  const response = await put(url.href);
+  expect(response.status).toBe(403);
+  expect(await response.text()).toContain("signature does not fit");
+});
+
+test.each(["expires", "key", "signature"])("a changed %s is refused", async (name) => {
+  const url = new URL((await place(await uploadable())).upload_url);
+  const before = url.searchParams.get(name) ?? "";
+  url.searchParams.set(name, name === "expires" ? `${Number(before) + 1}` : `${before}0`);
+  expect((await put(url.href)).status).toBe(403);
+  url.searchParams.delete(name);
+  expect((await put(url.href)).status).toBe(422);
+});
+
+async function signedUrl(fields: Partial<Upload>) {
+  const upload = {
+    workspace_id: ours.workspace_id,
+    deployment_id: await uploadable(),
+    upload_id: newId(),
+    expires: Math.floor(Date.now() / 1000) + 60,
+    ...fields,
+  };
+  const { key_id, signature } = await sign(env, "uploads", signedText(upload));
+  const { workspace_id, deployment_id, upload_id, expires } = upload;
+  const path = `/uploads/${workspace_id}/${deployment_id}/${upload_id}`;
+  const url = `https://heddle.test${path}?expires=${expires}&key=${key_id}&signature=${signature}`;
+  return { url, key: objectPath(upload) };
+}
+
+test("an expired URL, and one of a deployment that is gone, keep nothing", async () => {
+  const late = await signedUrl({ expires: Math.floor(Date.now() / 1000) - 1 });
+  const expired = await put(late.url);
+  expect(expired.status).toBe(403);
+  expect(await expired.text()).toContain("has expired");
+  const gone = await signedUrl({ deployment_id: newId() });
+  expect((await put(gone.url)).status).toBe(404);
+  const foreign = await signedUrl({ workspace_id: newId() });
+  expect((await put(foreign.url)).status).toBe(404);
+  for (const { key } of [late, gone, foreign]) expect(await env.ARTIFACTS.head(key)).toBeNull();
+});
+
+test("size is known before a byte is read, and limited", async () => {
+  const { url, key } = await signedUrl({});
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  await writable.abort("not needed");
+  const unknown = await put(url, readable);
+  expect(unknown.status).toBe(400);
+  expect(await unknown.text()).toContain("Content-Length");
+  const large = await put(url, "small", { "Content-Length": "67108865" });
+  expect(large.status).toBe(413);
+  expect(await large.text()).toContain(".dockerignore");
+  expect(await env.ARTIFACTS.head(key)).toBeNull();
+});
+
+test("uploads are for uploaded sources, and images have no push token", async () => {
+  const { id } = await deploymentRow(ours.workspace_id);
+  const ask = (path: string) =>
+    api(`/v2/deployments/${id}/${path}`, { key: ours.editor, method: "POST" });
+  const upload = await ask("upload-url");
+  expect(upload.status).toBe(400);
+  expect(await upload.text()).toContain("only available for 'internal_source' source deployments");
+  const push = await ask("push-token");
+  expect(push.status).toBe(400);
+  expect(await push.text()).toContain("only available for 'internal_docker' source deployments");
+});
+
+test("a signature is of one purpose and one key, also of one that was rotated out of first place", async () => {
+  const key = (id: string, byte: number) => `${id}:${btoa(String.fromCharCode(byte).repeat(32))}`;
+  const before = { ENCRYPTION_KEYS: key("a", 1) };
+  const rotated = { ENCRYPTION_KEYS: `${key("b", 2)},${key("a", 1)}` };
+  const signed = await sign(before, "uploads", "text");
+  expect(await isSigned(rotated, "uploads", "text", signed)).toBe(true);
+  expect(await isSigned(rotated, "webhooks", "text", signed)).toBe(false);
+  expect(await isSigned(rotated, "uploads", "other", signed)).toBe(false);
+  expect(await isSigned({ ENCRYPTION_KEYS: key("b", 2) }, "uploads", "text", signed)).toBe(false);
+  expect(await isSigned({ ENCRYPTION_KEYS: key("a", 2) }, "uploads", "text", signed)).toBe(false);
+  expect(await isSigned(rotated, "uploads", "text", { ...signed, signature: "zz" })).toBe(false);
+});

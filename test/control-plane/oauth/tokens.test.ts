@@ -1,0 +1,400 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
+import { beforeAll, describe, expect, test } from "vitest";
+import { tokenObject } from "../../../src/control-plane/oauth/storage/stub.ts";
+import { oauth_connections } from "../../../src/control-plane/oauth/table.ts";
+import { database } from "../../../src/shared/context.ts";
+import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
+import { authenticate, person, provider, tokenOf } from "./support.ts";
+
+let ours: TestWorkspace;
+let theirs: TestWorkspace;
+let down: string;
+let takesNothingBack: string;
+beforeAll(async () => {
+  [ours, theirs] = await Promise.all([workspace(), workspace()]);
+  down = await provider(ours.editor);
+  takesNothingBack = await provider(ours.editor, { provider_type: "microsoft" });
+});
+
+const PATH = "/v2/auth/tokens";
+const HOUR = 3_600_000;
+
+async function ada() {
+  const { user_id, key } = await person(ours, "viewer");
+  return { key, owner: `user:${user_id}` };
+}
+
+function remove(token_id: string, key: string) {
+  return api(`${PATH}/${token_id}`, { key, method: "DELETE" });
+}
+
+async function ids(key: string, query = ""): Promise<string[]> {
+  const list = await (await api(`${PATH}${query}`, { key })).json<{ id: string }[]>();
+  return list.map(({ id }) => id);
+}
+
+function namespace() {
+  return env.TOKENS as DurableObjectNamespace;
+}
+
+test.each([
+  ["GET", PATH],
+  ["DELETE", `${PATH}?provider_id=p`],
+  ["GET", `${PATH}/exists?provider_id=p`],
+  ["GET", `${PATH}/workspace/slack/exists`],
+  ["DELETE", `${PATH}/workspace/slack`],
+  ["PATCH", `${PATH}/019aa2a4-0000-7000-8000-000000000000/metadata`],
+  ["DELETE", `${PATH}/019aa2a4-0000-7000-8000-000000000000`],
+  ["GET", "/v2/auth/agents/a/connections"],
+  ["POST", "/v2/auth/agents/a/connections"],
+  ["DELETE", "/v2/auth/agents/a/connections/019aa2a4-0000-7000-8000-000000000000"],
+])("%s %s needs a key", async (method, path) => {
+  expect((await api(path, { method })).status).toBe(401);
+});
+
+test("a token is listed for its owner alone, and neither of its secrets is in any answer or row", async () => {
+  const { key, owner } = await ada();
+  const id = await tokenOf(ours, owner, down, { provider_account_label: "ada@acme.test" });
+  const list = await api(PATH, { key });
+  expect(await list.json()).toEqual([
+    {
+      id,
+      provider_id: down,
+      provider_account_label: "ada@acme.test",
+      scopes: ["repo"],
+      expires_at: null,
+      is_default: true,
+      created_at: expect.any(String),
+      updated_at: expect.any(String),
+    },
+  ]);
+  for (const other of [ours.admin, ours.viewer, theirs.admin]) expect(await ids(other)).toEqual([]);
+  expect(await ids(key, `?provider_id=${down}&limit=1`)).toEqual([id]);
+  expect(await ids(key, "?offset=1")).toEqual([]);
+  const kept = await runInDurableObject(namespace().getByName(id), (_object, state) =>
+    JSON.stringify([...state.storage.kv.list()]),
+  );
+  expect(kept).toContain("ciphertext");
+  expect(kept).not.toMatch(/access-|refresh-/);
+});
+
+test("whether there is a token is told of the caller's own", async () => {
+  const { key, owner } = await ada();
+  const exists = async (key: string) =>
+    (await api(`${PATH}/exists?provider_id=${down}`, { key })).json();
+  expect(await exists(key)).toEqual({ has_token: false });
+  await tokenOf(ours, owner, down);
+  expect(await exists(key)).toEqual({ has_token: true });
+  expect(await exists(ours.admin)).toEqual({ has_token: false });
+  expect((await api(`${PATH}/exists`, { key })).status).toBe(422);
+});
+
+describe("the deletion of a token", () => {
+  test("by anybody but its owner is a 404, and it stays", async () => {
+    const { key, owner } = await ada();
+    const eve = await person(ours, "admin");
+    const id = await tokenOf(ours, owner, takesNothingBack);
+    for (const stranger of [eve.key, ours.admin, ours.editor, theirs.admin]) {
+      const response = await remove(id, stranger);
+      expect([response.status, await response.json()]).toEqual([
+        404,
+        { detail: `OAuth token ID ${id} not found.` },
+      ]);
+    }
+    expect(await ids(key)).toEqual([id]);
+  });
+
+  test("of an id that is no UUID is an HTTPValidationError", async () => {
+    const response = await remove("abc", ours.viewer);
+    expect([response.status, await response.json()]).toEqual([
+      422,
+      {
+        detail: [{ loc: ["path", "token_id"], msg: expect.any(String), type: expect.any(String) }],
+      },
+    ]);
+  });
+
+  test("at a provider that takes nothing back is a 204 that says so", async () => {
+    const { key, owner } = await ada();
+    const id = await tokenOf(ours, owner, takesNothingBack);
+    const response = await remove(id, key);
+    expect([response.status, await response.text()]).toEqual([204, ""]);
+    expect(response.headers.get("X-Token-Revocation")).toBe("unsupported");
+    expect(await ids(key)).toEqual([]);
+    expect((await remove(id, key)).status).toBe(404);
+    const empty = await runInDurableObject(
+      namespace().getByName(id),
+      (_object, state) => [...state.storage.kv.list()].length === 0,
+    );
+    expect(empty).toBe(true);
+  });
+
+  test("at a provider that is down is a 503 with Retry-After, and it stays", async () => {
+    const { key, owner } = await ada();
+    const id = await tokenOf(ours, owner, down);
+    const response = await remove(id, key);
+    expect(response.status).toBe(503);
+    expect(Number(response.headers.get("Retry-After"))).toBeGreaterThan(0);
+    expect(await ids(key)).toEqual([id]);
+    const all = await api(`${PATH}?provider_id=${down}`, { key, method: "DELETE" });
+    expect(all.status).toBe(503);
+    expect(await ids(key)).toEqual([id]);
+    expect(await authenticate(key, { provider: down })).toMatchObject({
+      status: "completed",
+      token: `access-${id}`,
+    });
+  });
+
+  test("that died after the revocation ends when it is asked for again", async () => {
+    const { key, owner } = await ada();
+    const id = await tokenOf(ours, owner, down);
+    await tokenObject(env, id).forget();
+    const response = await remove(id, key);
+    expect([response.status, response.headers.get("X-Token-Revocation")]).toEqual([204, "revoked"]);
+    expect(await ids(key)).toEqual([]);
+  });
+
+  test("of all of a provider leaves those of others and of other providers", async () => {
+    const [one, two] = [await ada(), await ada()];
+    await tokenOf(ours, one.owner, takesNothingBack, { agent_id: "a" });
+    await tokenOf(ours, one.owner, takesNothingBack, { subject: "customer" });
+    const left = await tokenOf(ours, one.owner, down);
+    const foreign = await tokenOf(ours, two.owner, takesNothingBack);
+    const path = `${PATH}?provider_id=${takesNothingBack}`;
+    const response = await api(path, { key: one.key, method: "DELETE" });
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      {
+        message: expect.any(String),
+        provider_id: takesNothingBack,
+        revoked: 0,
+        not_revoked: 2,
+      },
+    ]);
+    expect(await ids(one.key)).toEqual([left]);
+    expect(await ids(two.key)).toEqual([foreign]);
+    expect((await api(PATH, { key: one.key, method: "DELETE" })).status).toBe(422);
+  });
+});
+
+describe("authenticate", () => {
+  test("gives the token of the caller, of the user it names and of the agent it is for", async () => {
+    const { key, owner } = await ada();
+    const own = await tokenOf(ours, owner, down);
+    const customers = await tokenOf(ours, owner, down, { subject: "customer" });
+    const agents = await tokenOf(ours, owner, down, { agent_id: "a", is_default: false });
+    const token = async (fields: object, by = key) =>
+      (await authenticate(by, { provider: down, ...fields })).token;
+    expect(await token({})).toBe(`access-${own}`);
+    expect(await token({ user_id: "customer" })).toBe(`access-${customers}`);
+    expect(await token({ agent_id: "a" })).toBe(`access-${agents}`);
+    expect(await token({ agent_id: "b" })).toBe(`access-${own}`);
+    expect(await token({ user_id: "nobody" })).toBeNull();
+    expect(await token({ scopes: ["more"] })).toBeNull();
+    expect(await token({ force_new: true })).toBeNull();
+    expect(await token({}, ours.admin)).toBeNull();
+    expect(await token({ user_id: owner.slice("user:".length) }, ours.admin)).toBeNull();
+  });
+
+  test("answers 404 for another one's token by its id", async () => {
+    const { owner } = await ada();
+    const token_id = await tokenOf(ours, owner, down);
+    const json = { provider: down, scopes: [], token_id };
+    expect((await api("/v2/auth/authenticate", { key: ours.admin, json })).status).toBe(404);
+  });
+
+  test("of a token of another agent asks for a connection first", async () => {
+    const { key, owner } = await ada();
+    const token_id = await tokenOf(ours, owner, down, { agent_id: "a" });
+    const asked = { provider: down, agent_id: "b", token_id };
+    expect(await authenticate(key, asked)).toMatchObject({
+      status: "connection_required",
+      token: null,
+    });
+    const json = { oauth_token_id: token_id };
+    await api("/v2/auth/agents/b/connections", { key, json });
+    expect(await authenticate(key, asked)).toMatchObject({ status: "completed" });
+  });
+
+  test("of a token that has ended asks for a new consent, and names the old one as ended", async () => {
+    const { key, owner } = await ada();
+    const past = new Date(Date.now() - HOUR).toISOString();
+    const grant = { expires_at: past, refresh_at: past, refresh_token: null };
+    const token_id = await tokenOf(ours, owner, down, { grant });
+    const again = await authenticate(key, { provider: down });
+    expect(again).toMatchObject({ status: "pending", token: null, url: expect.any(String) });
+    const named = await authenticate(key, { provider: down, token_id });
+    expect(named).toMatchObject({ status: "token_expired", url: expect.any(String) });
+  });
+
+  test("of a provider that is down gives the token while it lives, then a 503 with Retry-After", async () => {
+    const { key, owner } = await ada();
+    const [past, soon] = [-HOUR, HOUR].map((ms) => new Date(Date.now() + ms).toISOString());
+    const living = await tokenOf(ours, owner, down, {
+      agent_id: "living",
+      grant: { expires_at: soon ?? null, refresh_at: past ?? null },
+    });
+    await tokenOf(ours, owner, down, {
+      agent_id: "dead",
+      grant: { expires_at: past ?? null, refresh_at: past ?? null },
+    });
+    const answer = await authenticate(key, { provider: down, agent_id: "living" });
+    expect(answer.token).toBe(`access-${living}`);
+    const json = { provider: down, scopes: [], agent_id: "dead" };
+    const response = await api("/v2/auth/authenticate", { key, json });
+    expect(response.status).toBe(503);
+    expect(Number(response.headers.get("Retry-After"))).toBeGreaterThan(0);
+  });
+});
+
+test("a token survives the eviction of its object", async () => {
+  const { key, owner } = await ada();
+  const id = await tokenOf(ours, owner, down);
+  await evictDurableObject(namespace().getByName(id));
+  expect((await authenticate(key, { provider: down })).token).toBe(`access-${id}`);
+});
+
+test("a token sealed for one object does not open in another", async () => {
+  const { key, owner } = await ada();
+  const [one, two] = [await tokenOf(ours, owner, down), await tokenOf(ours, owner, down)];
+  const kept = await runInDurableObject(namespace().getByName(one), (_object, state) =>
+    state.storage.kv.get("grant"),
+  );
+  await runInDurableObject(namespace().getByName(two), (_object, state) =>
+    state.storage.kv.put("grant", kept),
+  );
+  const json = { provider: down, scopes: [], token_id: two };
+  expect((await api("/v2/auth/authenticate", { key, json })).status).toBe(500);
+});
+
+test("metadata is the owner's to change; of the tokens of one provider one is the default", async () => {
+  const { key, owner } = await ada();
+  const [first, second] = [await tokenOf(ours, owner, down), await tokenOf(ours, owner, down)];
+  const patch = (id: string, json: unknown, by = key) =>
+    api(`${PATH}/${id}/metadata`, { key: by, method: "PATCH", json });
+  const json = { provider_account_label: "work", is_default: true };
+  expect((await patch(first, json, ours.admin)).status).toBe(404);
+  const changed = await patch(first, json);
+  expect([changed.status, await changed.json()]).toEqual([
+    200,
+    expect.objectContaining({ id: first, ...json }),
+  ]);
+  const list = await (await api(PATH, { key })).json<{ id: string; is_default: boolean }[]>();
+  expect(list.map(({ id, is_default }) => [id, is_default])).toEqual([
+    [first, true],
+    [second, false],
+  ]);
+});
+
+test("a connection is made, listed and taken away by the token's owner alone, and goes with the token", async () => {
+  const { key, owner } = await ada();
+  const oauth_token_id = await tokenOf(ours, owner, takesNothingBack);
+  const path = "/v2/auth/agents/agent-1/connections";
+  const connect = (by: string) => api(path, { key: by, json: { oauth_token_id } });
+  for (const stranger of [ours.admin, theirs.admin]) {
+    expect((await connect(stranger)).status).toBe(404);
+  }
+  const made = await connect(key);
+  const connection = await made.json<{ id: string }>();
+  expect([made.status, connection]).toEqual([
+    201,
+    {
+      id: expect.any(String),
+      agent_id: "agent-1",
+      oauth_token_id,
+      provider_id: takesNothingBack,
+      provider_account_label: null,
+      scopes: ["repo"],
+      expires_at: null,
+      created_by: owner,
+      created_at: expect.any(String),
+    },
+  ]);
+  expect((await connect(key)).status).toBe(409);
+  const list = async (by: string) => (await api(path, { key: by })).json();
+  expect(await list(key)).toEqual({ data: [connection] });
+  expect(await list(ours.admin)).toEqual({ data: [] });
+  const drop = (by: string) => api(`${path}/${connection.id}`, { key: by, method: "DELETE" });
+  expect((await drop(ours.admin)).status).toBe(404);
+  expect((await drop(key)).status).toBe(204);
+  expect((await drop(key)).status).toBe(404);
+  await connect(key);
+  expect((await remove(oauth_token_id, key)).status).toBe(204);
+  expect(await list(key)).toEqual({ data: [] });
+  const rows = database(env)
+    .select()
+    .from(oauth_connections)
+    .where(eq(oauth_connections.oauth_token_id, oauth_token_id));
+  expect(await rows).toEqual([]);
+});
+
+test("of several tokens each that can be given back goes, though the first cannot", async () => {
+  const { key, owner } = await ada();
+  const first = await tokenOf(ours, owner, down);
+  const second = await tokenOf(ours, owner, down);
+  await tokenObject(env, second).forget();
+  const response = await api(`${PATH}?provider_id=${down}`, { key, method: "DELETE" });
+  expect(response.status).toBe(503);
+  expect(await ids(key)).toEqual([first]);
+});
+
+describe("the deletion of a provider", () => {
+  test("takes its tokens along, and counts those that were not revoked", async () => {
+    const { key, owner } = await ada();
+    const id = await provider(ours.editor, { provider_type: "microsoft" });
+    const token_id = await tokenOf(ours, owner, id);
+    await authenticate(key, { provider: id, force_new: true });
+    await api("/v2/auth/agents/a/connections", { key, json: { oauth_token_id: token_id } });
+    const response = await api(`/v2/auth/providers/${id}`, { key: ours.admin, method: "DELETE" });
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      expect.objectContaining({ provider_id: id, revoked: 0, not_revoked: 1 }),
+    ]);
+    expect(await ids(key)).toEqual([]);
+  });
+
+  test("waits for a provider that is down", async () => {
+    const { key, owner } = await ada();
+    const id = await provider(ours.editor);
+    const token_id = await tokenOf(ours, owner, id);
+    const path = `/v2/auth/providers/${id}`;
+    const response = await api(path, { key: ours.admin, method: "DELETE" });
+    expect(response.status).toBe(503);
+    expect(await ids(key)).toEqual([token_id]);
+    expect((await api(path, { key: ours.admin })).status).toBe(200);
+  });
+});
+
+test("a provider with tokens does not move to another host", async () => {
+  const { owner } = await ada();
+  const id = await provider(ours.editor);
+  await tokenOf(ours, owner, id);
+  const patch = (json: unknown) =>
+    api(`/v2/auth/providers/${id}`, { key: ours.editor, method: "PATCH", json });
+  const moved = { token_url: "http://127.0.0.1:10/token", client_secret: "another" };
+  expect((await patch(moved)).status).toBe(409);
+  expect((await patch({ token_url: "http://127.0.0.1:9/other" })).status).toBe(200);
+});
+
+test("Slack tokens of the workspace are for its admins to delete", async () => {
+  const { owner } = await ada();
+  const slack = await provider(ours.editor, { provider_type: "slack" });
+  const exists = async (key: string) =>
+    (await api(`${PATH}/workspace/slack/exists`, { key })).json();
+  expect(await exists(ours.viewer)).toEqual({ has_token: false });
+  const id = await tokenOf(ours, owner, slack);
+  expect(await exists(ours.viewer)).toEqual({ has_token: true });
+  expect(await exists(theirs.viewer)).toEqual({ has_token: false });
+  const drop = (key: string) => api(`${PATH}/workspace/slack`, { key, method: "DELETE" });
+  expect((await drop(ours.editor)).status).toBe(403);
+  expect((await drop(theirs.admin)).status).toBe(200);
+  expect((await drop(ours.admin)).status).toBe(503);
+  await tokenObject(env, id).forget();
+  const response = await drop(ours.admin);
+  expect([response.status, await response.json()]).toEqual([
+    200,
+    { message: expect.any(String), revoked: 1, not_revoked: 0 },
+  ]);
+});
