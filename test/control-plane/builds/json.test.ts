@@ -26,8 +26,13 @@ test("what is JSON is read, with or without a byte order mark", () => {
 
 test("comments and trailing commas are fine where tsconfig.json may have them, and text stays", () => {
   const source = '{ // one\n "a": "/* not // a comment */,}", /* two */ "b": [1, 2,], }';
-  expect(parseJsonc(source)).toEqual({
-    ok: true,
-    value: { a: "/* not // a comment */,}", b: [1, 2] },
-  });
+  expect(parseJsonc(source)).toEqual({ a: "/* not // a comment */,}", b: [1, 2] });
+  expect(parseJsonc('{ "a": 1 ')).toBeUndefined();
+});
+
+test("hostile JSON has one mistake, at any depth and length", () => {
+  const deep = "[".repeat(1_000_000);
+  expect(parseJson(deep)).toMatchObject({ ok: false, mistake: { text: "it is nested too deep" } });
+  expect(parseJsonc(deep)).toBeUndefined();
+  expect(parseJson("}".repeat(8_000_000))).toMatchObject({ mistake: { line: 1, column: 1 } });
 });

@@ -61,8 +61,8 @@ function chainOf(first: string, read: (path: string) => string | null): Link[] {
 
 function parseFile(text: string | null): Record<string, unknown> | null {
   if (text === null || text.length > JSON_BYTES.tsconfig) return null;
-  const parsed = parseJsonc(text);
-  return parsed.ok && isRecord(parsed.value) && isShallow(parsed.value) ? parsed.value : null;
+  const value = parseJsonc(text);
+  return isRecord(value) && isShallow(value) ? value : null;
 }
 
 function parentOf(path: string, parent: unknown): string | null {
