@@ -3,7 +3,9 @@ import { build } from "esbuild";
 
 export async function buildIsolate(outdir: string) {
   await build({
-    entryPoints: ["langgraph-agent", "plain-agent", "globals"].map((n) => `src/isolate/${n}.ts`),
+    entryPoints: ["langgraph-agent", "plain-agent", "globals"].map(
+      (n) => `src/isolate/entries/${n}.ts`,
+    ),
     outdir,
     outExtension: { ".js": ".txt" },
     bundle: true,

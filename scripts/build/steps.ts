@@ -54,7 +54,7 @@ async function buildIsolateOfBuilds(): Promise<void> {
     name: "build-isolate",
     inputs: [
       "scripts/build/build-isolate.ts",
-      "src/builds/**/*.ts",
+      "src/control-plane/builds/**/*.ts",
       "src/shared/**/*.ts",
       "dist/bundler/*",
       "package-lock.json",
@@ -71,7 +71,7 @@ export async function buildBuilder(outdir: string): Promise<void> {
     inputs: [
       "scripts/build/script.ts",
       "src/builder.ts",
-      "src/builds/**/*.ts",
+      "src/control-plane/builds/**/*.ts",
       "src/shared/**/*.ts",
       "dist/{runtime,isolate,build-isolate,styles}/*",
       "package-lock.json",

@@ -37,6 +37,15 @@ const FEATURES: Record<string, Record<string, string[]>> = {
     webhooks: [],
     workspaces: [],
   },
+  streaming: {
+    access: [],
+    deployments: [],
+    threads: [
+      ...["envelope.ts", "event.ts", "filter.ts", "session.ts"],
+      ...["new-run.ts", "records.ts", "run-http.ts", "state-answers.ts", "stub.ts"],
+    ],
+    workspaces: [],
+  },
   crons: { access: [], deployments: [], threads: ["assistants.ts"], webhooks: [], workspaces: [] },
   mcp: { access: [], threads: ["assistants.ts", "records.ts", "run-http.ts"] },
   a2a: { access: [], threads: ["assistants.ts", "records.ts", "run-http.ts"] },

@@ -19,8 +19,11 @@ export async function readSources(): Promise<Source[]> {
   return sources.sort((one, other) => one.path.localeCompare(other.path));
 }
 
-/** Returns the first folder below `src`, or `null` for the files that wire the Worker. */
+/** Folders of features. Every other folder of `src` is one feature. */
+const GROUPS = ["control-plane", "agent-server"];
+
+/** Returns the feature that a file of `src` belongs to, or `null` for the files that wire the Worker. */
 export function featureOf(path: string): string | null {
-  const [, feature, file] = path.split("/");
-  return file === undefined ? null : (feature ?? null);
+  const folders = path.split("/").slice(1, -1);
+  return folders.find((folder) => !GROUPS.includes(folder)) ?? null;
 }
