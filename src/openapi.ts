@@ -18,19 +18,19 @@ const INFO = {
 const TAGS = [
   { name: "Deployments", description: "Agents deployed from git" },
   { name: "Revisions", description: "Builds of a deployment, and their logs" },
-  { name: "Integrations", description: "Access to a repository host" },
-  { name: "OAuth", description: "Providers, consents and the tokens that agents act with" },
-  { name: "Listeners", description: "Who rolls out elsewhere; of the enterprise plan" },
-  { name: "Assistants", description: "A graph with a configuration of its own, in versions" },
+  { name: "Integrations", description: "Credentials for repository hosts" },
+  { name: "OAuth", description: "OAuth providers, consents, and tokens for agents" },
+  { name: "Listeners", description: "Deployments outside of Heddle (enterprise plan)" },
+  { name: "Assistants", description: "Versioned configurations of graphs" },
   { name: "Threads", description: "Durable state of a conversation with an agent" },
   { name: "Runs", description: "One execution of an assistant, on a thread or without" },
-  { name: "Threadless runs", description: "Runs on a thread of their own, gone when they end" },
-  { name: "Webhooks", description: "What is told when a run ends, and who signs it" },
-  { name: "Thread state", description: "What a thread's graph knows, now and at each checkpoint" },
-  { name: "Traces", description: "What agents and programs did, step by step" },
-  { name: "Projects", description: "What holds trace runs; sessions on the wire" },
-  { name: "Trace runs", description: "Runs of any program, recorded and asked for" },
-  { name: "Feedback", description: "What people and programs think of a trace run" },
+  { name: "Threadless runs", description: "Runs with a temporary thread" },
+  { name: "Webhooks", description: "Webhooks of runs, and their signatures" },
+  { name: "Thread state", description: "Current state, history and checkpoints of threads" },
+  { name: "Traces", description: "Traces of agents and programs" },
+  { name: "Projects", description: "Groups of traces, named `session` in paths and fields" },
+  { name: "Trace runs", description: "Runs within traces of any program" },
+  { name: "Feedback", description: "Scores, values and comments on trace runs" },
   {
     name: "Bulk exports",
     description: "Traces written to a bucket as Parquet, once or on a schedule",
@@ -38,8 +38,8 @@ const TAGS = [
   { name: "Export destinations", description: "Buckets that traces are exported to" },
   { name: "API keys", description: "Keys of a workspace, of the organization, and personal ones" },
   { name: "Members", description: "Users, and their roles in workspaces and the organization" },
-  { name: "Audit", description: "Who changed what" },
-  { name: "System", description: "The service itself" },
+  { name: "Audit", description: "Log of changes" },
+  { name: "System", description: "Health and version" },
 ];
 
 const SCHEMES = {
@@ -48,9 +48,13 @@ const SCHEMES = {
     type: "apiKey",
     in: "header",
     name: "X-Tenant-Id",
-    description: "Id of the workspace, for a key that reaches several",
+    description: "Id of the workspace. Required for a key of several workspaces",
   },
-  Bearer: { type: "http", scheme: "bearer", description: "An API key or a JWT of the issuer" },
+  Bearer: {
+    type: "http",
+    scheme: "bearer",
+    description: "An API key, or a JWT of the configured issuer",
+  },
 } as const;
 
 const SECURITY = [
@@ -73,7 +77,7 @@ export function addSystemRoutes(app: OpenAPIHono<AppEnv>): void {
       tags: ["System"],
       summary: "Check health",
       security: [],
-      responses: { 200: json(Ok, "It does") },
+      responses: { 200: json(Ok, "The service is healthy") },
     }),
     (c) => c.json({ ok: true as const }, 200),
   );
@@ -85,7 +89,7 @@ export function addSystemRoutes(app: OpenAPIHono<AppEnv>): void {
       tags: ["System"],
       summary: "Get version and features",
       security: [],
-      responses: { 200: json(TracingInfo, "Version, flags, and how to send traces") },
+      responses: { 200: json(TracingInfo, "Version, features, and how to send traces") },
     }),
     (c) => c.json(TRACING_INFO, 200),
   );

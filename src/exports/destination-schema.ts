@@ -65,7 +65,7 @@ const PutArguments = z.record(z.string(), z.unknown()).superRefine((kwargs, ctx)
 const Config = z.object({
   endpoint_url: HttpUrl.nullable()
     .default(null)
-    .openapi({ description: "The server alone, without bucket and path; none: AWS." }),
+    .openapi({ description: "URL of the S3 server, without bucket and path. Default: AWS" }),
   prefix: z
     .string()
     .max(2048)
@@ -87,14 +87,17 @@ const Config = z.object({
     .describe("Region of the bucket"),
   s3_additional_kwargs: PutArguments.nullable()
     .default(null)
-    .openapi({ description: "Arguments of PutObject for every object." }),
+    .openapi({ description: "Arguments of `PutObject` for every object" }),
   config_kwargs_s3: S3Kwargs.nullable().default(null).describe("Options of the S3 client"),
   include_bucket_in_prefix: z
     .boolean()
     .nullable()
     .transform((value) => value ?? false)
     .default(false)
-    .openapi({ type: "boolean", description: "Whether keys begin with the bucket's name." }),
+    .openapi({
+      type: "boolean",
+      description: "Whether object keys begin with the name of the bucket",
+    }),
   aws_role_arn: z
     .null({ error: "is not supported: give the credentials of a user or a session" })
     .default(null)
@@ -152,7 +155,7 @@ export const Destination = z
     config: DestinationConfig.describe("Bucket and how to write to it"),
     credentials_keys: z
       .array(z.string())
-      .openapi({ description: "Which credentials are kept; their names alone." }),
+      .openapi({ description: "Names of the stored credentials" }),
     created_at: CreatedAt,
     updated_at: UpdatedAt,
   })

@@ -63,7 +63,7 @@ export const BulkExportCreateRequest = z
       .describe("Must be `false` or absent"),
     late_rows: z.boolean().nullish().openapi({
       description:
-        "Of a schedule: whether each window's export carries rows that arrived too late for the windows before it. Default true.",
+        "Whether each export of a schedule includes rows that arrived too late for earlier windows. Default: `true`",
     }),
   })
   .openapi("BulkExportCreate");
@@ -119,7 +119,7 @@ const Progress = z
       .max(1)
       .nullable()
       .describe("Share of the work that is done, 0 to 1"),
-    seconds_left: Count.nullable().openapi({ description: "An estimate" }),
+    seconds_left: Count.nullable().openapi({ description: "Estimate of the remaining seconds" }),
   })
   .openapi("BulkExportProgress");
 
@@ -144,12 +144,17 @@ export const BulkExport = z
     all_experiments: z.boolean().nullable().describe("Always `false` or `null`"),
     late_rows: z.boolean().describe("Whether exports of a schedule include rows that arrived late"),
     status: BulkExportStatus.describe("Status of the export"),
-    error: z.string().nullable().openapi({ description: "Why it failed, and what to do" }),
+    error: z
+      .string()
+      .nullable()
+      .openapi({ description: "Reason for the failure, and how to correct it" }),
     source_bulk_export_id: Uuid.nullable().describe("Id of the schedule that created the export"),
     created_at: CreatedAt,
     updated_at: UpdatedAt,
     finished_at: Timestamp.nullable().describe("Time at which it ended, `null` before"),
-    progress: Progress.nullable().openapi({ description: "Null of a schedule" }),
+    progress: Progress.nullable().openapi({
+      description: "Progress of the export, `null` for a schedule",
+    }),
   })
   .openapi("BulkExport");
 export type BulkExport = z.infer<typeof BulkExport>;

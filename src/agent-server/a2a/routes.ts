@@ -27,9 +27,10 @@ a2aRoutes.openapi(
           "application/json": { schema: RpcAnswer },
           "text/event-stream": { schema: z.string() },
         },
-        description: "The answer, behind newlines that keep the connection alive; or events",
+        description:
+          "The response, after newlines that keep the connection alive, or server-sent events",
       },
-      202: { description: "A notification was taken note of" },
+      202: { description: "The notification was accepted" },
     },
   }),
   async (c) => {
@@ -47,7 +48,7 @@ a2aRoutes.openapi(
     summary: "Get an agent card",
     description: "The A2A description of an assistant.",
     request: { params: AgentPath, query: CardQuery },
-    responses: { 200: json(AgentCard, "The card") },
+    responses: { 200: json(AgentCard, "The agent card") },
   }),
   async (c) => {
     const ref = { ...c.req.valid("param"), ...c.req.valid("query") };
@@ -60,7 +61,7 @@ a2aRoutes.openapi(
   operation("get", `${A2A}${CARD}`, "getAgentCardOfAssistant", {
     summary: "Get an assistant's agent card",
     request: { params: A2aPath },
-    responses: { 200: json(AgentCard, "The card") },
+    responses: { 200: json(AgentCard, "The agent card") },
   }),
   async (c) => {
     const ref = c.req.valid("param");

@@ -62,7 +62,7 @@ cronRoutes.openapi(
   operation("post", `${CRONS}/count`, "countCrons", {
     summary: "Count crons",
     request: { params: AgentPath, body: body(CronCount) },
-    responses: { 200: json(z.number().int(), "How many there are") },
+    responses: { 200: json(z.number().int(), "Number of crons") },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");

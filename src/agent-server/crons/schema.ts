@@ -49,15 +49,11 @@ export const Cron = z
 export type Cron = z.infer<typeof Cron>;
 
 const WHEN = {
-  schedule: z
-    .string()
-    .max(200)
-    .openapi({ description: "Minute, hour, day, month, weekday", example: "0 9 * * 1-5" }),
-  timezone: z
-    .string()
-    .max(100)
-    .nullish()
-    .openapi({ description: "Of the IANA database; null: UTC" }),
+  schedule: z.string().max(200).openapi({
+    description: "Cron expression: minute, hour, day, month, weekday",
+    example: "0 9 * * 1-5",
+  }),
+  timezone: z.string().max(100).nullish().openapi({ description: "IANA time zone. `null`: UTC" }),
   end_time: EndTime.nullish().describe("Time after which the cron starts no runs"),
   enabled: z.boolean().nullish().describe("Whether the cron starts runs"),
   on_run_completed: OnRunCompleted.nullish().describe(

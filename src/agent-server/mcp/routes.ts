@@ -19,16 +19,16 @@ mcpRoutes.openapi(
     description: "The Model Context Protocol over stateless HTTP. Each assistant is a tool.",
     request: { params: AgentPath, headers: McpHeaders, body: body(RpcMessage) },
     responses: {
-      200: json(RpcAnswer, "The answer, behind newlines that keep the connection alive"),
-      202: { description: "A notification was taken note of" },
+      200: json(RpcAnswer, "The response. Newlines before it keep the connection alive"),
+      202: { description: "The notification was accepted" },
       400: {
         content: {
           "application/json": { schema: RpcAnswer },
           "text/plain": { schema: z.string() },
         },
-        description: "Malformed JSON, or a version of the protocol that is not spoken",
+        description: "Malformed JSON, or an unsupported version of the protocol",
       },
-      406: json(RpcAnswer, "The client does not accept both JSON and event streams"),
+      406: json(RpcAnswer, "`Accept` must include `application/json` and `text/event-stream`"),
     },
   }),
   async (c) => {

@@ -17,14 +17,14 @@ const STORE = "/agents/{deployment_id}/store";
 const operation = operationWithTag("Store");
 
 const errors = {
-  400: text("Malformed request, or no namespace"),
-  401: text("No valid credentials"),
+  400: text("Invalid request, or missing namespace"),
+  401: text("Missing or invalid credentials"),
   404: text("Not found"),
-  413: text("The item, the answer or the store is too large; the text says which"),
+  413: text("The item, the response or the store is too large"),
   415: text("The Content-Type is not application/json"),
   429: text("Too many requests"),
   500: text("Internal error"),
-  503: text("Not available for the moment, or the agent's embedding function failed"),
+  503: text("Temporarily unavailable, or the agent's embedding function failed"),
 };
 
 export const storeRoutes = router();
@@ -47,7 +47,7 @@ storeRoutes.openapi(
     summary: "Get an item",
     description: "Returns `null` when the item does not exist.",
     request: { params: StorePath, query: GetItemQuery },
-    responses: { 200: json(Item.nullable(), "The item; null where there is none"), ...errors },
+    responses: { 200: json(Item.nullable(), "The item, `null` when it does not exist"), ...errors },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");
@@ -86,7 +86,7 @@ storeRoutes.openapi(
   operation("post", `${STORE}/namespaces`, "listStoreNamespaces", {
     summary: "List namespaces",
     request: { params: StorePath, body: body(ListNamespaces) },
-    responses: { 200: json(Namespaces, "The namespaces, in order"), ...errors },
+    responses: { 200: json(Namespaces, "The namespaces, sorted"), ...errors },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");

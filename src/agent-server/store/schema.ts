@@ -18,10 +18,7 @@ export const Item = z
   .openapi("Item");
 
 const SearchItem = Item.extend({
-  score: z
-    .number()
-    .optional()
-    .openapi({ description: "Nearness to the query, where there is one" }),
+  score: z.number().optional().openapi({ description: "Similarity to `query`, when it is set" }),
 }).openapi("SearchItem");
 
 const Limit = z.number().int().min(1).max(MAX_LIMIT);
@@ -40,12 +37,12 @@ export const PutItem = z
     index: z
       .union([z.literal(false), list(z.string())])
       .nullish()
-      .openapi({ description: "Fields to find it by meaning; false: none; null: as configured" }),
-    ttl: z
-      .number()
-      .positive()
-      .nullish()
-      .openapi({ description: "Minutes until it ends; null: never; absent: as configured" }),
+      .openapi({
+        description: "Fields to index for similarity search. `false`: none. `null`: as configured",
+      }),
+    ttl: z.number().positive().nullish().openapi({
+      description: "Minutes until the item expires. `null`: never. Absent: as configured",
+    }),
   })
   .openapi("PutItem");
 export type PutItem = z.infer<typeof PutItem>;

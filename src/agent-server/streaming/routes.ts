@@ -27,7 +27,7 @@ protocolRoutes.openapi(
       "Commands of the v2 streaming protocol: start a run, answer an interrupt, read the state.",
     request: { params: ThreadPath, body: body(Command) },
     responses: {
-      200: json(CommandAnswer, "The answer: a success, or an error with its code"),
+      200: json(CommandAnswer, "The response: a success, or an error with its code"),
     },
   }),
   async (c) => {
@@ -46,7 +46,7 @@ protocolRoutes.openapi(
     responses: {
       200: {
         content: { "text/event-stream": { schema: z.string() } },
-        description: "Server-sent events that match, for as long as the client stays",
+        description: "Server-sent events that match, until the client disconnects",
       },
     },
   }),

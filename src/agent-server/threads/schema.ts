@@ -201,7 +201,7 @@ export const FollowQuery = JoinQuery.extend({
   namespace: Namespaces,
   checkpoint_id: z.string().optional().openapi({
     description:
-      "Only events after this checkpoint, where the run streams `checkpoints` or `debug`; otherwise all.",
+      "Returns only events after this checkpoint. Needs the stream mode `checkpoints` or `debug`",
   }),
 });
 

@@ -17,7 +17,10 @@ uiRoutes.openapi(
     description: "Returns HTML that loads and renders a component of an agent.",
     request: { params: UiPath, body: body(UiRequest) },
     responses: {
-      200: { content: { "text/html": { schema: z.string() } }, description: "Links and scripts" },
+      200: {
+        content: { "text/html": { schema: z.string() } },
+        description: "HTML with links and scripts",
+      },
     },
   }),
   async (c) => {
@@ -46,7 +49,7 @@ uiFileRoutes.openapi(
         },
         description: "The file",
       },
-      304: { description: "The browser has it" },
+      304: { description: "Not modified" },
     },
   }),
   async (c) => {

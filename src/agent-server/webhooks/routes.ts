@@ -11,7 +11,7 @@ const SECRET = "/v1/run-webhooks/secret";
 const get = operation("get", SECRET, "getWebhookSecret", {
   summary: "Get the webhook secret's status",
   description: "Reports whether run webhooks are signed. The secret itself is never returned.",
-  responses: { 200: json(SecretState, "Whether, and since when") },
+  responses: { 200: json(SecretState, "Status of the secret") },
 });
 runWebhookRoutes.openapi(get, async (c) => c.json(await getWebhookSecret(c.var.ctx), 200));
 
@@ -20,7 +20,7 @@ const set = operation("put", SECRET, "setWebhookSecret", {
   description: "Signs the webhooks of runs. A new secret replaces the earlier one.",
   request: { body: body(SecretChange) },
   responses: {
-    200: json(SecretSet, "Set; the one before signs beside it for a day"),
+    200: json(SecretSet, "The secret is set. The previous one signs too for a day"),
   },
 });
 runWebhookRoutes.openapi(set, async (c) =>
@@ -30,7 +30,7 @@ runWebhookRoutes.openapi(set, async (c) =>
 const remove = operation("delete", SECRET, "deleteWebhookSecret", {
   summary: "Delete the webhook secret",
   description: "Webhooks of runs are no longer signed.",
-  responses: { 204: { description: "Deleted, or there was none" } },
+  responses: { 204: { description: "The secret does not exist any more" } },
 });
 runWebhookRoutes.openapi(remove, async (c) => {
   await deleteWebhookSecret(c.var.ctx);

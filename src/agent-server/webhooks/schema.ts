@@ -7,10 +7,14 @@ export type DeliveryStatus = z.infer<typeof DeliveryStatuses>;
 const Attempt = z
   .object({
     at: Timestamp.describe("Time of the attempt"),
-    status: z.number().int().nullable().openapi({ description: "What the receiver answered." }),
+    status: z
+      .number()
+      .int()
+      .nullable()
+      .openapi({ description: "HTTP status of the response, `null` when none arrived" }),
     error: z.string().nullable().describe("Why it failed, `null` when a response arrived"),
     duration_ms: z.number().int().nullable().openapi({
-      description: "Null while it goes on, and where its process ended before it did.",
+      description: "Duration of the attempt, `null` when it has not completed",
     }),
   })
   .openapi("WebhookAttempt");
@@ -57,7 +61,7 @@ export const SecretChange = z
       .max(MAX_CHARACTERS)
       .regex(SECRET, "must be whsec_ and 24 to 64 bytes in base64")
       .nullish()
-      .openapi({ description: "Left out, one is made and answered, this once." }),
+      .openapi({ description: "The secret. Default: a generated one, which the response returns" }),
   })
   .openapi("WebhookSecretChange");
 export type SecretChange = z.infer<typeof SecretChange>;
@@ -69,11 +73,14 @@ export const SecretState = z
       "Time at which the secret was set, `null` when there is none",
     ),
     previous_valid_until: Timestamp.nullable().openapi({
-      description: "Until then deliveries are signed with the secret before, too.",
+      description: "Time until which deliveries are also signed with the previous secret",
     }),
   })
   .openapi("WebhookSecretState");
 
 export const SecretSet = SecretState.extend({
-  secret: z.string().nullable().openapi({ description: "Only of one that was made here." }),
+  secret: z
+    .string()
+    .nullable()
+    .openapi({ description: "The secret, if it was generated. Returned only once" }),
 }).openapi("WebhookSecretSet");

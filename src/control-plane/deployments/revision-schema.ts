@@ -16,7 +16,7 @@ export const RevisionCreateRequest = z
     secrets: list(SecretInput).nullish().describe("Replaces all secrets of the deployment"),
     secret_references: NoSecretReferences.describe("Must be empty: use `secrets`"),
     activate: z.boolean().default(true).openapi({
-      description: "False makes a preview: it serves at its own URL alone, until it is promoted.",
+      description: "`false` creates a preview, which only its own URL leads to",
     }),
   })
   .openapi("RevisionCreateRequest");
@@ -28,15 +28,15 @@ export const Revision = z
     deployment_id: Uuid.describe("Id of the deployment"),
     status: RevisionStatus.describe("Status of the build and of the rollout"),
     is_preview: z.boolean().describe("Whether only the URL of the revision leads to it"),
-    url: z.string().openapi({ description: "Where the agent server of this revision answers." }),
+    url: z.string().openapi({ description: "URL of the agent server with this revision" }),
     status_reason: z
       .string()
       .nullable()
-      .openapi({ description: "Why it ended as it did, for machines: ref_not_found ..." }),
+      .openapi({ description: "Code of the reason, such as `ref_not_found`" }),
     status_message: z
       .string()
       .nullable()
-      .openapi({ description: "Why it ended as it did, for people." }),
+      .openapi({ description: "Reason for the status, and how to correct it" }),
     source: z.string().openapi({ description: "Kind of the source", example: "github" }),
     source_revision_config: SourceRevisionConfig.describe("What is built"),
     repo_commit_sha: z

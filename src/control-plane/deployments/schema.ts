@@ -73,7 +73,7 @@ export const SourceConfigInput = z.object({
   repo_url: HttpUrl.nullish().describe("URL of the git repository"),
   deployment_type: z.enum(DEPLOYMENT_TYPES).nullish().describe("Type of the deployment"),
   build_on_push: z.boolean().nullish().describe("Whether a push to the branch creates a revision"),
-  custom_url: HttpUrl.nullish().describe("URL that the deployment is reached at"),
+  custom_url: HttpUrl.nullish().describe("URL of a proxy. Stored and returned, without effect"),
   resource_spec: ResourceSpec.nullish().describe("Resources. Stored and returned, without effect"),
   install_command: z
     .string()
@@ -156,7 +156,7 @@ export const DeploymentPatchRequest = z
     revision_source: z
       .string()
       .nullish()
-      .openapi({ description: "What published clients repeat; the source of the deployment." }),
+      .openapi({ description: "Must be the current kind of the source" }),
   })
   .openapi("DeploymentPatchRequest");
 export type DeploymentPatchRequest = z.infer<typeof DeploymentPatchRequest>;
@@ -166,7 +166,7 @@ const SourceConfig = z.object({
   repo_url: z.string().nullable().describe("URL of the git repository"),
   deployment_type: z.string().nullable().describe("Type of the deployment"),
   build_on_push: z.boolean().describe("Whether a push to the branch creates a revision"),
-  custom_url: z.string().nullable().describe("URL that the deployment is reached at"),
+  custom_url: z.string().nullable().describe("URL of a proxy. Stored and returned, without effect"),
   resource_spec: Json.nullable().describe("Resources. Stored and returned, without effect"),
   install_command: z
     .string()
@@ -208,7 +208,7 @@ export const Deployment = z
           updated_at: UpdatedAt,
         }),
       )
-      .openapi({ description: "Names alone: a value never leaves." }),
+      .openapi({ description: "Names of the environment variables. Values are never returned" }),
     secret_references: z.null().describe("Not supported: use `secrets`"),
     status: DeploymentStatus.describe("Status of the deployment"),
     latest_revision_id: Uuid.nullable().describe("Id of the newest revision"),
@@ -216,7 +216,7 @@ export const Deployment = z
     tracing_project_id: Uuid.nullable().describe("Id of the project that receives the traces"),
     traffic: Traffic.describe("Split of the traffic between revisions"),
     image_version: z.null().describe("Always `null`: deployments have no image"),
-    url: z.string().openapi({ description: "Where the agent server of this deployment answers." }),
+    url: z.string().openapi({ description: "URL of the agent server" }),
     created_at: CreatedAt,
     updated_at: UpdatedAt,
   })

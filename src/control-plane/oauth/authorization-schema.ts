@@ -18,9 +18,11 @@ export const AuthenticateRequest = z
       example: ["repo"],
     }),
     user_id: UserId.nullish().openapi({
-      description: "Which of the caller's own users the token is for; absent: the caller itself.",
+      description: "Id of the caller's user that the token is for. Default: the caller",
     }),
-    ls_user_id: UserId.nullish().openapi({ description: "The caller's own user id, or absent." }),
+    ls_user_id: UserId.nullish().openapi({
+      description: "Must be the id of the caller, or absent",
+    }),
     agent_id: AgentId.nullish().describe("Id of the agent that uses the token"),
     force_new: z
       .boolean()
@@ -38,7 +40,10 @@ export const Authentication = z
     status: z
       .enum(["completed", "pending", "connection_required", "token_expired"])
       .describe("`completed`: `token` is set. `pending`: the caller consents at `url`"),
-    url: z.string().nullable().openapi({ description: "Where the user consents, while pending." }),
+    url: z
+      .string()
+      .nullable()
+      .openapi({ description: "URL where the user consents, while pending" }),
     auth_id: Uuid.nullable().describe("Id of the authorization, while it is pending"),
     token: z.string().nullable().describe("Access token, when completed"),
     user_id: z.string().nullable().describe("Id of the user that the token belongs to"),
@@ -61,7 +66,7 @@ export const Waited = z
       .enum(["completed", "pending", "timeout", "not_found", "failed"])
       .describe("Status of the authorization"),
     token: z.string().nullable().describe("Access token, when completed"),
-    error: z.string().nullable().openapi({ description: "Why it failed." }),
+    error: z.string().nullable().openapi({ description: "Reason for the failure" }),
   })
   .openapi("OAuthWaitResponse");
 export type Waited = z.infer<typeof Waited>;

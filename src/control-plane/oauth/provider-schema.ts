@@ -9,7 +9,7 @@ export const ProviderId = z
 const ProviderTypes = z
   .enum(["microsoft", "salesforce", "slack", "github", "google"])
   .openapi("OAuthProviderType", {
-    description: "How it revokes tokens, where that is not RFC 7009 at an address it publishes.",
+    description: "Kind of the provider. Determines how tokens are revoked",
   });
 export type ProviderType = z.infer<typeof ProviderTypes>;
 
@@ -23,7 +23,7 @@ const ClientId = z.string().regex(/^[\x20-\x7e]{1,1024}$/, "must be printable AS
 const ClientSecret = z
   .string()
   .regex(/^[\x20-\x7e]{1,4096}$/, "must be printable ASCII")
-  .openapi({ description: "Sent to the provider alone; never part of an answer." });
+  .openapi({ description: "OAuth client secret. Never returned" });
 
 const UNSENDABLE = /^(authorization|host|cookie|content-.*|transfer-encoding|connection|accept)$/i;
 const MAX_HEADERS = 20;
@@ -39,11 +39,11 @@ const RequestHeaders = z
     "must be header names, and none that the request sets itself",
   )
   .openapi({
-    description: "Go with each request to token_url and to revocation; never part of an answer.",
+    description: "Headers of requests to the token and the revocation endpoint. Never returned",
   });
 
 const RevocationUrl = HttpUrl.openapi({
-  description: "RFC 7009, on the host of token_url; where there is none it is discovered.",
+  description: "Revocation endpoint (RFC 7009), on the host of `token_url`. Default: discovered",
 });
 
 export const ProviderCreateRequest = z
@@ -174,7 +174,7 @@ export const ProviderDeleted = z
     not_revoked: z
       .number()
       .int()
-      .openapi({ description: "Tokens deleted here that the provider does not revoke." }),
+      .openapi({ description: "Number of tokens that were deleted without revocation" }),
   })
   .openapi("OAuthProviderDeleted");
 export type ProviderDeleted = z.infer<typeof ProviderDeleted>;

@@ -30,7 +30,7 @@ export const ROLE_LIST = [
 ].map((role) => ({ ...role, description: DESCRIPTIONS[role.name] }));
 
 export const RoleId = Uuid.nullish().openapi({
-  description: "Id of a role of GET /api/v1/orgs/current/roles; an alternative to role",
+  description: "Id of the role, from `GET /api/v1/orgs/current/roles`. Alternative to `role`",
   example: WORKSPACE_ROLES[1].id,
 });
 export const WorkspaceRole = z.enum(["admin", "editor", "viewer"]);

@@ -21,7 +21,7 @@ const operation = operationWithTag("Export destinations");
 const unusable = {
   400: json(
     ErrorDetail,
-    "Malformed JSON, or the bucket refused the probe: why, and what to change",
+    "Malformed JSON, or the bucket refused the probe object: `detail` has the reason and the remedy",
   ),
 };
 const warning = {
@@ -29,7 +29,7 @@ const warning = {
     "X-Heddle-Warning": z
       .string()
       .optional()
-      .openapi({ description: "The object of the probe could not be deleted" }),
+      .openapi({ description: "The probe object could not be deleted" }),
   }),
 };
 
@@ -43,8 +43,11 @@ const create = operation(
     request: { body: body(DestinationCreateRequest) },
     responses: {
       ...unusable,
-      200: { ...json(Destination, "Created; the credentials are stored encrypted"), ...warning },
-      409: json(ErrorDetail, "The workspace has as many destinations as it may have"),
+      200: {
+        ...json(Destination, "The destination. Its credentials are stored encrypted"),
+        ...warning,
+      },
+      409: json(ErrorDetail, "The limit of destinations is reached"),
     },
   },
 );
@@ -56,7 +59,7 @@ destinationRoutes.openapi(create, async (c) => {
 const list = operation("get", "/api/v1/bulk-exports/destinations", "listBulkExportDestinations", {
   summary: "List export destinations",
   description: "Oldest first.",
-  responses: { 200: json(z.array(Destination), "All of the workspace") },
+  responses: { 200: json(z.array(Destination), "All integrations of the workspace") },
 });
 destinationRoutes.openapi(list, async (c) => c.json(await listDestinations(c.var.ctx), 200));
 
@@ -84,7 +87,7 @@ const update = operation(
     request: { params: DestinationPath, body: body(DestinationPatchRequest) },
     responses: {
       ...unusable,
-      200: { ...json(Destination, "Replaced; nothing else changes"), ...warning },
+      200: { ...json(Destination, "The destination with the new credentials"), ...warning },
     },
   },
 );
@@ -105,7 +108,7 @@ const remove = operation(
     request: { params: DestinationPath },
     responses: {
       204: { description: "Deleted" },
-      409: json(ErrorDetail, "An active export or a schedule writes to it"),
+      409: json(ErrorDetail, "An active export or a schedule uses the destination"),
     },
   },
 );

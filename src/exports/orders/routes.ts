@@ -33,16 +33,17 @@ const create = operation("post", "/api/v1/bulk-exports", "createBulkExport", {
   request: {
     headers: z.object({
       "idempotency-key": z.string().min(1).max(MAX_IDEMPOTENCY_KEY_CHARS).optional().openapi({
-        description: "The same key with the same body makes one export, however often it is sent",
+        description:
+          "Idempotency key: repeated requests with the same key and body create one export",
       }),
     }),
     body: body(BulkExportCreateRequest),
   },
   responses: {
-    200: json(BulkExport, "The export, or the schedule"),
-    404: json(ErrorDetail, "The destination or the project is not in the workspace"),
-    409: json(ErrorDetail, "The Idempotency-Key came with another body before"),
-    429: json(ErrorDetail, "Too many exports in an hour, or too many schedules"),
+    200: json(BulkExport, "The export or the schedule"),
+    404: json(ErrorDetail, "The destination or the project does not exist in this workspace"),
+    409: json(ErrorDetail, "The `Idempotency-Key` was used with another body"),
+    429: json(ErrorDetail, "Too many exports per hour, or too many schedules"),
   },
 });
 exportRoutes.openapi(create, async (c) => {
@@ -54,7 +55,7 @@ const list = operation("get", "/api/v1/bulk-exports", "listBulkExports", {
   summary: "List bulk exports",
   description: "Exports and schedules, newest first.",
   request: { query: BulkExportsQuery },
-  responses: { 200: json(z.array(BulkExport), "One page") },
+  responses: { 200: json(z.array(BulkExport), "Page of results") },
 });
 exportRoutes.openapi(list, async (c) => {
   const { items, total } = await listBulkExports(c.var.ctx, c.req.valid("query"));
@@ -106,7 +107,7 @@ const retry = operation("post", "/api/v1/bulk-exports/{bulk_export_id}/retry", "
   summary: "Retry a bulk export",
   description: "Writes the failed files again.",
   request: { params: ExportId },
-  responses: { 200: json(BulkExport, "It goes on"), ...conflict },
+  responses: { 200: json(BulkExport, "The export, which was started again"), ...conflict },
 });
 exportRoutes.openapi(retry, async (c) =>
   c.json(await retryBulkExport(c.var.ctx, c.req.valid("param").bulk_export_id), 200),
@@ -120,7 +121,7 @@ const listRuns = operation(
     summary: "List runs of an export",
     description: "One run for each UTC day.",
     request: { params: ExportId, query: ExportRunsQuery },
-    responses: { 200: json(z.array(BulkExportRun), "By day") },
+    responses: { 200: json(z.array(BulkExportRun), "Runs, by day") },
   },
 );
 exportRoutes.openapi(listRuns, async (c) => {

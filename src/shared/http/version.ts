@@ -5,7 +5,7 @@ export const VERSION = "0.1.0";
 
 export const OkQuery = z.object({
   check_db: QueryBoolean.default(false).openapi({
-    description: "Whether the database answers, too.",
+    description: "Whether to check the database too",
   }),
 });
 export const Ok = z.object({ ok: z.literal(true).describe("Always `true`") }).openapi("Ok");

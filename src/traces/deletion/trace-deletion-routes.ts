@@ -12,8 +12,8 @@ const remove = operation("post", "/api/v1/runs/delete", "deleteTraces", {
   description: "Deletes their runs, feedback and attachments too.",
   request: { body: body(DeleteTracesRequest) },
   responses: {
-    200: json(DeletedTraces, "They are gone, those that were there"),
-    404: json(ErrorDetail, "There is no such project"),
+    200: json(DeletedTraces, "The traces that existed are deleted"),
+    404: json(ErrorDetail, "The project does not exist"),
   },
 });
 traceDeletionRoutes.openapi(remove, async (c) =>

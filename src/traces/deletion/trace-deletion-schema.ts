@@ -32,8 +32,7 @@ export const DeleteTracesRequest = z
     error: "names the project of the traces",
   })
   .openapi("DeleteTraces", {
-    description:
-      "Traces of a project by id (run_ids is another word for trace_ids), or all with one of the pairs in the metadata of any of their runs",
+    description: "Selects traces of a project by id, or by metadata of any of their runs",
   });
 export type DeleteTracesRequest = z.infer<typeof DeleteTracesRequest>;
 

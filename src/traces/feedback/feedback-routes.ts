@@ -23,8 +23,8 @@ const create = operation("post", "/api/v1/feedback", "createFeedback", {
   summary: "Create feedback",
   request: { body: body(FeedbackCreateRequest) },
   responses: {
-    200: json(Feedback, "Kept; sent twice under one id it is there once"),
-    404: json(ErrorDetail, "There is no such run"),
+    200: json(Feedback, "The feedback. Repeating the request with the same `id` has no effect"),
+    404: json(ErrorDetail, "The run does not exist"),
   },
 });
 feedbackRoutes.openapi(create, async (c) =>
@@ -36,8 +36,8 @@ const list = operation("get", "/api/v1/feedback", "listFeedback", {
   description: "Feedback of runs or of projects, newest first.",
   request: { query: FeedbackQuery },
   responses: {
-    200: json(z.array(Feedback), "One page"),
-    404: json(ErrorDetail, "There is no such project"),
+    200: json(z.array(Feedback), "Page of results"),
+    404: json(ErrorDetail, "The project does not exist"),
   },
 });
 feedbackRoutes.openapi(list, async (c) =>
@@ -60,7 +60,7 @@ feedbackRoutes.openapi(get, async (c) =>
 const update = operation("patch", "/api/v1/feedback/{feedback_id}", "updateFeedback", {
   summary: "Update feedback",
   request: { params: FeedbackId, body: body(FeedbackUpdateRequest) },
-  responses: { 200: json(Feedback, "Changed") },
+  responses: { 200: json(Feedback, "The updated resource") },
 });
 feedbackRoutes.openapi(update, async (c) =>
   c.json(
@@ -77,7 +77,7 @@ const remove = operation("delete", "/api/v1/feedback/{feedback_id}", "deleteFeed
       z.object({
         message: z.string().openapi({ description: "Confirmation", example: "Feedback deleted" }),
       }),
-      "It is gone",
+      "The feedback is deleted",
     ),
   },
 });

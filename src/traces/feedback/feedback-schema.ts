@@ -24,9 +24,9 @@ export const FeedbackCreateRequest = z
     comment: z.string().nullish().describe("Comment"),
     correction: z.unknown().optional().describe("Corrected output"),
     feedback_source: Source.nullish().describe("Origin of the feedback"),
-    feedback_config: z.unknown().optional().describe("Stored and returned, without effect"),
-    feedback_group_id: Id.nullish().describe("Stored, without effect"),
-    comparative_experiment_id: Id.nullish().describe("Stored, without effect"),
+    feedback_config: z.unknown().optional().describe("Accepted, without effect"),
+    feedback_group_id: Id.nullish().describe("Accepted, without effect"),
+    comparative_experiment_id: Id.nullish().describe("Accepted, without effect"),
     created_at: z.string().nullish().describe("Time of the feedback. Default: now"),
     error: z.boolean().nullish().describe("Whether the evaluation failed"),
   })

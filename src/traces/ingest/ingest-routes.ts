@@ -11,9 +11,9 @@ const RunId = z.object({
   run_id: z.guid("must be a UUID").toLowerCase().describe("Id of the run"),
 });
 const responses = {
-  202: json(Accepted, "Kept: it survives whatever happens next"),
-  400: json(IngestError, "The body is not what its headers say"),
-  404: json(IngestError, "There is no such project, or run"),
+  202: json(Accepted, "The runs are stored durably"),
+  400: json(IngestError, "The body does not match its headers"),
+  404: json(IngestError, "The project or the run does not exist"),
 };
 
 const create = operation("post", "/api/v1/runs", "createTraceRun", {

@@ -55,7 +55,7 @@ const list = operation("get", "/api/v1/sessions", "listProjects", {
   summary: "List projects",
   description: "Newest first.",
   request: { query: ProjectsQuery },
-  responses: { 200: json(z.array(Project), "One page") },
+  responses: { 200: json(z.array(Project), "Page of results") },
 });
 projectRoutes.openapi(list, async (c) =>
   c.json(await listProjects(c.var.ctx, c.req.valid("query")), 200),
@@ -73,7 +73,7 @@ projectRoutes.openapi(get, async (c) =>
 const update = operation("patch", "/api/v1/sessions/{session_id}", "updateProject", {
   summary: "Update a project",
   request: { params: ProjectId, body: body(ProjectUpdateRequest) },
-  responses: { 200: json(Project, "Changed"), ...taken },
+  responses: { 200: json(Project, "The updated resource"), ...taken },
 });
 projectRoutes.openapi(update, async (c) =>
   c.json(await updateProject(c.var.ctx, c.req.valid("param").session_id, c.req.valid("json")), 200),
@@ -83,7 +83,7 @@ const remove = operation("delete", "/api/v1/sessions/{session_id}", "deleteProje
   summary: "Delete a project",
   description: "Deletes its runs too, in the background.",
   request: { params: ProjectId },
-  responses: { 202: json(Message, "It is gone; its runs follow") },
+  responses: { 202: json(Message, "The project is deleted. The deletion of its runs has begun") },
 });
 projectRoutes.openapi(remove, async (c) =>
   c.json(await deleteProject(c.var.ctx, c.req.valid("param").session_id), 202),

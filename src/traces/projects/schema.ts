@@ -73,7 +73,7 @@ export const ProjectsQuery = z.object({
   name_contains: z.string().max(255).optional().describe("Part of the name"),
   include_stats: QueryBoolean.default(false).openapi({
     description:
-      "Of one project all its traces; of several those of seven days, or since stats_start_time",
+      "Whether to return statistics: of all traces of one project, or of the last seven days of several",
   }),
   stats_start_time: z.iso
     .datetime({ offset: true, local: true })
@@ -127,7 +127,7 @@ export const Project = z
     run_count: z
       .number()
       .int()
-      .openapi({ description: "How many traces; follows them by about a second" }),
+      .openapi({ description: "Number of traces, updated within about a second" }),
   })
   .extend(nullable(TraceStats.omit({ run_count: true, last_run_start_time: true }).shape))
   .openapi("TracerSession");

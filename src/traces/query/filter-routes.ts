@@ -12,8 +12,8 @@ const validate = operation("post", "/api/v1/runs/query/validate", "validateTrace
   description: "Checks the filters of a query without running it.",
   request: { body: body(FilterValidationRequest) },
   responses: {
-    200: json(FilterValidation, "Whether they are right, and if not, what is wrong where"),
-    422: json(HTTPValidationError, "A filter is not a text"),
+    200: json(FilterValidation, "Whether the filters are valid, and their errors"),
+    422: json(HTTPValidationError, "A filter is not a string"),
   },
 });
 filterRoutes.openapi(validate, (c) => c.json(validateFilters(c.req.valid("json")), 200));

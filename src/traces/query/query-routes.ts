@@ -9,17 +9,17 @@ export const queryRoutes = router();
 
 const operation = operationWithTag("Trace runs");
 const failures = {
-  404: json(ErrorDetail, "There is no such project"),
+  404: json(ErrorDetail, "The project does not exist"),
 };
 const problems = {
-  404: problem("There is no such project, or run"),
+  404: problem("The project or the run does not exist"),
 };
 
 const query = operation("post", "/api/v1/runs/query", "queryTraceRuns", {
   summary: "Query trace runs",
   description: "Pages are stable while new runs arrive.",
   request: { body: body(RunsQueryRequest) },
-  responses: { 200: json(RunsPage, "One page"), ...failures },
+  responses: { 200: json(RunsPage, "Page of results"), ...failures },
 });
 queryRoutes.openapi(query, async (c) =>
   c.json(await queryRuns(c.var.ctx, c.req.valid("json")), 200),
@@ -28,7 +28,7 @@ queryRoutes.openapi(query, async (c) =>
 const queryV2 = operation("post", "/api/v2/runs/query", "queryTraceRunsV2", {
   summary: "Query trace runs (v2)",
   request: { body: body(RunsQueryV2Request) },
-  responses: { 200: json(RunsPageV2, "One page"), ...problems },
+  responses: { 200: json(RunsPageV2, "Page of results"), ...problems },
 });
 queryRoutes.openapi(queryV2, async (c) =>
   c.json(await queryRunsV2(c.var.ctx, c.req.valid("json")), 200),

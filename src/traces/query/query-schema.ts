@@ -44,8 +44,10 @@ export const RunsQueryRequest = Shared.extend({
   query: z
     .string()
     .nullish()
-    .openapi({ description: "Words to find, as `search(...)` of a filter." }),
-  search_filter: FilterText.nullish().openapi({ description: "Holds together with `filter`." }),
+    .openapi({ description: "Words to search for, as `search(...)` in a filter" }),
+  search_filter: FilterText.nullish().openapi({
+    description: "Filter that runs must match in addition to `filter`",
+  }),
   start_time: Moment.nullish().describe("Start time of the oldest run"),
   end_time: Moment.nullish().describe("Start time of the newest run"),
   error: z.boolean().nullish().describe("Whether the runs failed"),

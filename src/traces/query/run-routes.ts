@@ -29,7 +29,7 @@ const attachment = operation("get", "/api/v1/runs/{run_id}/attachments/{name}", 
   responses: {
     200: {
       content: { "application/octet-stream": { schema: z.string() } },
-      description: "The bytes, in the type they were sent with",
+      description: "The attachment, with its media type",
     },
   },
 });

@@ -9,7 +9,7 @@ export const statsRoutes = router();
 
 const operation = operationWithTag("Trace runs");
 const failures = {
-  404: json(ErrorDetail, "There is no such project"),
+  404: json(ErrorDetail, "The project does not exist"),
 };
 
 const stats = operation("post", "/api/v1/runs/stats", "getTraceRunStats", {
@@ -17,7 +17,7 @@ const stats = operation("post", "/api/v1/runs/stats", "getTraceRunStats", {
   description: "Counts, latencies, tokens, costs and feedback of the runs that a query matches.",
   request: { body: body(RunStatsRequest) },
   responses: {
-    200: json(RunStatsAnswer, "The numbers, by group if groups were asked for"),
+    200: json(RunStatsAnswer, "The statistics, by group with `group_by`"),
     ...failures,
   },
 });
@@ -28,7 +28,7 @@ statsRoutes.openapi(stats, async (c) =>
 const group = operation("post", "/api/v1/runs/group", "groupTraceRuns", {
   summary: "Group traces by thread",
   request: { body: body(GroupRunsRequest) },
-  responses: { 200: json(RunGroups, "The thread that went on last first"), ...failures },
+  responses: { 200: json(RunGroups, "Groups, the most recent first"), ...failures },
 });
 statsRoutes.openapi(group, async (c) =>
   c.json(await groupRuns(c.var.ctx, c.req.valid("json")), 200),

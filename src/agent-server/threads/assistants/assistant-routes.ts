@@ -49,7 +49,7 @@ assistantRoutes.openapi(
     summary: "Search assistants",
     request: { params: AgentPath, body: body(AssistantSearch) },
     responses: {
-      200: { ...json(z.array(Assistant.partial()), "A page"), headers: PAGE_HEADERS },
+      200: { ...json(z.array(Assistant.partial()), "Page of results"), headers: PAGE_HEADERS },
     },
   }),
   async (c) => {
@@ -64,7 +64,7 @@ assistantRoutes.openapi(
   operation("post", `${ASSISTANTS}/count`, "countAssistants", {
     summary: "Count assistants",
     request: { params: AgentPath, body: body(AssistantCount) },
-    responses: { 200: json(z.number().int(), "How many") },
+    responses: { 200: json(z.number().int(), "Number of matches") },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");

@@ -2,18 +2,18 @@ import { z } from "@hono/zod-openapi";
 
 export const eventStream = {
   content: { "text/event-stream": { schema: z.string() } },
-  description: "Server-sent events; each has an id to resume after",
+  description: "Server-sent events. `Last-Event-ID` resumes after the id of an event",
 };
 export const finalValues = {
   content: { "application/json": { schema: z.unknown() } },
-  description: "The final values, behind newlines that keep the connection alive",
+  description: "The final values. Newlines before them keep the connection alive",
 };
 
 export const PAGE_HEADERS = z.object({
   "x-pagination-next": z.string().optional().openapi({
-    description: "The offset of the next page; absent on the last",
+    description: "`offset` of the next page, absent on the last",
   }),
   "x-pagination-total": z.string().openapi({
-    description: "How many there are: exact on the last page, at least so many before it",
+    description: "Number of results: exact on the last page, a lower bound before",
   }),
 });

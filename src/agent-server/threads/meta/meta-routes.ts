@@ -17,7 +17,7 @@ metaRoutes.openapi(
   operation("get", "/agents/{deployment_id}/ok", "agentOk", {
     summary: "Check an agent's health",
     request: { params: AgentPath, query: OkQuery },
-    responses: { 200: json(Ok, "It does") },
+    responses: { 200: json(Ok, "The service is healthy") },
   }),
   async (c) => {
     const { check_db } = c.req.valid("query");
@@ -29,7 +29,7 @@ metaRoutes.openapi(
   operation("get", "/agents/{deployment_id}/info", "agentInfo", {
     summary: "Get an agent's version and features",
     request: { params: AgentPath },
-    responses: { 200: json(Info, "Version and flags") },
+    responses: { 200: json(Info, "Version and features") },
   }),
   async (c) => {
     await openAgent(c.var.ctx, c.req.valid("param").deployment_id, "read");
@@ -50,7 +50,7 @@ metaRoutes.openapi(
           "text/plain": { schema: z.string() },
           "application/json": { schema: Metrics },
         },
-        description: "The numbers",
+        description: "The metrics",
       },
     },
   }),

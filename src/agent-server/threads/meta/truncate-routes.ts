@@ -17,7 +17,7 @@ truncateRoutes.openapi(
     method: "post",
     path: "/agents/{deployment_id}/internal/truncate",
     request: { params: AgentPath, body: body(Truncate) },
-    responses: { 200: json(z.object({ ok: z.literal(true) }), "It is gone") },
+    responses: { 200: json(z.object({ ok: z.literal(true) }), "Deleted") },
   }),
   async (c) => {
     if (c.env.TRUNCATE_ALLOWED !== "true") throw new AppError("not_found", "404 Not Found");

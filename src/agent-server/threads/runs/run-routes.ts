@@ -133,8 +133,8 @@ runRoutes.openapi(
       "`interrupt` keeps the checkpoints of the run, `rollback` deletes them and the run.",
     request: { params: RunPath, query: CancelQuery },
     responses: {
-      202: { description: "Cancelled; the thread settles" },
-      204: { description: "Cancelled and settled" },
+      202: { description: "The cancellation has begun" },
+      204: { description: "The run has ended" },
     },
   }),
   async (c) => {

@@ -26,8 +26,8 @@ const redelivery = operation("post", path, "redeliverRunWebhook", {
   description: "Starts the attempts again after a failure, or makes the next attempt now.",
   request: { params: DeliveryPath },
   responses: {
-    202: json(Delivery, "The delivery, which begins anew"),
-    409: text("It was delivered, or what was to be told is not kept any more"),
+    202: json(Delivery, "The delivery, which was started again"),
+    409: text("The webhook was delivered, or its payload is no longer stored"),
   },
 });
 runDeliveryRoutes.openapi(redelivery, async (c) =>

@@ -77,7 +77,7 @@ threadlessRoutes.openapi(
   operation("post", `${RUNS}/batch`, "createRunBatch", {
     summary: "Create several threadless runs",
     request: { params: AgentPath, body: body(RunBatch) },
-    responses: { 200: json(z.array(Run), "The runs, in the order asked for") },
+    responses: { 200: json(z.array(Run), "The runs, in the order of the request") },
   }),
   async (c) => {
     const target = toTarget(c.req.valid("param"), c.req.raw);

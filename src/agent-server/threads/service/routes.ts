@@ -49,7 +49,7 @@ threadRoutes.openapi(
     summary: "Search threads",
     request: { params: AgentPath, body: body(ThreadSearch) },
     responses: {
-      200: { ...json(z.array(FoundThread), "A page"), headers: PAGE_HEADERS },
+      200: { ...json(z.array(FoundThread), "Page of results"), headers: PAGE_HEADERS },
     },
   }),
   async (c) => {
@@ -64,7 +64,7 @@ threadRoutes.openapi(
   operation("post", "/agents/{deployment_id}/threads/count", "countThreads", {
     summary: "Count threads",
     request: { params: AgentPath, body: body(ThreadCount) },
-    responses: { 200: json(z.number().int(), "How many") },
+    responses: { 200: json(z.number().int(), "Number of matches") },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");
@@ -77,7 +77,7 @@ threadRoutes.openapi(
     summary: "Prune threads",
     description: "Deletes threads, or their history except for the latest state.",
     request: { params: AgentPath, body: body(ThreadPrune) },
-    responses: { 200: json(ThreadsPruned, "How many were pruned") },
+    responses: { 200: json(ThreadsPruned, "Number of threads pruned") },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");
@@ -108,7 +108,7 @@ threadRoutes.openapi(
     request: { params: ThreadPath, headers: ThreadPatchHeaders, body: body(ThreadPatch) },
     responses: {
       200: json(Thread, "The thread"),
-      204: { description: "Done, and `Prefer: return=minimal` asked for no more" },
+      204: { description: "Updated, with `Prefer: return=minimal`" },
     },
   }),
   async (c) => {

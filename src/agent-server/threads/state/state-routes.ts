@@ -115,7 +115,7 @@ stateRoutes.openapi(
     summary: "Update thread metadata",
     description: "For older clients. Merges `metadata` into the thread's metadata.",
     request: { params: ThreadPath, body: body(StatePatch) },
-    responses: { 204: { description: "Merged" } },
+    responses: { 204: { description: "The metadata was merged" } },
   }),
   async (c) => {
     const { deployment_id, thread_id } = c.req.valid("param");

@@ -25,7 +25,7 @@ const operation = operationWithTag("Listeners");
 const list = operation("get", LISTENERS, "listListeners", {
   summary: "List listeners",
   request: { query: PageQuery },
-  responses: { 200: json(ListenersList, "A page, oldest first") },
+  responses: { 200: json(ListenersList, "Page of items, oldest first") },
 });
 listenerRoutes.openapi(list, async (c) =>
   c.json(await listListeners(c.var.ctx, c.req.valid("query")), 200),
@@ -37,7 +37,7 @@ const create = operation("post", LISTENERS, "createListener", {
   request: { body: body(ListenerCreateRequest) },
   responses: {
     201: json(Listener, "Created"),
-    409: json(ErrorDetail, "The workspace has one of this compute_id"),
+    409: json(ErrorDetail, "A listener with this `compute_id` exists"),
   },
 });
 listenerRoutes.openapi(create, async (c) =>
@@ -56,7 +56,7 @@ listenerRoutes.openapi(get, async (c) =>
 const update = operation("patch", LISTENER, "updateListener", {
   summary: "Update a listener",
   request: { params: ListenerPath, body: body(ListenerPatchRequest) },
-  responses: { 200: json(Listener, "As it is now") },
+  responses: { 200: json(Listener, "The updated listener") },
 });
 listenerRoutes.openapi(update, async (c) => {
   const { listener_id } = c.req.valid("param");

@@ -20,7 +20,7 @@ const list = operation("get", "/v2/deployments/{deployment_id}/revisions", "list
   summary: "List revisions",
   description: "Revisions of a deployment, newest first.",
   request: { params: DeploymentPath, query: RevisionsQuery },
-  responses: { 200: json(RevisionsList, "A page, newest first") },
+  responses: { 200: json(RevisionsList, "Page of items, newest first") },
 });
 revisionRoutes.openapi(list, async (c) => {
   const { deployment_id } = c.req.valid("param");
@@ -50,7 +50,7 @@ const create = operation("post", "/v2/deployments/{deployment_id}/revisions", "c
   description: "Builds the deployment again, with or without a change to its source.",
   request: { params: DeploymentPath, body: body(RevisionCreateRequest) },
   responses: {
-    201: json(Revision, "Created; it builds"),
+    201: json(Revision, "The revision, which is building"),
     409: json(ErrorDetail, "The deployment is being deleted"),
   },
 });
@@ -89,8 +89,11 @@ const interrupt = operation(
     description: "The revision becomes `BUILD_FAILED`. The build does not resume.",
     request: { params: RevisionPath },
     responses: {
-      200: json(Revision, "It is BUILD_FAILED, with the reason interrupted"),
-      409: json(ErrorDetail, "It has ended already"),
+      200: json(
+        Revision,
+        "The revision with the status `BUILD_FAILED` and the reason `interrupted`",
+      ),
+      409: json(ErrorDetail, "The build has ended"),
     },
   },
 );
@@ -108,7 +111,7 @@ const remove = operation(
     request: { params: RevisionPath },
     responses: {
       204: { description: "Deleted" },
-      409: json(ErrorDetail, "It serves, builds, or is the latest"),
+      409: json(ErrorDetail, "The revision serves requests, is building, or is the latest one"),
     },
   },
 );

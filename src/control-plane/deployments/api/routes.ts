@@ -23,7 +23,7 @@ const create = operation("post", "/v2/deployments", "createDeployment", {
   description: "Also creates its first revision and starts the build.",
   request: { body: body(DeploymentCreateRequest) },
   responses: {
-    201: json(Deployment, "Created; its revision builds"),
+    201: json(Deployment, "The deployment. Its first revision is building"),
     409: json(ErrorDetail, "The name is taken"),
   },
 });
@@ -34,7 +34,7 @@ deploymentRoutes.openapi(create, async (c) =>
 const list = operation("get", "/v2/deployments", "listDeployments", {
   summary: "List deployments",
   request: { query: DeploymentsQuery },
-  responses: { 200: json(DeploymentsList, "A page, oldest first") },
+  responses: { 200: json(DeploymentsList, "Page of items, oldest first") },
 });
 deploymentRoutes.openapi(list, async (c) =>
   c.json(await listDeployments(c.var.ctx, c.req.valid("query"), originOf(c.req.url)), 200),
@@ -55,7 +55,7 @@ const update = operation("patch", "/v2/deployments/{deployment_id}", "updateDepl
   description: "A `source_revision_config` creates a revision and starts a build.",
   request: { params: DeploymentPath, body: body(DeploymentPatchRequest) },
   responses: {
-    200: json(Deployment, "The deployment as it is now"),
+    200: json(Deployment, "The updated deployment"),
     409: json(ErrorDetail, "The deployment is being deleted"),
   },
 });
@@ -70,7 +70,7 @@ const remove = operation("delete", "/v2/deployments/{deployment_id}", "deleteDep
   description: "Deletes its revisions and threads too, in the background.",
   request: { params: DeploymentPath, query: DeploymentDeleteQuery },
   responses: {
-    204: { description: "Accepted; it is 404 once it is gone" },
+    204: { description: "The deletion has begun. It is complete when `getDeployment` returns 404" },
   },
 });
 deploymentRoutes.openapi(remove, async (c) => {
@@ -83,9 +83,12 @@ const removeMany = operation("delete", "/v2/deployments", "deleteDeployments", {
   summary: "Delete several deployments",
   request: { query: DeploymentIdsQuery },
   responses: {
-    200: json(DeploymentsDeleted, "All accepted"),
-    207: json(DeploymentsDeleted, "Some accepted; failed says which are not, and why"),
-    404: json(ErrorDetail, "None of them is in the workspace"),
+    200: json(DeploymentsDeleted, "The deletion of all deployments has begun"),
+    207: json(
+      DeploymentsDeleted,
+      "The deletion of some deployments has begun. `failed` lists the others",
+    ),
+    404: json(ErrorDetail, "None of the deployments exists in this workspace"),
   },
 });
 deploymentRoutes.openapi(removeMany, async (c) => {

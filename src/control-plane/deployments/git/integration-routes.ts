@@ -17,7 +17,7 @@ const operation = operationWithTag("Integrations");
 const list = operation("get", "/v1/integrations/github/install", "listIntegrations", {
   summary: "List integrations",
   description: "Credentials for repository hosts.",
-  responses: { 200: json(z.array(Integration), "All of the workspace") },
+  responses: { 200: json(z.array(Integration), "All integrations of the workspace") },
 });
 integrationRoutes.openapi(list, async (c) => c.json(await listIntegrations(c.var.ctx), 200));
 
@@ -26,7 +26,7 @@ const create = operation("post", "/v1/integrations/github/install", "createInteg
   description: "Stores an access token of a repository host, or the credentials of a GitHub App.",
   request: { body: body(IntegrationCreateRequest) },
   responses: {
-    201: json(Integration, "Created; the token is stored encrypted"),
+    201: json(Integration, "The integration. Its credentials are stored encrypted"),
   },
 });
 integrationRoutes.openapi(create, async (c) =>
@@ -42,10 +42,10 @@ const repositories = operation(
     description: "Repositories that an integration can read.",
     request: { params: IntegrationPath },
     responses: {
-      200: json(z.array(Repository), "As the host says now"),
-      400: json(ErrorDetail, "The host refuses the integration"),
-      404: json(ErrorDetail, "No such integration in the workspace"),
-      503: json(ErrorDetail, "The repository host cannot be reached"),
+      200: json(z.array(Repository), "Repositories that the host returned"),
+      400: json(ErrorDetail, "The host refused the credentials"),
+      404: json(ErrorDetail, "The integration does not exist in this workspace"),
+      503: json(ErrorDetail, "The repository host did not respond"),
     },
   },
 );

@@ -32,11 +32,12 @@ export const IntegrationCreateRequest = z
       .regex(/^[\x21-\x7e]+$/, "must be printable ASCII")
       .optional()
       .openapi({
-        description: "Sent to the repository host alone; never part of an answer.",
+        description: "Access token of the repository host. Excludes `app`. Never returned",
       }),
     app: App.optional().describe("Credentials of a GitHub App. Excludes `token`"),
     api_url: HttpUrl.default("https://api.github.com").openapi({
-      description: "Repositories must be on this host, or on it without api. before.",
+      description:
+        "URL of the host's API. Repositories must be on this host, or on this host without `api.`",
     }),
   })
   .refine(({ token, app }) => (token === undefined) !== (app === undefined), {
@@ -50,15 +51,15 @@ export const IntegrationPath = z.object({ integration_id: Uuid.describe("Id of t
 
 export const Webhook = z
   .object({
-    url: z.string().openapi({ description: "Where the repository host sends its push events." }),
-    secret: z.string().openapi({ description: "What it signs them with." }),
+    url: z.string().openapi({ description: "URL for the host's push events" }),
+    secret: z.string().openapi({ description: "Secret that the host signs events with" }),
   })
   .openapi("Webhook");
 export type Webhook = z.infer<typeof Webhook>;
 
 export const WebhookAnswer = z
   .object({
-    revisions: z.array(Uuid).openapi({ description: "What is built because of the push." }),
+    revisions: z.array(Uuid).openapi({ description: "Ids of the revisions that the push created" }),
     detail: z
       .string()
       .openapi({ description: "Result of the event", example: "1 revision was created." }),

@@ -13,8 +13,8 @@ const get = operation("get", "/v1/integrations/github/{integration_id}/webhook",
   description: "URL and secret to enter at the repository host, for `build_on_push`.",
   request: { params: IntegrationPath },
   responses: {
-    200: json(Webhook, "What to enter at the repository host"),
-    404: json(ErrorDetail, "No such integration in the workspace"),
+    200: json(Webhook, "URL and secret of the webhook"),
+    404: json(ErrorDetail, "The integration does not exist in this workspace"),
   },
 });
 webhookRoutes.openapi(get, async (c) => {
@@ -37,7 +37,7 @@ const receive = operation("post", "/webhooks/{integration_id}", "receiveWebhook"
     }),
   },
   responses: {
-    200: json(WebhookAnswer, "Understood"),
+    200: json(WebhookAnswer, "The event was processed"),
     400: json(ErrorDetail, "The body is not JSON"),
     401: json(ErrorDetail, "The signature does not match"),
     413: json(ErrorDetail, "Body too large"),

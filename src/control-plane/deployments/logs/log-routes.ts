@@ -11,8 +11,8 @@ export const logRoutes = router();
 
 const operation = operationWithTag("Revisions");
 const responses = {
-  200: json(LogPage, "A page of lines"),
-  404: json(ErrorDetail, "No such deployment or revision in the workspace"),
+  200: json(LogPage, "Page of lines"),
+  404: json(ErrorDetail, "The deployment or the revision does not exist in this workspace"),
 };
 
 const builds = operation("post", `${PROJECT}/revisions/{revision_id}/build_logs`, "listBuildLogs", {

@@ -42,7 +42,7 @@ export const LogPage = z
     next_offset: z
       .string()
       .nullable()
-      .openapi({ description: "Null when there is no more and nothing more will come." }),
+      .openapi({ description: "`offset` of the next page. `null` when no more lines will follow" }),
   })
   .openapi("LogPage");
 export type LogPage = z.infer<typeof LogPage>;

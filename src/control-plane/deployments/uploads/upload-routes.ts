@@ -14,8 +14,8 @@ const create = operation("post", "/v2/deployments/{deployment_id}/upload-url", "
     "For deployments with the source `internal_source`. The URL is valid for one upload.",
   request: { params: DeploymentPath },
   responses: {
-    200: json(UploadUrl, "Where to PUT the tarball"),
-    400: json(ErrorDetail, "The deployment has another source"),
+    200: json(UploadUrl, "URL for the tarball"),
+    400: json(ErrorDetail, "The source of the deployment is not `internal_source`"),
     409: json(ErrorDetail, "The deployment is being deleted"),
   },
 });
@@ -39,9 +39,9 @@ const receive = operation(
     },
     responses: {
       200: json(Uploaded, "Stored"),
-      400: json(ErrorDetail, "No Content-Length"),
-      403: json(ErrorDetail, "The signature is wrong, or has expired"),
-      404: json(ErrorDetail, "The deployment is gone"),
+      400: json(ErrorDetail, "Missing `Content-Length`"),
+      403: json(ErrorDetail, "Invalid or expired signature"),
+      404: json(ErrorDetail, "The deployment does not exist"),
       409: json(ErrorDetail, "The URL was used before"),
       413: json(ErrorDetail, "The tarball is too large"),
     },
@@ -58,7 +58,7 @@ const push = operation("post", "/v2/deployments/{deployment_id}/push-token", "cr
   description: "Always refused: Heddle has no image registry.",
   request: { params: DeploymentPath },
   responses: {
-    400: json(ErrorDetail, "Heddle runs code and not images"),
+    400: json(ErrorDetail, "Heddle has no image registry"),
   },
 });
 uploadRoutes.openapi(push, (c) => refusePushToken(c.var.ctx, c.req.valid("param").deployment_id));

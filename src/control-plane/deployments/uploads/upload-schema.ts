@@ -4,10 +4,9 @@ import { Uuid } from "../../../shared/schema.ts";
 export const UploadUrl = z
   .object({
     upload_url: z.string().openapi({
-      description:
-        "PUT the .tar.gz here, once, within the hour; the URL is all the right it needs.",
+      description: "URL to `PUT` the `.tar.gz` to, once, within one hour. Needs no API key",
     }),
-    object_path: z.string().openapi({ description: "What to send as source_tarball_path." }),
+    object_path: z.string().openapi({ description: "Value for `source_tarball_path`" }),
   })
   .openapi("UploadUrl");
 export type UploadUrl = z.infer<typeof UploadUrl>;

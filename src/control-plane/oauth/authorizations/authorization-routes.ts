@@ -17,8 +17,8 @@ export const authorizationRoutes = router();
 
 const operation = operationWithTag("OAuth");
 const unready = {
-  409: json(ErrorDetail, "The provider refuses the client's credentials"),
-  503: json(ErrorDetail, "The provider cannot be reached; Retry-After says when to try again"),
+  409: json(ErrorDetail, "The provider refused the client credentials"),
+  503: json(ErrorDetail, "The provider did not respond: retry after `Retry-After` seconds"),
 };
 
 const authenticate = operation("post", "/v2/auth/authenticate", "authenticateOAuth", {
@@ -26,8 +26,11 @@ const authenticate = operation("post", "/v2/auth/authenticate", "authenticateOAu
   description: "Returns the caller's token, or a URL where the caller can consent.",
   request: { body: body(AuthenticateRequest) },
   responses: {
-    200: json(Authentication, "The token, refreshed where needed, or the URL to consent at"),
-    404: json(ErrorDetail, "No such provider in the workspace, or no such token of the caller"),
+    200: json(Authentication, "The token, refreshed if needed, or the URL for the consent"),
+    404: json(
+      ErrorDetail,
+      "The provider or the token does not exist, or the token is not the caller's",
+    ),
     ...unready,
   },
 });
@@ -40,7 +43,7 @@ const wait = operation("get", "/v2/auth/wait/{auth_id}", "waitForOAuth", {
   summary: "Wait for a consent",
   description: "Returns when the consent ends or the time-out passes.",
   request: { params: AuthorizationPath, query: WaitQuery },
-  responses: { 200: json(Waited, "How it stands"), ...unready },
+  responses: { 200: json(Waited, "Status of the authorization"), ...unready },
 });
 authorizationRoutes.openapi(wait, async (c) => {
   const { auth_id } = c.req.valid("param");
@@ -54,7 +57,7 @@ const submit = operation("post", "/v2/auth/callback/{provider_id}", "submitOAuth
   request: { params: ProviderPath, body: body(CallbackRequest) },
   responses: {
     200: json(CallbackAnswer, "Connected"),
-    404: json(ErrorDetail, "No such state of the caller, or it was used or has expired"),
+    404: json(ErrorDetail, "`state` is not the caller's, was used before, or has expired"),
   },
 });
 authorizationRoutes.openapi(submit, async (c) => {

@@ -20,8 +20,8 @@ function page(description: string) {
 }
 
 const responses = {
-  200: page("Whether to connect, and for whom"),
-  400: page("Not connected, and why; `wait` says it too"),
+  200: page("Page that asks for confirmation"),
+  400: page("Page with the reason why it was not connected. `waitForOAuth` returns it too"),
 };
 
 const callback = operation("get", "/v2/auth/callback/{provider_id}", "oauthCallback", {
@@ -63,7 +63,7 @@ const confirm = operation("post", "/v2/auth/callback/{provider_id}/confirm", "co
     200: page("Connected"),
     400: {
       content: { ...responses[400].content, ...json(ErrorDetail, "").content },
-      description: "Not connected, and why; or no form",
+      description: "Page with the reason why it was not connected, or the body is not a form",
     },
   },
 });

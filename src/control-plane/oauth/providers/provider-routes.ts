@@ -21,12 +21,14 @@ import {
 export const providerRoutes = router();
 
 const operation = operationWithTag("OAuth");
-const taken = { 409: json(ErrorDetail, "The provider_id is taken") };
-const down = { 503: json(ErrorDetail, "The other side cannot be reached; Retry-After says when") };
+const taken = { 409: json(ErrorDetail, "A provider with this `provider_id` exists") };
+const down = {
+  503: json(ErrorDetail, "The server did not respond: retry after `Retry-After` seconds"),
+};
 
 const list = operation("get", "/v2/auth/providers", "listOAuthProviders", {
   summary: "List OAuth providers",
-  responses: { 200: json(z.array(Provider), "All of the workspace") },
+  responses: { 200: json(z.array(Provider), "All integrations of the workspace") },
 });
 providerRoutes.openapi(list, async (c) => c.json(await listProviders(c.var.ctx), 200));
 
@@ -34,7 +36,7 @@ const create = operation("post", "/v2/auth/providers", "createOAuthProvider", {
   summary: "Create an OAuth provider",
   request: { body: body(ProviderCreateRequest) },
   responses: {
-    200: json(Provider, "Created; the secret is stored encrypted"),
+    200: json(Provider, "The provider. Its client secret is stored encrypted"),
     ...taken,
   },
 });
@@ -66,8 +68,8 @@ const update = operation("patch", "/v2/auth/providers/{provider_id}", "updateOAu
   summary: "Update an OAuth provider",
   request: { params: ProviderPath, body: body(ProviderPatchRequest) },
   responses: {
-    200: json(Provider, "The provider as it is now"),
-    409: json(ErrorDetail, "token_url would move to another host, and there are tokens"),
+    200: json(Provider, "The updated provider"),
+    409: json(ErrorDetail, "`token_url` cannot change its host while tokens exist"),
   },
 });
 providerRoutes.openapi(update, async (c) => {
@@ -81,7 +83,7 @@ const remove = operation("delete", "/v2/auth/providers/{provider_id}", "deleteOA
   request: { params: ProviderPath },
   responses: {
     200: json(ProviderDeleted, "Deleted"),
-    409: json(ErrorDetail, "A token was granted meanwhile; delete it again"),
+    409: json(ErrorDetail, "A token was granted during the deletion: retry"),
     ...down,
   },
 });

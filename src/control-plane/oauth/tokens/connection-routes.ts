@@ -17,7 +17,7 @@ const list = operation("get", "/v2/auth/agents/{agent_id}/connections", "listAge
   summary: "List agent connections",
   description: "Tokens that the caller has connected to an agent.",
   request: { params: AgentPath },
-  responses: { 200: json(ConnectionsList, "Oldest first") },
+  responses: { 200: json(ConnectionsList, "Connections, oldest first") },
 });
 connectionRoutes.openapi(list, async (c) =>
   c.json(await listConnections(c.var.ctx, c.req.valid("param").agent_id), 200),
@@ -33,8 +33,8 @@ const create = operation(
     request: { params: AgentPath, body: body(ConnectionCreateRequest) },
     responses: {
       201: json(Connection, "Connected"),
-      404: json(ErrorDetail, "No such token of the caller"),
-      409: json(ErrorDetail, "Connected already"),
+      404: json(ErrorDetail, "The caller has no such token"),
+      409: json(ErrorDetail, "The token is connected to the agent"),
     },
   },
 );
@@ -53,8 +53,8 @@ const remove = operation(
     description: "The token itself is kept.",
     request: { params: ConnectionPath },
     responses: {
-      204: { description: "Gone" },
-      404: json(ErrorDetail, "No such connection of the caller"),
+      204: { description: "Deleted" },
+      404: json(ErrorDetail, "The caller has no such connection"),
     },
   },
 );

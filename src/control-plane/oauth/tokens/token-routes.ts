@@ -25,15 +25,18 @@ const REVOCATION_HEADER = "X-Token-Revocation";
 
 const operation = operationWithTag("OAuth");
 const kept = {
-  409: json(ErrorDetail, "The provider refuses to revoke it; it was kept"),
-  503: json(ErrorDetail, "The provider cannot be reached; it was kept, Retry-After says when"),
+  409: json(ErrorDetail, "The provider refused to revoke the token, which is kept"),
+  503: json(
+    ErrorDetail,
+    "The provider did not respond, and the token is kept: retry after `Retry-After` seconds",
+  ),
 };
 
 const list = operation("get", "/v2/auth/tokens", "listOAuthTokens", {
   summary: "List OAuth tokens",
   description: "Tokens of the caller.",
   request: { query: TokensQuery },
-  responses: { 200: json(z.array(TokenSummary), "Oldest first") },
+  responses: { 200: json(z.array(TokenSummary), "Tokens, oldest first") },
 });
 tokenRoutes.openapi(list, async (c) =>
   c.json(await listTokens(c.var.ctx, c.req.valid("query")), 200),
@@ -45,7 +48,7 @@ const removeAll = operation("delete", "/v2/auth/tokens", "deleteOAuthTokens", {
   request: { query: ProviderQuery },
   responses: {
     200: json(TokensDeleted, "Deleted"),
-    404: json(ErrorDetail, "No such provider in the workspace"),
+    404: json(ErrorDetail, "The provider does not exist in this workspace"),
     ...kept,
   },
 });
@@ -57,7 +60,7 @@ const exists = operation("get", "/v2/auth/tokens/exists", "hasOAuthToken", {
   summary: "Check for an OAuth token",
   description: "Reports whether the caller has a token of a provider.",
   request: { query: ProviderQuery },
-  responses: { 200: json(TokenExists, "Whether there is one") },
+  responses: { 200: json(TokenExists, "Whether a token exists") },
 });
 tokenRoutes.openapi(exists, async (c) =>
   c.json(await hasToken(c.var.ctx, c.req.valid("query").provider_id), 200),
@@ -66,7 +69,7 @@ tokenRoutes.openapi(exists, async (c) =>
 const slackExists = operation("get", "/v2/auth/tokens/workspace/slack/exists", "hasSlackToken", {
   summary: "Check for Slack tokens",
   description: "Reports whether any user of the workspace has a Slack token.",
-  responses: { 200: json(TokenExists, "Whether there is one") },
+  responses: { 200: json(TokenExists, "Whether a token exists") },
 });
 tokenRoutes.openapi(slackExists, async (c) => c.json(await hasSlackToken(c.var.ctx), 200));
 
@@ -87,7 +90,7 @@ const update = operation(
     summary: "Update OAuth token metadata",
     description: "Sets the label of a token, or makes it the default.",
     request: { params: TokenPath, body: body(TokenMetadata) },
-    responses: { 200: json(TokenSummary, "The token as it is now") },
+    responses: { 200: json(TokenSummary, "The updated token") },
   },
 );
 tokenRoutes.openapi(update, async (c) => {
@@ -106,7 +109,7 @@ const remove = operation("delete", "/v2/auth/tokens/{token_id}", "deleteOAuthTok
         [REVOCATION_HEADER]: {
           schema: { type: "string", enum: ["revoked", "unsupported"] },
           description:
-            "unsupported: the provider takes no tokens back, so it may work until it ends",
+            "`unsupported`: the provider has no revocation, so the token may work until it expires",
         },
       },
     },

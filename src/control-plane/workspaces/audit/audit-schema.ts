@@ -15,12 +15,12 @@ export const AuditLogsQuery = z.object({
     .max(100)
     .default(20)
     .describe("Maximum number of entries on a page"),
-  cursor: Uuid.optional().openapi({ description: "next_cursor of the page before" }),
-  actor_id: z.string().max(200).optional().openapi({ description: "Id of a key or of a user" }),
-  action: z.string().max(200).optional().openapi({ description: "An operationId" }),
+  cursor: Uuid.optional().openapi({ description: "`next_cursor` of the previous page" }),
+  actor_id: z.string().max(200).optional().openapi({ description: "Id of the key or of the user" }),
+  action: z.string().max(200).optional().openapi({ description: "`operationId` of the requests" }),
   resource_id: z.string().max(200).optional().describe("Id of a resource"),
-  start_time: Time.optional().openapi({ description: "Inclusive" }),
-  end_time: Time.optional().openapi({ description: "Exclusive" }),
+  start_time: Time.optional().openapi({ description: "Time of the oldest entry (inclusive)" }),
+  end_time: Time.optional().openapi({ description: "Time of the newest entry (exclusive)" }),
 });
 export type AuditLogsQuery = z.infer<typeof AuditLogsQuery>;
 
@@ -28,8 +28,8 @@ export const AuditLog = z
   .object({
     id: Uuid.describe("Id of the entry"),
     created_at: CreatedAt,
-    request_id: Uuid.openapi({ description: "X-Request-Id of the answer" }),
-    action: z.string().openapi({ description: "The operationId" }),
+    request_id: Uuid.openapi({ description: "`X-Request-Id` of the response" }),
+    action: z.string().openapi({ description: "`operationId` of the request" }),
     actor_type: z.enum(["api_key", "user", "system"]).describe("Kind of the caller"),
     actor_id: z.string().openapi({
       description: "Id of the key or of the user",
@@ -49,10 +49,12 @@ export const AuditLog = z
         }),
       )
       .openapi({
-        description:
-          "What it was about: ids of the path and the query, and of what was made (named id)",
+        description: "Ids in the path and the query, and `id` of the created resource",
       }),
-    status: z.number().int().openapi({ description: "403: refused, and nothing changed" }),
+    status: z
+      .number()
+      .int()
+      .openapi({ description: "HTTP status of the response. `403`: the request was refused" }),
   })
   .openapi("AuditLog");
 export type AuditLog = z.infer<typeof AuditLog>;

@@ -11,7 +11,7 @@ const list = operation("get", "/v1/audit-logs", "listAuditLogs", {
   summary: "List audit logs",
   description: "Changes and refused requests, newest first. For admins.",
   request: { query: AuditLogsQuery },
-  responses: { 200: json(AuditLogsList, "A page") },
+  responses: { 200: json(AuditLogsList, "Page of entries") },
 });
 workspaceRoutes.openapi(list, async (c) =>
   c.json(await listAuditLogs(c.var.ctx, c.req.valid("query")), 200),

@@ -25,18 +25,20 @@ const PERSONAL = "/api/v1/api-key/current";
 const SERVICE = "/api/v1/orgs/current/service-keys";
 
 const REVOKED =
-  "Requests with the key are refused within 10 seconds everywhere. Its open streams and sockets are closed, and its crons and queued runs start nothing more.";
+  "Requests with the key are refused within 10 seconds. Its open streams and sockets are closed. Its crons and queued runs do not start.";
 const ROTATED =
-  "The key keeps its id, role and expiry. The secret before is refused at once, or after overlap_seconds.";
+  "The key keeps its id, role and expiry. The previous secret is refused immediately, or after `overlap_seconds`.";
 
 export const keyRoutes = router();
 
 const operation = operationWithTag("API keys");
-const created = { 200: json(ApiKeyWithSecret, "The key; its secret is shown this once") };
+const created = {
+  200: json(ApiKeyWithSecret, "The key with its secret, which is returned only once"),
+};
 const listed = { 200: json(ApiKeyList, "Keys that are not revoked, oldest first") };
 const revoked = { 200: json(ApiKey, "The revoked key") };
-const full = { 409: json(ErrorDetail, "There are 1000 keys already") };
-const last = { 409: json(ErrorDetail, "The key is the last admin") };
+const full = { 409: json(ErrorDetail, "The limit of 1000 keys is reached") };
+const last = { 409: json(ErrorDetail, "The key is the last one with the role `admin`") };
 
 const list = operation("get", KEYS, "listApiKeys", {
   summary: "List API keys",

@@ -25,7 +25,7 @@ const ExpiresAt = z
   .openapi({
     format: "date-time",
     description:
-      "From then on the key is refused. A key cannot create one that outlives it. Default: it does not expire",
+      "Time from which the key is refused. Default: never. A key cannot create one that expires later than itself",
   });
 
 const PersonalKey = {
@@ -47,7 +47,7 @@ export type PersonalKeyCreateRequest = z.infer<typeof PersonalKeyCreateRequest>;
 const ServiceKey = {
   ...PersonalKey,
   role: WorkspaceRole.nullish().openapi({
-    description: "Default: viewer where read_only is true, else admin",
+    description: "Role of the key. Default: `admin`, or `viewer` with `read_only`",
   }),
   role_id: RoleId,
   read_only: z
@@ -68,7 +68,7 @@ export const ServiceKeyCreateRequest = z
     workspaces: list(Uuid)
       .nullish()
       .refine((ids) => !ids || ids.length === 1, "must name one workspace, or be null for all")
-      .openapi({ description: "Null or absent: the key reaches every workspace" }),
+      .openapi({ description: "Id of the workspace. `null` or absent: all workspaces" }),
   })
   .openapi("ServiceKeyCreateRequest", {
     example: { description: "Backup of all workspaces", role: "viewer", workspaces: null },
@@ -87,20 +87,27 @@ const Fields = {
     .enum(["workspace", "organization"])
     .describe("Whether the key belongs to one workspace or to the organization"),
   workspace_id: Uuid.nullable().describe("Id of its workspace, `null` for all workspaces"),
-  role: WorkspaceRole.nullable().openapi({ description: "Null: that of its user" }),
+  role: WorkspaceRole.nullable().openapi({
+    description: "Role of the key, `null` for the role of its user",
+  }),
   role_id: Uuid.nullable().describe("Id of its role, `null` for the role of its user"),
   read_only: z.boolean().openapi({ deprecated: true }).describe("Whether the role is `viewer`"),
-  created_by: z.string().nullable().openapi({ description: "Id of a key or of a user" }),
+  created_by: z.string().nullable().openapi({ description: "Id of the key or of the user" }),
   created_at: CreatedAt,
   expires_at: Timestamp.nullable().describe("Time from which the key is refused, `null` for never"),
-  last_used_at: Timestamp.nullable().openapi({ description: "Exact to a day" }),
+  last_used_at: Timestamp.nullable().openapi({
+    description: "Time of the latest request, exact to a day",
+  }),
 };
 
 export const ApiKey = z.object(Fields).openapi("ApiKey", { example: EXAMPLE });
 export type ApiKey = z.infer<typeof ApiKey>;
 
 export const ApiKeyWithSecret = z
-  .object({ ...Fields, key: z.string().openapi({ description: "Shown once" }) })
+  .object({
+    ...Fields,
+    key: z.string().openapi({ description: "Secret of the key, returned only once" }),
+  })
   .openapi("ApiKeyWithSecret", {
     example: { ...EXAMPLE, key: "lsv2_sk_aB3d..." },
   });
@@ -118,6 +125,6 @@ export const RotateQuery = z.object({
     .min(0)
     .max(7 * 24 * 3600)
     .default(0)
-    .openapi({ description: "How long the secret before stays valid too; 0: it stops at once" }),
+    .openapi({ description: "Seconds for which the previous secret stays valid" }),
 });
 export type RotateQuery = z.infer<typeof RotateQuery>;

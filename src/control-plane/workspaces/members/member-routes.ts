@@ -33,14 +33,16 @@ const USERS = "/api/v1/orgs/current/members";
 export const memberRoutes = router();
 
 const operation = operationWithTag("Members");
-const taken = { 409: json(ErrorDetail, "A member with another role, or the workspace is full") };
-const last = { 409: json(ErrorDetail, "The member is the last admin") };
-const changed = { 200: json(WorkspaceMember, "The member as it is now") };
+const taken = {
+  409: json(ErrorDetail, "The person is a member with another role, or the workspace is full"),
+};
+const last = { 409: json(ErrorDetail, "The member is the last one with the role `admin`") };
+const changed = { 200: json(WorkspaceMember, "The updated member") };
 
 const list = operation("get", MEMBERS, "listMembers", {
   summary: "List workspace members",
   description: "Admins of the organization are listed only if they are members. For admins.",
-  responses: { 200: json(WorkspaceMembers, "Members, by email") },
+  responses: { 200: json(WorkspaceMembers, "Members, by email address") },
 });
 memberRoutes.openapi(list, async (c) => c.json(await listMembers(c.var.ctx), 200));
 
@@ -102,7 +104,7 @@ memberRoutes.openapi(roles, (c) => c.json(listRoles(), 200));
 const listUsers = operation("get", USERS, "listOrganizationMembers", {
   summary: "List organization members",
   description: "For admins of the organization.",
-  responses: { 200: json(OrganizationMembers, "Users, by email") },
+  responses: { 200: json(OrganizationMembers, "Users, by email address") },
 });
 memberRoutes.openapi(listUsers, async (c) => c.json(await listOrganizationMembers(c.var.ctx), 200));
 
@@ -112,7 +114,7 @@ const updateUser = operation("patch", `${USERS}/{identity_id}`, "updateOrganizat
     "Changes the organization role. An admin of the organization is an admin of every workspace. For admins of the organization.",
   request: { params: MemberPath, body: body(OrganizationMemberPatchRequest) },
   responses: {
-    200: json(OrganizationMember, "The member as it is now"),
+    200: json(OrganizationMember, "The updated member"),
     ...last,
   },
 });

@@ -35,9 +35,12 @@ const Choice = { role: WorkspaceRole.nullish().describe("Role in the workspace")
 export const MemberCreateRequest = z
   .object({
     email: Email.nullish().openapi({
-      description: "Creates a user of the organization where it has none with this address",
+      description:
+        "Email address. Creates the user when the organization has none with this address",
     }),
-    user_id: Uuid.nullish().openapi({ description: "Of a user of the organization" }),
+    user_id: Uuid.nullish().openapi({
+      description: "Id of a user of the organization. Alternative to `email`",
+    }),
     ...Choice,
   })
   .openapi("MemberCreateRequest", { example: { email: EXAMPLE.email, role: "editor" } });
@@ -51,7 +54,7 @@ export const MemberBatchRequest = z
         example: "ada@example.com",
       }),
       ...Choice,
-      workspace_role_id: RoleId.openapi({ description: "The same as role_id" }),
+      workspace_role_id: RoleId.openapi({ description: "The same as `role_id`" }),
     }),
   )
   .min(1)
@@ -73,7 +76,7 @@ export const OrganizationMemberPatchRequest = z
 export type OrganizationMemberPatchRequest = z.infer<typeof OrganizationMemberPatchRequest>;
 
 const Identity = {
-  id: Uuid.openapi({ description: "The identity_id of paths" }),
+  id: Uuid.openapi({ description: "Id of the member: `identity_id` in paths" }),
   user_id: Uuid.describe("Id of the user"),
   email: z.string().openapi({ description: "Email address", example: "ada@example.com" }),
   organization_id: Uuid.describe("Id of the organization"),
@@ -96,7 +99,7 @@ export const WorkspaceMember = z
   .openapi("WorkspaceMember", { example: WORKSPACE_EXAMPLE });
 export type WorkspaceMember = z.infer<typeof WorkspaceMember>;
 
-const PENDING = "Members who have not signed in yet";
+const PENDING = "Members who have not signed in yet, by email address";
 
 export const WorkspaceMembers = z
   .object({
@@ -114,7 +117,7 @@ export const OrganizationMember = z
     ...Identity,
     access_scope: z.literal("organization").describe("Scope of the role"),
     role: OrganizationRoleName.describe("Role in the organization"),
-    tenant_ids: z.array(Uuid).openapi({ description: "Workspaces it is a member of" }),
+    tenant_ids: z.array(Uuid).openapi({ description: "Ids of the member's workspaces" }),
   })
   .openapi("OrganizationMember", { example: ORGANIZATION_EXAMPLE });
 export type OrganizationMember = z.infer<typeof OrganizationMember>;
@@ -133,7 +136,7 @@ export const RoleList = z.array(
     .object({
       id: Uuid.describe("Id of the role"),
       name: z.string().openapi({ description: "Name of the role", example: "WORKSPACE_USER" }),
-      role: z.string().openapi({ description: "Its short name, which requests take too" }),
+      role: z.string().openapi({ description: "Short name, for `role` in requests" }),
       access_scope: z.enum(["workspace", "organization"]).describe("Scope of the role"),
       description: z.string().openapi({
         description: "What the role allows",
