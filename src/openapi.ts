@@ -1,5 +1,6 @@
 import { createRoute, type OpenAPIHono } from "@hono/zod-openapi";
 import { completeResponses } from "./document.ts";
+import { addExamples } from "./examples.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { baseUrl } from "./shared/http/base-url.ts";
 import { originOf } from "./shared/http/http.ts";
@@ -126,6 +127,7 @@ function completed(document: Document): Document {
       const reads_body = requestBody !== undefined;
       const operation = { operationId, method: method.toUpperCase(), path, is_public, reads_body };
       contract.responses = completeResponses(operation, contract.responses ?? {});
+      addExamples(contract, document.components?.schemas ?? {});
     }
   }
   return document;

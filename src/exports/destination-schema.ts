@@ -153,9 +153,10 @@ export const Destination = z
     destination_type: z.literal("s3").describe("Kind of the storage"),
     display_name: z.string().openapi({ description: "Name for display", example: "Data lake" }),
     config: DestinationConfig.describe("Bucket and how to write to it"),
-    credentials_keys: z
-      .array(z.string())
-      .openapi({ description: "Names of the stored credentials" }),
+    credentials_keys: z.array(z.string()).openapi({
+      description: "Names of the stored credentials",
+      example: ["access_key_id", "secret_access_key"],
+    }),
     created_at: CreatedAt,
     updated_at: UpdatedAt,
   })

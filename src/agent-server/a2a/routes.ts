@@ -25,7 +25,10 @@ a2aRoutes.openapi(
       200: {
         content: {
           "application/json": { schema: RpcAnswer },
-          "text/event-stream": { schema: z.string() },
+          "text/event-stream": {
+            schema: z.string(),
+            example: 'data: {"jsonrpc":"2.0","id":1,"result":{"kind":"status-update"}}\n\n',
+          },
         },
         description:
           "The response, after newlines that keep the connection alive, or server-sent events",

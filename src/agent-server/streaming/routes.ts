@@ -45,7 +45,12 @@ protocolRoutes.openapi(
     request: { params: ThreadPath, headers: EventStreamHeaders, body: body(EventStreamRequest) },
     responses: {
       200: {
-        content: { "text/event-stream": { schema: z.string() } },
+        content: {
+          "text/event-stream": {
+            schema: z.string(),
+            example: 'id: 7\nevent: values\ndata: {"seq":7}\n\n',
+          },
+        },
         description: "Server-sent events that match, until the client disconnects",
       },
     },

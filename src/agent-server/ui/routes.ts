@@ -18,7 +18,7 @@ uiRoutes.openapi(
     request: { params: UiPath, body: body(UiRequest) },
     responses: {
       200: {
-        content: { "text/html": { schema: z.string() } },
+        content: { "text/html": { schema: z.string(), example: '<link rel="stylesheet" ...>' } },
         description: "HTML with links and scripts",
       },
     },
@@ -44,8 +44,8 @@ uiFileRoutes.openapi(
     responses: {
       200: {
         content: {
-          "text/javascript": { schema: z.string() },
-          "text/css": { schema: z.string() },
+          "text/javascript": { schema: z.string(), example: "export default ..." },
+          "text/css": { schema: z.string(), example: ".card { color: teal }" },
         },
         description: "The file",
       },

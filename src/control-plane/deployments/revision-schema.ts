@@ -28,7 +28,11 @@ export const Revision = z
     deployment_id: Uuid.describe("Id of the deployment"),
     status: RevisionStatus.describe("Status of the build and of the rollout"),
     is_preview: z.boolean().describe("Whether only the URL of the revision leads to it"),
-    url: z.string().openapi({ description: "URL of the agent server with this revision" }),
+    url: z.string().openapi({
+      description: "URL of the agent server with this revision",
+      example:
+        "https://heddle.example.com/agents/support-agent/revisions/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
+    }),
     status_reason: z
       .string()
       .nullable()

@@ -68,6 +68,11 @@ const ResourceSpec = Json.refine(
   `must be at most ${MAX_SPEC_CHARACTERS} characters of JSON, nested at most ${MAX_DEPTH} deep`,
 );
 
+const Command = z.string().max(1000);
+const InstallCommand = Command.describe("Command that installs dependencies. Without effect");
+const BuildCommand = Command.describe("Command that builds the source. Without effect");
+const TarballPath = z.string().max(512).describe("`object_path` of an uploaded tarball");
+
 export const SourceConfigInput = z.object({
   integration_id: Uuid.nullish().describe("Id of the integration that reads the repository"),
   repo_url: HttpUrl.nullish().describe("URL of the git repository"),
@@ -75,16 +80,8 @@ export const SourceConfigInput = z.object({
   build_on_push: z.boolean().nullish().describe("Whether a push to the branch creates a revision"),
   custom_url: HttpUrl.nullish().describe("URL of a proxy. Stored and returned, without effect"),
   resource_spec: ResourceSpec.nullish().describe("Resources. Stored and returned, without effect"),
-  install_command: z
-    .string()
-    .max(1000)
-    .nullish()
-    .describe("Command that installs dependencies. Stored and returned, without effect"),
-  build_command: z
-    .string()
-    .max(1000)
-    .nullish()
-    .describe("Command that builds the source. Stored and returned, without effect"),
+  install_command: InstallCommand.nullish(),
+  build_command: BuildCommand.nullish(),
 });
 
 export const RevisionConfigInput = z.object({
@@ -92,11 +89,7 @@ export const RevisionConfigInput = z.object({
   agent_config_path: TreePath.nullish().describe("Path of the agent's configuration file"),
   langgraph_config_path: TreePath.nullish().describe("Path of `langgraph.json`"),
   image_uri: z.string().nullish().describe("Not supported: Heddle builds from source"),
-  source_tarball_path: z
-    .string()
-    .max(512)
-    .nullish()
-    .describe("`object_path` of an uploaded tarball"),
+  source_tarball_path: TarballPath.nullish(),
 });
 export type RevisionConfigInput = z.infer<typeof RevisionConfigInput>;
 
@@ -168,14 +161,8 @@ const SourceConfig = z.object({
   build_on_push: z.boolean().describe("Whether a push to the branch creates a revision"),
   custom_url: z.string().nullable().describe("URL of a proxy. Stored and returned, without effect"),
   resource_spec: Json.nullable().describe("Resources. Stored and returned, without effect"),
-  install_command: z
-    .string()
-    .nullable()
-    .describe("Command that installs dependencies. Stored and returned, without effect"),
-  build_command: z
-    .string()
-    .nullable()
-    .describe("Command that builds the source. Stored and returned, without effect"),
+  install_command: InstallCommand.nullable(),
+  build_command: BuildCommand.nullable(),
 });
 
 export const SourceRevisionConfig = z.object({
@@ -183,7 +170,7 @@ export const SourceRevisionConfig = z.object({
   agent_config_path: z.string().nullable().describe("Path of the agent's configuration file"),
   langgraph_config_path: z.string().nullable().describe("Path of `langgraph.json`"),
   image_uri: z.null().describe("Not supported: Heddle builds from source"),
-  source_tarball_path: z.string().nullable().describe("`object_path` of an uploaded tarball"),
+  source_tarball_path: TarballPath.nullable(),
   repo_commit_sha: z.string().nullable().describe("Commit of the latest revision"),
 });
 
@@ -216,7 +203,10 @@ export const Deployment = z
     tracing_project_id: Uuid.nullable().describe("Id of the project that receives the traces"),
     traffic: Traffic.describe("Split of the traffic between revisions"),
     image_version: z.null().describe("Always `null`: deployments have no image"),
-    url: z.string().openapi({ description: "URL of the agent server" }),
+    url: z.string().openapi({
+      description: "URL of the agent server",
+      example: "https://heddle.example.com/agents/support-agent",
+    }),
     created_at: CreatedAt,
     updated_at: UpdatedAt,
   })

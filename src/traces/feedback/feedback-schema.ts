@@ -63,9 +63,14 @@ export const Feedback = z
       description: "Id of the feedback",
       example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
     }),
-    run_id: z.string().describe("Id of the run"),
+    run_id: z
+      .string()
+      .openapi({ description: "Id of the run", example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071" }),
     trace_id: z.string().nullable().describe("Id of the trace"),
-    session_id: z.string().describe("Id of the project"),
+    session_id: z.string().openapi({
+      description: "Id of the project",
+      example: "019a2b3c-0000-7000-8000-000000000004",
+    }),
     key: z.string().openapi({ description: "Name of what is rated", example: "helpfulness" }),
     score: Score.nullable().describe("Score"),
     value: z.unknown().describe("Value that is not a number"),

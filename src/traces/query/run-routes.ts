@@ -28,7 +28,7 @@ const attachment = operation("get", "/api/v1/runs/{run_id}/attachments/{name}", 
   },
   responses: {
     200: {
-      content: { "application/octet-stream": { schema: z.string() } },
+      content: { "application/octet-stream": { schema: z.string(), example: "..." } },
       description: "The attachment, with its media type",
     },
   },

@@ -25,7 +25,9 @@ export const TraceRun = z
       example: "019a2b3c-0000-7000-8000-000000000004",
     }),
     parent_run_id: z.string().nullable().describe("Id of the parent run, `null` for a root run"),
-    parent_run_ids: z.array(z.string()).describe("Ids of the runs above it, the root run first"),
+    parent_run_ids: z
+      .array(z.string())
+      .openapi({ description: "Ids of the runs above it, the root run first", example: [] }),
     child_run_ids: z.array(z.string()).nullable().describe("Ids of all runs below it"),
     direct_child_run_ids: z.array(z.string()).nullable().describe("Ids of its direct children"),
     dotted_order: z

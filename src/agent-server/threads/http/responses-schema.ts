@@ -1,7 +1,12 @@
 import { z } from "@hono/zod-openapi";
 
 export const eventStream = {
-  content: { "text/event-stream": { schema: z.string() } },
+  content: {
+    "text/event-stream": {
+      schema: z.string(),
+      example: 'id: 1\nevent: values\ndata: {"messages":[]}\n\n',
+    },
+  },
   description: "Server-sent events. `Last-Event-ID` resumes after the id of an event",
 };
 export const finalValues = {

@@ -47,7 +47,7 @@ metaRoutes.openapi(
     responses: {
       200: {
         content: {
-          "text/plain": { schema: z.string() },
+          "text/plain": { schema: z.string(), example: "lg_api_num_pending_runs 0\n" },
           "application/json": { schema: Metrics },
         },
         description: "The metrics",

@@ -51,8 +51,14 @@ export const IntegrationPath = z.object({ integration_id: Uuid.describe("Id of t
 
 export const Webhook = z
   .object({
-    url: z.string().openapi({ description: "URL for the host's push events" }),
-    secret: z.string().openapi({ description: "Secret that the host signs events with" }),
+    url: z.string().openapi({
+      description: "URL for the host's push events",
+      example: "https://heddle.example.com/webhooks/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
+    }),
+    secret: z.string().openapi({
+      description: "Secret that the host signs events with",
+      example: "9f86d081884c7d65",
+    }),
   })
   .openapi("Webhook");
 export type Webhook = z.infer<typeof Webhook>;

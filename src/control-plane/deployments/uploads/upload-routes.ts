@@ -35,7 +35,11 @@ const receive = operation(
     request: {
       params: UploadPath,
       query: UploadQuery,
-      body: { content: { "application/gzip": { schema: { type: "string", format: "binary" } } } },
+      body: {
+        content: {
+          "application/gzip": { schema: { type: "string", format: "binary" }, example: "..." },
+        },
+      },
     },
     responses: {
       200: json(Uploaded, "Stored"),

@@ -5,8 +5,12 @@ export const UploadUrl = z
   .object({
     upload_url: z.string().openapi({
       description: "URL to `PUT` the `.tar.gz` to, once, within one hour. Needs no API key",
+      example: "https://heddle.example.com/uploads/...",
     }),
-    object_path: z.string().openapi({ description: "Value for `source_tarball_path`" }),
+    object_path: z.string().openapi({
+      description: "Value for `source_tarball_path`",
+      example: "uploads/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071.tar.gz",
+    }),
   })
   .openapi("UploadUrl");
 export type UploadUrl = z.infer<typeof UploadUrl>;

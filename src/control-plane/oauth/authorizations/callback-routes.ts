@@ -16,7 +16,10 @@ export const callbackRoutes = router();
 const operation = operationWithTag("OAuth");
 
 function page(description: string) {
-  return { content: { "text/html": { schema: z.string() } }, description } as const;
+  return {
+    content: { "text/html": { schema: z.string(), example: "<!doctype html>..." } },
+    description,
+  } as const;
 }
 
 const responses = {

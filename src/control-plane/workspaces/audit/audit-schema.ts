@@ -29,7 +29,9 @@ export const AuditLog = z
     id: Uuid.describe("Id of the entry"),
     created_at: CreatedAt,
     request_id: Uuid.openapi({ description: "`X-Request-Id` of the response" }),
-    action: z.string().openapi({ description: "`operationId` of the request" }),
+    action: z
+      .string()
+      .openapi({ description: "`operationId` of the request", example: "createDeployment" }),
     actor_type: z.enum(["api_key", "user", "system"]).describe("Kind of the caller"),
     actor_id: z.string().openapi({
       description: "Id of the key or of the user",

@@ -136,7 +136,9 @@ export const RoleList = z.array(
     .object({
       id: Uuid.describe("Id of the role"),
       name: z.string().openapi({ description: "Name of the role", example: "WORKSPACE_USER" }),
-      role: z.string().openapi({ description: "Short name, for `role` in requests" }),
+      role: z
+        .string()
+        .openapi({ description: "Short name, for `role` in requests", example: "editor" }),
       access_scope: z.enum(["workspace", "organization"]).describe("Scope of the role"),
       description: z.string().openapi({
         description: "What the role allows",
