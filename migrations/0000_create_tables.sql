@@ -331,15 +331,6 @@ CREATE TABLE `assistants` (
 --> statement-breakpoint
 CREATE INDEX `assistants_by_creation` ON `assistants` (`deployment_id`,`created_at`);--> statement-breakpoint
 CREATE INDEX `assistants_by_purge` ON `assistants` (`purge_at`) WHERE purge_at is not null;--> statement-breakpoint
-CREATE TABLE `temporary_threads` (
-	`deployment_id` text NOT NULL,
-	`thread_id` text NOT NULL,
-	`workspace_id` text NOT NULL,
-	`metadata` text NOT NULL,
-	`listed_at` text NOT NULL,
-	PRIMARY KEY(`deployment_id`, `thread_id`)
-);
---> statement-breakpoint
 CREATE TABLE `threads` (
 	`deployment_id` text NOT NULL,
 	`thread_id` text NOT NULL,
@@ -351,6 +342,7 @@ CREATE TABLE `threads` (
 	`state_updated_at` text,
 	`digest` text,
 	`seq` integer NOT NULL,
+	`is_temporary` integer NOT NULL,
 	PRIMARY KEY(`deployment_id`, `thread_id`)
 );
 --> statement-breakpoint

@@ -328,7 +328,9 @@ describe("over HTTP", () => {
   });
 
   const listed = async (id: string) => {
-    const rows = env.DB.prepare("SELECT thread_id FROM temporary_threads WHERE deployment_id = ?");
+    const rows = env.DB.prepare(
+      "SELECT thread_id FROM threads WHERE deployment_id = ? AND is_temporary",
+    );
     return (await rows.bind(id).all<{ thread_id: string }>()).results.map((row) => row.thread_id);
   };
 
@@ -356,7 +358,7 @@ describe("over HTTP", () => {
       await (await api(`${agent}/runs/${run_id}/stream`, { key: ours.viewer })).text();
       const stub = env.THREADS.getByName(`${idOf()}/${run_id}`);
       const marked = await runInDurableObject(stub, (_thread, { storage }) =>
-        storage.sql.exec("SELECT 1 FROM thread WHERE directory_sent = 0").toArray(),
+        storage.sql.exec("SELECT 1 FROM thread WHERE directory_sent IS NOT NULL").toArray(),
       );
       expect(marked).toEqual([]);
       expect(await listed(idOf())).toEqual([]);
@@ -371,6 +373,27 @@ describe("over HTTP", () => {
       expect(await listed(idOf())).toEqual([run_id]);
       await (await api(`${agent}/runs/${run_id}/stream`, { key: ours.viewer })).text();
       await soon(async () => expect(await listed(idOf())).toEqual([]));
+    });
+
+    test("are in no search, count or metric while the directory has them", async () => {
+      const { deployment_id } = await testDeployment(ours.workspace_id);
+      const call = async (method: string, path: string, json?: unknown) => {
+        const options = { key: ours.editor, method, ...(json !== undefined && { json }) };
+        return (await api(`/agents/${deployment_id}${path}`, options)).json();
+      };
+      const waited = call("POST", "/runs/wait", { assistant_id: "steps", ...slow });
+      await soon(async () => expect(await listed(deployment_id)).toHaveLength(1));
+      expect(await call("POST", "/threads/search", {})).toEqual([]);
+      expect(await call("POST", "/threads/count", {})).toBe(0);
+      expect(await call("GET", "/metrics?format=json")).toMatchObject({
+        threads: { idle: 0, busy: 0 },
+        queue: { n_pending: 0, n_running: 0 },
+      });
+      await api(`/agents/${deployment_id}/runs/cancel`, {
+        key: ours.editor,
+        json: { status: "all" },
+      });
+      expect(await waited).toEqual({});
     });
 
     test("end with their deployment", async () => {

@@ -21,6 +21,7 @@ export async function purgeThreads(env: Env, assistant: AssistantRow): Promise<v
       and(
         eq(threads.deployment_id, deployment_id),
         eq(threads.workspace_id, workspace_id),
+        eq(threads.is_temporary, false),
         sql`${threads.metadata} ->> 'assistant_id' = ${assistant_id}`,
         lte(threads.created_at, purge_at ?? ""),
       ),

@@ -94,6 +94,7 @@ function isOf({ caller }: Context, { deployment_id }: Place) {
   return and(
     eq(threads.deployment_id, deployment_id),
     eq(threads.workspace_id, caller.workspace_id),
+    eq(threads.is_temporary, false),
   );
 }
 

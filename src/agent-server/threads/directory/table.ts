@@ -3,7 +3,6 @@ import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlit
 import type { WireConfig } from "../../../isolate/contract.ts";
 import type { ThreadStatus } from "../runs.ts";
 
-/** The directory of threads: which there are and how they stand. What is in one, its object knows. */
 /** Who runs a graph, and how: the newest of its versions. Each graph has one of its own from the start. */
 export const assistants = sqliteTable(
   "assistants",
@@ -51,6 +50,7 @@ export const assistant_versions = sqliteTable(
   (table) => [primaryKey({ columns: [table.deployment_id, table.assistant_id, table.version] })],
 );
 
+/** The directory of threads: which there are and their status. What is in one, its object knows. */
 export const threads = sqliteTable(
   "threads",
   {
@@ -66,6 +66,8 @@ export const threads = sqliteTable(
     digest: text({ mode: "json" }).$type<Record<string, unknown>>(),
     /** Sequence of the object's outbox: an older entry never replaces a newer one. */
     seq: integer().notNull(),
+    /** The thread of a run without one, which ends with it. Only bulk cancellation and deletion find it here. */
+    is_temporary: integer({ mode: "boolean" }).notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.deployment_id, table.thread_id] }),
@@ -73,17 +75,4 @@ export const threads = sqliteTable(
     index("threads_by_update").on(table.deployment_id, table.updated_at),
     index("threads_by_assistant").on(table.deployment_id, sql`metadata ->> 'assistant_id'`),
   ],
-);
-
-/** Temporary threads whose run is not over after a moment, for who cancels runs without knowing their ids. */
-export const temporary_threads = sqliteTable(
-  "temporary_threads",
-  {
-    deployment_id: text().notNull(),
-    thread_id: text().notNull(),
-    workspace_id: text().notNull(),
-    metadata: text({ mode: "json" }).$type<Record<string, unknown>>().notNull(),
-    listed_at: text().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.deployment_id, table.thread_id] })],
 );

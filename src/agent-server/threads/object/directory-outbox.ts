@@ -1,6 +1,7 @@
 import { log } from "../../../shared/log.ts";
 import { forgetThread, recordThread } from "../directory/directory.ts";
 import type { ThreadStore } from "../storage/store.ts";
+import type { ThreadPlace } from "../storage/thread-rows.ts";
 
 /** While runs are under way the directory hears of them this often; of their end, and of the rest, at once. */
 const TELL_PAUSE_MS = 300;
@@ -44,10 +45,14 @@ export class DirectoryOutbox {
 
   publishSoon() {
     if (this.#publishing || !this.#mayPublish()) return;
-    const isBusy = this.#store.thread.outline().status === "busy";
-    const pause = isBusy ? this.#told_at + TELL_PAUSE_MS - Date.now() : 0;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.publish(), Math.max(pause, 0));
+    this.#timer = setTimeout(() => this.publish(), Math.max(this.#dueAt() - Date.now(), 0));
+  }
+
+  #dueAt(): number {
+    const { thread } = this.#store;
+    if (thread.outline().status !== "busy") return 0;
+    return thread.listedAt ?? this.#told_at + TELL_PAUSE_MS;
   }
 
   #mayPublish(): boolean {
@@ -55,21 +60,35 @@ export class DirectoryOutbox {
   }
 
   async #tell() {
-    const entry = this.#store.thread.directoryEntry();
+    const place = this.#store.thread.place();
     try {
-      if (entry) await recordThread(this.#env, entry);
-      // A deletion may have passed this write on its way.
-      if (entry && !this.#store.exists) await forgetThread(this.#env, entry);
-      if (entry && this.#store.exists) this.#markSent(entry.seq);
+      if (place.ended_at === null) await this.#record();
+      else await this.#remove(place);
     } catch (error) {
-      log.error("directory_write_failed", error, { thread_id: entry?.thread_id });
+      log.error("directory_write_failed", error, { thread_id: place.thread_id });
       this.#after = Date.now() + this.#retry_ms;
     }
     this.#told_at = Date.now();
     this.#onTold();
   }
 
-  #markSent(seq: number) {
+  async #record() {
+    const entry = this.#store.thread.directoryEntry();
+    if (!entry) return;
+    // Marked before the row is written: after a crash in between, no row of a temporary thread is left.
+    if (entry.is_temporary) this.#markSent(0);
+    await recordThread(this.#env, entry);
+    // A deletion may have passed this write on its way.
+    if (this.#store.exists) this.#markSent(entry.seq);
+    else await forgetThread(this.#env, entry);
+  }
+
+  async #remove(place: ThreadPlace) {
+    await forgetThread(this.#env, place);
+    if (this.#store.exists) this.#markSent(null);
+  }
+
+  #markSent(seq: number | null) {
     this.#store.transaction(() => this.#store.thread.markDirectorySent(seq));
   }
 }

@@ -1,13 +1,11 @@
 import { log } from "../../../shared/log.ts";
 import type { TraceRow } from "../boundary/trace-texts.ts";
 import { forgetThread } from "../directory/directory.ts";
-import { forgetTemporary } from "../directory/temporary-rows.ts";
 import type { RunLoop } from "../loop/run-loop.ts";
 import { nextWake } from "../runs.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { ThreadPlace } from "../storage/thread-rows.ts";
 import { DirectoryOutbox } from "./directory-outbox.ts";
-import { TemporaryList } from "./temporary-list.ts";
 import { deliver, deliverTraces } from "./trace-delivery.ts";
 import { WebhookOutbox } from "./webhook-outbox.ts";
 
@@ -40,7 +38,6 @@ export class Upkeep {
   #left: ThreadPlace | null = null;
   readonly #webhooks: WebhookOutbox;
   readonly #directory: DirectoryOutbox;
-  readonly #temporary: TemporaryList;
 
   constructor(ctx: DurableObjectState, env: Env, store: ThreadStore, loop: RunLoop) {
     this.#ctx = ctx;
@@ -50,7 +47,6 @@ export class Upkeep {
     this.#webhooks = new WebhookOutbox(env, store);
     const onTold = () => this.arm();
     this.#directory = new DirectoryOutbox(env, store, { retry_ms: TELL_RETRY_MS, onTold });
-    this.#temporary = new TemporaryList(env, store, { retry_ms: TELL_RETRY_MS, onTold });
   }
 
   /** Makes sure that an alarm comes in time. */
@@ -63,7 +59,6 @@ export class Upkeep {
     }
     this.#webhooks.handOverSoon();
     this.#directory.publishSoon();
-    this.#temporary.tellSoon();
     if (!this.#isDeliveryDue && this.#delivering === null && this.#mayDeliver()) {
       this.#isDeliveryDue = true;
       setTimeout(() => this.#deliver(), DELIVER_DELAY_MS);
@@ -80,7 +75,7 @@ export class Upkeep {
     this.#alarm_at = null;
     this.#loop.advance();
     await this.#deliver();
-    if (this.#store.exists) await this.#temporary.settle();
+    await this.publish();
     // Meanwhile the thread may have been deleted.
     if (!this.#store.exists) return;
     this.#webhooks.handOverSoon();
@@ -88,7 +83,6 @@ export class Upkeep {
     if (this.#isGone(place)) return this.deleteAll(place);
     this.#expireEvents();
     if (this.#isOutlived()) this.prune();
-    await this.publish();
     this.arm();
   }
 
@@ -122,7 +116,7 @@ export class Upkeep {
     if (ended_at === null) return false;
     if (this.#store.webhooks.areWaiting) return false;
     const { traces, thread } = this.#store;
-    const held = traces.areWaiting || thread.isListed ? HELD_MS : 0;
+    const held = traces.areWaiting || thread.isInDirectory ? HELD_MS : 0;
     return ended_at + this.#lingerMs() + held <= Date.now();
   }
 
@@ -146,11 +140,10 @@ export class Upkeep {
       log.warn("traces_dropped", { thread_id: place.thread_id, error: "too many to hold" });
     this.#left = place;
     for (const page of pages) this.deliverOrphans(page);
-    const { isListed } = this.#store.thread;
+    const { isInDirectory } = this.#store.thread;
     await this.#store.deleteAll();
     this.#alarm_at = null;
-    if (!place.temporary) await forgetThread(this.#env, place);
-    else if (isListed) await forgetTemporary(this.#env, place);
+    if (!place.temporary || isInDirectory) await forgetThread(this.#env, place);
   }
 
   /** What has no outbox any more: tried from memory, a few times. */
@@ -179,7 +172,6 @@ export class Upkeep {
       this.#webhooks.wake,
       traces.areWaiting ? now + TELL_RETRY_MS : null,
       this.#directory.wake,
-      this.#temporary.wake,
     ]);
   }
 

@@ -1,14 +1,14 @@
 import type { Context } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { authorize } from "../../access/service.ts";
-import { visitAllBusyThreads } from "../directory/busy-threads.ts";
+import { visitBusyThreads } from "../directory/busy-threads.ts";
 import { threadAs } from "../object/stub.ts";
 import type { CancelChoice } from "../records.ts";
 import type { CancelAction } from "../runs.ts";
 import type { CancelRuns } from "../schema.ts";
 import { openAgent } from "../service/service.ts";
 
-/** Directory and list hear of a run within this time; a run that was told of before must be found, or be over. */
+/** The directory has a thread as busy within this time after a run was accepted, or the run is over. */
 const DIRECTORY_LAG_MS = 1_500;
 
 /** Cancels runs by their ids, or all of one status, of a thread or of the whole deployment. */
@@ -38,12 +38,13 @@ const REASON = "bulk: cancelled with others by POST /runs/cancel";
 
 async function cancelBusy(
   ctx: Context,
-  place: Parameters<typeof visitAllBusyThreads>[1],
+  place: Parameters<typeof visitBusyThreads>[1],
   cancel: (thread_ids: string[]) => Promise<number>,
 ): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, DIRECTORY_LAG_MS));
   let found = 0;
-  const wereAll = await visitAllBusyThreads(ctx, place, async (thread_ids) => {
+  const query = { ...place, with_temporary: true };
+  const wereAll = await visitBusyThreads(ctx, query, async (thread_ids) => {
     found += await cancel(thread_ids);
   });
   if (wereAll) return found;

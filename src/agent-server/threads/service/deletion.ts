@@ -1,5 +1,4 @@
 import { forgetThread, someThreadsOf } from "../directory/directory.ts";
-import { forgetTemporary, someTemporaryOf } from "../directory/temporary-rows.ts";
 import { threadObject } from "../object/stub.ts";
 
 // Deleting a thread is one call to its object and one row; this many fit a queue message's time.
@@ -10,22 +9,19 @@ const AT_ONCE = 10;
 export async function deleteThreadsOf(env: Env, deployment_id: string): Promise<boolean> {
   const threads = await someThreadsOf(env, deployment_id, BATCH);
   await deleteListed(env, deployment_id, threads);
-  const temporary = await someTemporaryOf(env, deployment_id, BATCH);
-  await deleteListed(env, deployment_id, temporary, forgetTemporary);
-  return threads.length < BATCH && temporary.length < BATCH;
+  return threads.length < BATCH;
 }
 
 export async function deleteListed(
   env: Env,
   deployment_id: string,
   threads: { thread_id: string }[],
-  forget = forgetThread,
 ): Promise<void> {
   for (let from = 0; from < threads.length; from += AT_ONCE) {
     await Promise.all(
       threads.slice(from, from + AT_ONCE).map(async ({ thread_id }) => {
         await threadObject(env, deployment_id, thread_id).deleteThread();
-        await forget(env, { deployment_id, thread_id });
+        await forgetThread(env, { deployment_id, thread_id });
       }),
     );
   }

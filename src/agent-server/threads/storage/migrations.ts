@@ -21,7 +21,7 @@ export const MIGRATIONS = [
      ended_at INTEGER,
      revision TEXT,
      directory_seq INTEGER NOT NULL,
-     directory_sent INTEGER NOT NULL,
+     directory_sent INTEGER,
      ttl TEXT
    );
    CREATE TABLE runs (

@@ -21,7 +21,8 @@ export type Row = {
   ended_at: number | null;
   revision: string | null;
   directory_seq: number;
-  directory_sent: number;
+  /** The last entry that the directory has. 0: it may have one. `null`: it has none. */
+  directory_sent: number | null;
   /** JSON of a KeptTtl. */
   ttl: string | null;
 };
@@ -48,6 +49,7 @@ export type DirectoryEntry = Pick<
   workspace_id: string;
   digest: Record<string, unknown> | null;
   seq: number;
+  is_temporary: boolean;
 };
 
 /** Metadata as it was before a run took the thread; what clients changed meanwhile stays. */

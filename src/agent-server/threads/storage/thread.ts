@@ -16,8 +16,8 @@ import {
 } from "./thread-rows.ts";
 
 const VALUES = "thread values";
-/** Of a temporary thread that is not among the listed ones; in the directory it never is. */
-const UNLISTED = Number.MAX_SAFE_INTEGER;
+/** A temporary thread whose run ends sooner has no entry in the directory, and costs no write. */
+const LIST_AFTER_MS = 1000;
 
 /**
  * The one row of the thread, read once and kept. Changes gather until the end of their transaction,
@@ -57,7 +57,7 @@ export class Thread {
       ended_at: null,
       revision: null,
       directory_seq: 1,
-      directory_sent: temporary ? UNLISTED : 0,
+      directory_sent: null,
       ttl: ttl ? JSON.stringify(ttl) : null,
     };
   }
@@ -171,7 +171,6 @@ export class Thread {
       status: status === "error" ? "idle" : status,
       temporary: 0,
       ended_at: null,
-      directory_sent: 0,
     });
     if (values === null) return;
     this.#change({
@@ -230,21 +229,22 @@ export class Thread {
     this.#change({ ended_at: Date.now() });
   }
 
-  /** Whether there is something that the directory has not heard yet. */
+  /** Whether the directory has an older entry. A temporary thread has one entry, while its run is under way. */
   hasNews(): boolean {
-    const { temporary, directory_seq, directory_sent } = this.#row();
-    return temporary === 0 && directory_sent < directory_seq;
+    const { temporary, ended_at, status, directory_seq, directory_sent } = this.#row();
+    if (temporary === 0) return (directory_sent ?? 0) < directory_seq;
+    return ended_at === null ? status === "busy" && !directory_sent : directory_sent !== null;
   }
 
-  /** Of a temporary thread whether it is, or may be, among the listed ones; null for every other thread. */
-  get isListed(): boolean | null {
-    const { temporary, directory_sent } = this.#row();
-    return temporary === 1 ? directory_sent !== UNLISTED : null;
+  /** Whether the directory has, or may have, an entry. */
+  get isInDirectory(): boolean {
+    return this.#row().directory_sent !== null;
   }
 
-  markListed(isListed: boolean) {
-    this.#row().directory_sent = isListed ? 0 : UNLISTED;
-    this.#changed.add("directory_sent");
+  /** When the directory is to hear of a thread that is busy; null: of every change. */
+  get listedAt(): number | null {
+    const { temporary, created_at } = this.#row();
+    return temporary === 0 ? null : Date.parse(created_at) + LIST_AFTER_MS;
   }
 
   directoryEntry(): DirectoryEntry | null {
@@ -258,6 +258,7 @@ export class Thread {
       metadata: JSON.parse(row.metadata),
       digest: this.#digest(),
       seq: row.directory_seq,
+      is_temporary: row.temporary === 1,
     };
   }
 
@@ -272,8 +273,8 @@ export class Thread {
     return this.#digested.digest;
   }
 
-  markDirectorySent(seq: number) {
-    this.#row().directory_sent = Math.max(this.#row().directory_sent, seq);
+  markDirectorySent(seq: Row["directory_sent"]) {
+    this.#row().directory_sent = seq;
     this.#changed.add("directory_sent");
   }
 
