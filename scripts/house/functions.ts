@@ -1,19 +1,16 @@
-import { stripTypeScriptTypes } from "node:module";
-import { parse } from "acorn";
-import { full } from "acorn-walk";
+import { parseSync } from "oxc-parser";
 import type { Source } from "./sources.ts";
+import { walk } from "./walk.ts";
 
 const FUNCTIONS = ["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"];
 
 /** Returns each function with its lines, signature included. */
 export function functionsOf({ path, text }: Source): [place: string, lines: number][] {
-  // Types become blanks, so that positions stay.
-  const script = stripTypeScriptTypes(text);
-  const tree = parse(script, { ecmaVersion: "latest", sourceType: "module", locations: true });
+  const lineAt = (offset: number) => text.slice(0, offset).split("\n").length;
   const found: [string, number][] = [];
-  full(tree, ({ type, loc }) => {
-    if (!FUNCTIONS.includes(type) || !loc) return;
-    found.push([`${path}:${loc.start.line}`, loc.end.line - loc.start.line + 1]);
+  walk(parseSync(path, text).program, ({ type, start, end }) => {
+    if (!FUNCTIONS.includes(type)) return;
+    found.push([`${path}:${lineAt(start)}`, lineAt(end) - lineAt(start) + 1]);
   });
   return found;
 }
