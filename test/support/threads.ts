@@ -3,7 +3,7 @@ import { systemAssistant } from "../../src/agent-server/threads/assistants.ts";
 import type { ThreadCalls } from "../../src/agent-server/threads/object/seen.ts";
 import { threadObject } from "../../src/agent-server/threads/object/stub.ts";
 import { toNewRun } from "../../src/agent-server/threads/runs/new-run.ts";
-import { RunCreate } from "../../src/agent-server/threads/schema.ts";
+import { RunCreate } from "../../src/agent-server/threads/runs/run-schema.ts";
 import { newId } from "../../src/shared/storage/ids.ts";
 import { testDeployment } from "./agent-deployment.ts";
 import { systemContext } from "./deployment.ts";

@@ -8,8 +8,8 @@ import {
 } from "../../shared/http/json-rpc.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { getSchemas } from "../threads/assistants/graph-service.ts";
+import { RunCreate } from "../threads/runs/run-schema.ts";
 import { createRun, streamRun, waitRun } from "../threads/runs/run-service.ts";
-import { RunCreate } from "../threads/schema.ts";
 import { openAgent } from "../threads/service/service.ts";
 import { isObject, textsOf, toInput, toResume } from "./messages.ts";
 import { A2A_ERRORS, SendParams } from "./schema.ts";

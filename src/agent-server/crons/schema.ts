@@ -1,12 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { CreatedAt, list, numberOr, Timestamp, UpdatedAt, Uuid } from "../../shared/schema.ts";
-import {
-  AgentPath,
-  MultitaskStrategy,
-  RunConfig,
-  RunCreate,
-  StreamMode,
-} from "../threads/schema.ts";
+import { MultitaskStrategy, RunCreate, StreamMode } from "../threads/runs/run-schema.ts";
+import { AgentPath, RunConfig } from "../threads/schema.ts";
 
 const Loose = z.record(z.string(), z.unknown());
 const OnRunCompleted = z.enum(["delete", "keep"]);

@@ -20,8 +20,8 @@ import {
 import type { Session } from "../threads/events/session.ts";
 import { threadNotFound } from "../threads/loop/state-answers.ts";
 import type { RunTarget } from "../threads/records.ts";
+import { RunCreate } from "../threads/runs/run-schema.ts";
 import { commandRun } from "../threads/runs/run-service.ts";
-import { RunCreate } from "../threads/schema.ts";
 import { getThread, openAgent } from "../threads/service/service.ts";
 import { getState } from "../threads/state/state-service.ts";
 import { assertVisible, readTree } from "./service.ts";

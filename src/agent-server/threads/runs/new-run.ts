@@ -3,7 +3,7 @@ import type { WireConfig } from "../../../isolate/contract.ts";
 import type { HttpSettings } from "../../access/service.ts";
 import type { RunAssistant } from "../assistants.ts";
 import type { Asker, NewRun, NewThread, RevisionRef, RunKwargs } from "../records.ts";
-import type { RunCreate } from "../schema.ts";
+import type { RunCreate } from "./run-schema.ts";
 
 type Headers = Record<string, string>;
 

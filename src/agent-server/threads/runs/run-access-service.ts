@@ -6,8 +6,9 @@ import { authorize, metadataOf } from "../../access/service.ts";
 import { noAssistant, resolveAssistant } from "../assistants/run-assistants.ts";
 import { isSystemId } from "../assistants/system-assistants.ts";
 import { toAssistantId } from "../assistants.ts";
-import { RunConfig, type RunCreate } from "../schema.ts";
+import { RunConfig } from "../schema.ts";
 import { keepable } from "../service/service.ts";
+import type { RunCreate } from "./run-schema.ts";
 
 type Order = { thread_id: string | null; run_id: string; input: RunCreate };
 type Allowed = {

@@ -11,6 +11,7 @@ import {
   toTarget,
   valuesResponse,
 } from "../http/run-http.ts";
+import { RunPath, ThreadPath } from "../schema.ts";
 import {
   CancelQuery,
   FollowHeaders,
@@ -18,11 +19,9 @@ import {
   JoinQuery,
   Run,
   RunCreate,
-  RunPath,
   RunQuery,
   StreamQuery,
-  ThreadPath,
-} from "../schema.ts";
+} from "./run-schema.ts";
 import {
   cancelRun,
   createRun,

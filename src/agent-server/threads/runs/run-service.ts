@@ -6,7 +6,6 @@ import { threadNotFound } from "../loop/state-answers.ts";
 import { threadAs } from "../object/stub.ts";
 import type { Asker, RunRecord, RunRefusal, RunTarget, StreamChoice } from "../records.ts";
 import type { CancelAction, RunStatus } from "../runs.ts";
-import type { RunCreate } from "../schema.ts";
 import {
   newThread,
   openAgent,
@@ -17,6 +16,7 @@ import {
 import { MAX_LIST_CHARACTERS } from "../storage/run-rows.ts";
 import { configurableHeaders, newRunId, toNewRun } from "./new-run.ts";
 import { allowRun, findRunAssistant } from "./run-access-service.ts";
+import type { RunCreate } from "./run-schema.ts";
 
 export async function createRun(ctx: Context, target: RunTarget, input: RunCreate) {
   const { order, object, thread_id } = await prepare(ctx, target, input);

@@ -10,8 +10,9 @@ import {
   toTarget,
   valuesResponse,
 } from "../http/run-http.ts";
+import { AgentPath, ThreadlessRunPath } from "../schema.ts";
+import { cancelRuns } from "./bulk-cancel.ts";
 import {
-  AgentPath,
   CancelRuns,
   CancelRunsQuery,
   FollowHeaders,
@@ -20,9 +21,7 @@ import {
   RunBatch,
   RunCreate,
   StreamQuery,
-  ThreadlessRunPath,
-} from "../schema.ts";
-import { cancelRuns } from "./bulk-cancel.ts";
+} from "./run-schema.ts";
 import { createRun, createRunBatch, followRun, streamRun, waitRun } from "./run-service.ts";
 
 const RUNS = "/agents/{deployment_id}/runs";

@@ -3,6 +3,8 @@ import { invalid } from "../../../shared/errors.ts";
 import { router } from "../../../shared/http/http.ts";
 import { body, json, operationWithTag } from "../../../shared/schema.ts";
 import { jsonText, toList } from "../http/run-http.ts";
+import { ThreadPath } from "../schema.ts";
+import { updateThread } from "../service/service.ts";
 import {
   CheckpointBody,
   HistoryQuery,
@@ -11,10 +13,8 @@ import {
   StateQuery,
   StateUpdate,
   StateUpdated,
-  ThreadPath,
   ThreadState,
-} from "../schema.ts";
-import { updateThread } from "../service/service.ts";
+} from "./state-schema.ts";
 import { type At, getHistory, getState, updateState } from "./state-service.ts";
 
 const THREAD = "/agents/{deployment_id}/threads/{thread_id}";

@@ -1,0 +1,239 @@
+import { z } from "@hono/zod-openapi";
+import { STREAM_MODES } from "../../../isolate/contract.ts";
+import { CreatedAt, list, QueryBoolean, UpdatedAt, Uuid } from "../../../shared/schema.ts";
+import { Command, Loose, Metadata, RunConfig, RunId, StoredMetadata, ThreadId } from "../schema.ts";
+
+export const RunStatus = z.enum([
+  "pending",
+  "running",
+  "success",
+  "error",
+  "timeout",
+  "interrupted",
+]);
+
+export const MultitaskStrategy = z.enum(["reject", "enqueue", "interrupt", "rollback"]);
+
+export const StreamMode = z.enum(STREAM_MODES);
+
+export const Run = z
+  .object({
+    run_id: RunId,
+    thread_id: ThreadId,
+    assistant_id: Uuid.describe("Id of the assistant"),
+    status: RunStatus.describe("Status of the run"),
+    metadata: StoredMetadata,
+    kwargs: Loose.describe("Input and options of the run"),
+    multitask_strategy: MultitaskStrategy.describe(
+      "What to do with a run while another run of the thread is in progress",
+    ),
+    created_at: CreatedAt,
+    updated_at: UpdatedAt,
+    cancel_reason: z
+      .string()
+      .nullable()
+      .describe("Why the run was cancelled, `null` when it was not"),
+  })
+  .openapi("Run");
+
+const NodeNames = z.union([z.literal("*"), list(z.string())]);
+
+// A year. What is later than any date can be would never begin.
+const MAX_DELAY_SECONDS = 366 * 24 * 60 * 60;
+
+/** Threads of their own: each is a call of an object. */
+const MAX_BATCH = 100;
+
+const MODE_DEFAULT = ["values" as const];
+
+/** Null means absent, as published clients send it; unknown keys are ignored. */
+export const RunCreate = z
+  .object({
+    assistant_id: z
+      .string()
+      .min(1)
+      .openapi({ description: "Id of the assistant, or the name of its graph", example: "agent" }),
+    input: z
+      .unknown()
+      .optional()
+      .openapi({
+        description: "Input of the graph",
+        example: { messages: [{ role: "user", content: "Hello" }] },
+      }),
+    command: Command.nullish().describe("Resumes, updates or redirects the graph"),
+    config: RunConfig.nullish().describe("Configuration of the run, over the assistant's"),
+    context: z.unknown().optional().describe("Context of the run, over the assistant's"),
+    metadata: Metadata.nullish(),
+    checkpoint_id: z.string().nullish().describe("Id of the checkpoint to start from"),
+    checkpoint: z
+      .looseObject({
+        checkpoint_id: z.string().nullish().describe("Id of the checkpoint"),
+        checkpoint_ns: z
+          .string()
+          .nullish()
+          .describe("Namespace of the checkpoint, empty for the thread's own graph"),
+        checkpoint_map: Loose.nullish().describe("Checkpoint ids by namespace"),
+      })
+      .nullish()
+      .describe("Checkpoint to start from"),
+    interrupt_before: NodeNames.nullish().describe("Nodes to interrupt before, or `*` for all"),
+    interrupt_after: NodeNames.nullish().describe("Nodes to interrupt after, or `*` for all"),
+    stream_mode: z
+      .union([StreamMode, list(StreamMode)])
+      .nullish()
+      .transform((modes) => (modes ? [modes].flat() : MODE_DEFAULT))
+      .transform((modes) => (modes.length > 0 ? [...new Set(modes)] : MODE_DEFAULT))
+      .describe("Stream modes. Default: `values`"),
+    stream_subgraphs: z.boolean().nullish().describe("Whether to stream events of subgraphs"),
+    stream_resumable: z
+      .boolean()
+      .nullish()
+      .describe("Whether events are stored, for clients that reconnect"),
+    multitask_strategy: MultitaskStrategy.nullish()
+      .transform((strategy) => strategy ?? "enqueue")
+      .describe("What to do with a run while another run of the thread is in progress"),
+    on_disconnect: z
+      .enum(["cancel", "continue"])
+      .nullish()
+      .describe("What to do when the client that streams or waits disconnects"),
+    on_completion: z
+      .enum(["delete", "keep", "complete", "continue"])
+      .nullish()
+      .describe("Whether to keep or delete the thread of a threadless run"),
+    if_not_exists: z
+      .enum(["reject", "create"])
+      .nullish()
+      .describe("Whether to create the thread when it does not exist"),
+    after_seconds: z
+      .number()
+      .min(0)
+      .max(MAX_DELAY_SECONDS)
+      .nullish()
+      .describe("Seconds to wait before the run starts"),
+    webhook: z.string().max(2048).nullish().describe("URL that receives the run when it ends"),
+    feedback_keys: list(z.string())
+      .nullish()
+      .describe("Feedback keys to create presigned URLs for"),
+    langsmith_tracer: z
+      .object({
+        project_name: z.string().max(255).nullish().describe("Name of the tracing project"),
+        example_id: Uuid.nullish().describe("Id of a dataset example"),
+      })
+      .nullish()
+      .describe("Where to send the trace of the run"),
+    durability: z
+      .enum(["sync", "async", "exit"])
+      .nullish()
+      .describe("When to write checkpoints: during the run, or when it ends"),
+    checkpoint_during: z
+      .boolean()
+      .nullish()
+      .describe("Use `durability` instead: `false` means `exit`"),
+    strict_resume: z
+      .boolean()
+      .nullish()
+      .describe("Whether `command.resume` fails when no interrupt is pending"),
+  })
+  .openapi("RunCreate");
+
+export type RunCreate = z.infer<typeof RunCreate>;
+
+export const RunQuery = z.object({
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .default(10)
+    .describe("Maximum number of runs on a page"),
+  offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
+  status: RunStatus.optional().describe("Status of the runs"),
+  select: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .describe("Fields to return. Default: all"),
+});
+
+const CancelAction = z.enum(["interrupt", "rollback"]).default("interrupt");
+
+export const CancelQuery = z
+  .object({
+    wait: QueryBoolean.default(false).describe("Whether to wait until the run has ended"),
+    action: CancelAction.describe(
+      "`interrupt` keeps the checkpoints of the run, `rollback` deletes the run and its checkpoints",
+    ),
+    reason: z
+      .string()
+      .max(1000)
+      .optional()
+      .describe("Reason to store with the run. Excludes `rollback`"),
+  })
+  .refine(({ action, reason }) => reason === undefined || action === "interrupt", {
+    message: "only a run that stays has a reason: leave it out, or interrupt instead",
+    path: ["reason"],
+  });
+
+export const RunBatch = list(RunCreate)
+  .refine((runs) => runs.length > 0, "must have at least one run")
+  .refine((runs) => runs.length <= MAX_BATCH, `must have at most ${MAX_BATCH} runs`)
+  .openapi("RunBatch");
+
+export const CancelRuns = z
+  .object({
+    thread_id: Uuid.nullish().describe("Id of the thread"),
+    run_ids: list(Uuid).nullish().describe("Ids of the runs"),
+    status: z
+      .enum(["pending", "running", "all"])
+      .nullish()
+      .describe("Cancels all runs of this status"),
+  })
+  .refine(({ run_ids, status }) => Boolean(run_ids?.length) || Boolean(status), {
+    message: "name the runs, or the status of those to cancel",
+    path: ["run_ids"],
+  })
+  .openapi("CancelRuns");
+
+export type CancelRuns = z.infer<typeof CancelRuns>;
+
+export const CancelRunsQuery = z.object({
+  action: CancelAction.describe(
+    "`interrupt` keeps the checkpoints of the run, `rollback` deletes the run and its checkpoints",
+  ),
+});
+
+export const JoinQuery = z.object({
+  cancel_on_disconnect: QueryBoolean.default(false).describe(
+    "Whether to cancel the run when the client disconnects",
+  ),
+});
+
+/** Once, repeated, or one JSON list. */
+const Namespaces = z.union([z.string(), z.array(z.string())]).optional();
+
+export const StreamQuery = z.object({
+  namespace: Namespaces.describe(
+    "Namespaces of subgraphs to stream: one, repeated, or a JSON list",
+  ),
+});
+
+export const FollowQuery = JoinQuery.extend({
+  stream_mode: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .describe("Stream modes to return. Default: those of the run"),
+  namespace: Namespaces.describe(
+    "Namespaces of subgraphs to stream: one, repeated, or a JSON list",
+  ),
+  checkpoint_id: z.string().optional().openapi({
+    description:
+      "Only events after this checkpoint, where the run streams `checkpoints` or `debug`; otherwise all.",
+  }),
+});
+
+export const FollowHeaders = z.object({
+  "last-event-id": z
+    .string()
+    .regex(/^(-?\d+)?$/, "must be the id of an event, or -1 for all of them")
+    .optional()
+    .describe("Id of the last event received. `-1` for all events"),
+});
