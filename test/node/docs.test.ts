@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { glob, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -49,4 +49,21 @@ test("every relative link of a page leads to a file and to one of its headings",
   const relative = links.filter(({ target }) => !/^[a-z]+:/.test(target));
   expect(relative.length).toBeGreaterThan(30);
   expect(relative.filter(({ page, target }) => isBroken(page, target))).toEqual([]);
+});
+
+const ROOTS = ["bench", "docs", "examples", "migrations", "scripts", "src", "test"];
+
+test("every path of the repository in a page exists", async () => {
+  const named = [...pages].flatMap(([page, text]) =>
+    [...text.matchAll(/`((?:[\w.*-]+\/)+[\w.*-]*)`/g)].map(([, path = ""]) => ({ page, path })),
+  );
+  const own = named.filter(({ path }) => ROOTS.includes(path.split("/")[0] ?? ""));
+  expect(own.length).toBeGreaterThan(50);
+  const missing: typeof own = [];
+  for (const { page, path } of own) {
+    const isBeside = existsSync(join(dirname(page), path));
+    const found = await Array.fromAsync(glob(path));
+    if (found.length === 0 && !isBeside) missing.push({ page, path });
+  }
+  expect(missing).toEqual([]);
 });
