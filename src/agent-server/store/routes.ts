@@ -1,3 +1,4 @@
+import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
 import { body, json, operationWithTag, text } from "../../shared/schema.ts";
 import {
@@ -47,7 +48,10 @@ storeRoutes.openapi(
     summary: "Get an item",
     description: "Returns `null` when the item does not exist.",
     request: { params: StorePath, query: GetItemQuery },
-    responses: { 200: json(Item.nullable(), "The item, `null` when it does not exist"), ...errors },
+    responses: {
+      200: json(z.union([Item, z.null()]), "The item, `null` when it does not exist"),
+      ...errors,
+    },
   }),
   async (c) => {
     const { deployment_id } = c.req.valid("param");
