@@ -103,7 +103,7 @@ async function answer(
   rawPath: string,
 ): Promise<void> {
   const query = new URLSearchParams(request.url?.split("?")[1] ?? "");
-  const { user, payload } = authenticate(host, request, rawPath, query);
+  const { user, payload } = await authenticate(host, request, query);
   const { store, now } = host;
   const exchange: Exchange = { request, response, rawPath, query, user, payload, store, now };
   const { name, key } = locate(request, rawPath);
