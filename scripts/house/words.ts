@@ -10,7 +10,8 @@ type Found = { start: number; text: string; because: string };
 const VERBS = "tell|tells|told|telling|say|says|said|hear|hears|heard|ask|asks|asked|asking";
 const PEOPLE = "nobody|somebody|whoever|asker|meanwhile";
 const WORD = new RegExp(`^(${VERBS}|${PEOPLE})$`);
-const PHRASE = new RegExp(
+/** Words and phrases that prose does not use. */
+export const PHRASE = new RegExp(
   `\\b(${VERBS}|${PEOPLE}|by then|stands|lies|goes on|is there|of its own|as it came|made up for|is no (?!longer|more))\\b`,
   "i",
 );

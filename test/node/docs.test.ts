@@ -4,6 +4,7 @@ import { glob, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { PHRASE } from "../../scripts/house/words.ts";
 
 const run = promisify(execFile);
 const pages = new Map<string, string>();
@@ -70,4 +71,13 @@ test("every path of the repository in a page exists", async () => {
     if (!isBeside && !(await matches(path))) missing.push({ page, path });
   }
   expect(missing).toEqual([]);
+});
+
+test("pages use the words of the field", () => {
+  const names = /\[[^\]]*\]\([^)]*\.test\.ts\)/g;
+  const found = [...pages].flatMap(([page, text]) => {
+    const lines = withoutCode(text).replace(names, "").split("\n");
+    return lines.filter((line) => PHRASE.test(line)).map((line) => `${page}: ${line}`);
+  });
+  expect(found).toEqual([]);
 });
