@@ -1,4 +1,5 @@
 import { log } from "./log.ts";
+import { chunks } from "./work/chunks.ts";
 
 type Message = Record<string, string>;
 
@@ -15,9 +16,11 @@ export function sendAllOrLeave<T extends Message>(
   delaySeconds = 0,
 ): Promise<void> {
   const sendAll = async () => {
-    for (let at = 0; at < messages.length; at += MOST_OF_ONE_SEND) {
-      const batch = messages.slice(at, at + MOST_OF_ONE_SEND).map((body) => ({ body }));
-      await queue.sendBatch(batch, { delaySeconds });
+    for (const batch of chunks(messages, MOST_OF_ONE_SEND)) {
+      await queue.sendBatch(
+        batch.map((body) => ({ body })),
+        { delaySeconds },
+      );
     }
   };
   return orLeave(sendAll, { ...messages[0], messages: messages.length });

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { allows, type Filters } from "../../shared/filters.ts";
+import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { Crons } from "./crons.ts";
 import { fire } from "./firing.ts";
 import {
@@ -95,10 +96,7 @@ export class CronObject extends DurableObject<Env> {
   override async alarm() {
     try {
       const due = this.#crons.due(Date.now(), FIRINGS);
-      for (let n = 0; n < due.length; n += FIRINGS_AT_ONCE) {
-        const group = due.slice(n, n + FIRINGS_AT_ONCE);
-        await Promise.all(group.map((cron) => this.#fire(cron)));
-      }
+      await mapConcurrent(due, FIRINGS_AT_ONCE, (cron) => this.#fire(cron));
     } finally {
       this.#arm();
     }

@@ -1,6 +1,7 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
+import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { assertProject } from "../../traces/projects/service.ts";
 import { openBucket } from "../destinations/bucket.ts";
 import { manifestKey, rootOf, successKey } from "../keys.ts";
@@ -43,18 +44,13 @@ export async function finishExport(
 
 /** Objects that are gone, or another's. Where nobody is told, what was answered to the writing holds. */
 async function findWrong(client: S3Client, files: FileRow[]): Promise<FileRow[]> {
-  const wrong: FileRow[] = [];
-  for (let at = 0; at < files.length; at += HEADS_AT_ONCE) {
-    const some = files.slice(at, at + HEADS_AT_ONCE);
-    try {
-      const found = await Promise.all(some.map(({ key }) => client.headObject(key)));
-      wrong.push(...some.filter((file, n) => !isAsWritten(file, found[n] ?? null)));
-    } catch (error) {
-      if (isProblem(error, UNTOLD)) return [];
-      throw error;
-    }
+  try {
+    const found = await mapConcurrent(files, HEADS_AT_ONCE, ({ key }) => client.headObject(key));
+    return files.filter((file, n) => !isAsWritten(file, found[n] ?? null));
+  } catch (error) {
+    if (isProblem(error, UNTOLD)) return [];
+    throw error;
   }
-  return wrong;
 }
 
 function isAsWritten(

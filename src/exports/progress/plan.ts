@@ -3,6 +3,7 @@ import { type Context, database } from "../../shared/context.ts";
 import { notFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { DAY_US } from "../../shared/times.ts";
+import { chunks } from "../../shared/work/chunks.ts";
 import { planScan, type ScanChunk } from "../../traces/scan/scan-service.ts";
 import { dayFolder, partKey, type Root, rootOf } from "../keys.ts";
 import { MAX_BYTES_PER_FILE, MAX_RETRIES_PER_FILE, MAX_ROWS_PER_FILE } from "../limits.ts";
@@ -139,10 +140,10 @@ async function savePlan(
   const now = new Date().toISOString();
   await env.DB.batch([
     env.DB.prepare(SAVE_PLAN).bind(now, now, JSON.stringify(watermarks), id),
-    ...slices(days).map((some) =>
+    ...chunks(days, ROWS_PER_STATEMENT).map((some) =>
       env.DB.prepare(INSERT_RUNS).bind(id, workspace_id, now, JSON.stringify(some)),
     ),
-    ...slices(files).map((some) =>
+    ...chunks(files, ROWS_PER_STATEMENT).map((some) =>
       env.DB.prepare(INSERT_FILES).bind(
         ...[id, workspace_id, id, MAX_RETRIES_PER_FILE, now, JSON.stringify(some)],
       ),
@@ -163,13 +164,3 @@ const INSERT_FILES = `INSERT INTO bulk_export_files
     value -> 'chunk', value ->> 'rows',
     (SELECT CASE WHEN status IN ('CREATED', 'RUNNING') THEN 'WAITING' ELSE status END
       FROM bulk_exports WHERE id = ?), 0, 0, ?, 0, 0, ? FROM json_each(?)`;
-
-function* slicesOf<T>(items: T[]): Generator<T[]> {
-  for (let at = 0; at < items.length; at += ROWS_PER_STATEMENT) {
-    yield items.slice(at, at + ROWS_PER_STATEMENT);
-  }
-}
-
-function slices<T>(items: T[]): T[][] {
-  return [...slicesOf(items)];
-}

@@ -3,6 +3,7 @@ import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";
 import { assertRate } from "../../shared/http/rate-limit.ts";
+import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { dayOfId, findLocations, livePlaces } from "../object/catalogue.ts";
 import type { Place } from "../object/object.ts";
 import { knownProject } from "../object/projects.ts";
@@ -40,14 +41,11 @@ async function deleteByMetadata(
 ): Promise<number> {
   const places = await placesOf(ctx, project_id, "");
   const found = new Map<string, Set<string>>();
-  for (const step of inSteps(places)) {
-    const answers = step.map(async (place) => {
-      const ids = await tracePartition(ctx.env, place).findTraces(pairs);
-      const known = found.get(place.project_id) ?? new Set();
-      found.set(place.project_id, new Set([...known, ...ids]));
-    });
-    await Promise.all(answers);
-  }
+  await mapConcurrent(places, AT_ONCE, async (place) => {
+    const ids = await tracePartition(ctx.env, place).findTraces(pairs);
+    const known = found.get(place.project_id) ?? new Set();
+    found.set(place.project_id, new Set([...known, ...ids]));
+  });
   let runs = 0;
   for (const [id, traces] of found) {
     if (traces.size === 0) continue;
@@ -60,23 +58,14 @@ async function deleteByMetadata(
 /** The runs of a trace may have begun on several days. */
 async function deleteFrom(ctx: Context, places: Place[], trace_ids: string[]): Promise<number> {
   let runs = 0;
-  for (const step of inSteps(places)) {
-    const gone = step.map(async (place) => {
-      for (;;) {
-        const n = await tracePartition(ctx.env, place).deleteTraces(place, trace_ids);
-        runs += n;
-        if (n === 0) return;
-      }
-    });
-    await Promise.all(gone);
-  }
+  await mapConcurrent(places, AT_ONCE, async (place) => {
+    for (;;) {
+      const n = await tracePartition(ctx.env, place).deleteTraces(place, trace_ids);
+      runs += n;
+      if (n === 0) return;
+    }
+  });
   return runs;
-}
-
-function inSteps(places: Place[]): Place[][] {
-  const steps: Place[][] = [];
-  for (let at = 0; at < places.length; at += AT_ONCE) steps.push(places.slice(at, at + AT_ONCE));
-  return steps;
 }
 
 /** No run of the traces began before; empty when nobody knows. */

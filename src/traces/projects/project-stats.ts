@@ -2,6 +2,7 @@ import { and, desc, eq, gte } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { among } from "../../shared/storage/sql.ts";
 import { dayOf, nowMicros, toMicros } from "../../shared/times.ts";
+import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { FeedbackTotals } from "../feedback-totals.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
@@ -26,12 +27,9 @@ export async function statsFor(
   const first = since ?? (ids.length > 1 ? nowMicros() - WEEK_US : null);
   const rows = await selectPartitions(ctx, ids, first === null ? null : dayOf(first));
   const sums = new Map(ids.map((id) => [id, newSum()]));
-  for (let at = 0; at < rows.length; at += AT_ONCE) {
-    const asked = rows.slice(at, at + AT_ONCE).map(async (row) => {
-      addTo(sums.get(row.project_id), await totalsOf(ctx, row));
-    });
-    await Promise.all(asked);
-  }
+  await mapConcurrent(rows, AT_ONCE, async (row) => {
+    addTo(sums.get(row.project_id), await totalsOf(ctx, row));
+  });
   return new Map(
     [...sums].map(([id, { totals, feedback }]) => [id, toTraceStats(totals, feedback)]),
   );

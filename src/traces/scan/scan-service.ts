@@ -3,6 +3,7 @@ import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { unpackTexts } from "../../shared/storage/packed-texts.ts";
 import { DAY_US, dayOf } from "../../shared/times.ts";
+import { mapConcurrent } from "../../shared/work/chunks.ts";
 import { findCandidates } from "../filter/candidates.ts";
 import { compileFilter } from "../filter/compile.ts";
 import { parseFilter } from "../filter/parse.ts";
@@ -56,14 +57,12 @@ export async function planScan(ctx: Context, request: ScanRequest): Promise<Scan
   const places = await placesOf(ctx, request);
   const chunks: ScanChunk[] = [];
   const watermarks: Record<string, number> = {};
-  for (let at = 0; at < places.length; at += WIDTH) {
-    const plans = places
-      .slice(at, at + WIDTH)
-      .map((place) => planPlace(ctx, place, { ...request, ...filter }));
-    for (const { key, max_seq, chunks: planned } of await Promise.all(plans)) {
-      watermarks[key] = max_seq;
-      chunks.push(...planned);
-    }
+  const plans = await mapConcurrent(places, WIDTH, (place) =>
+    planPlace(ctx, place, { ...request, ...filter }),
+  );
+  for (const { key, max_seq, chunks: planned } of plans) {
+    watermarks[key] = max_seq;
+    chunks.push(...planned);
   }
   return { chunks: chunks.sort((a, b) => a.from_us - b.from_us), watermarks };
 }

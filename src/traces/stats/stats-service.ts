@@ -2,6 +2,7 @@ import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";
 import { assertRate } from "../../shared/http/rate-limit.ts";
+import { chunks } from "../../shared/work/chunks.ts";
 import type { FeedbackTotals } from "../feedback-totals.ts";
 import { candidates } from "../object/catalogue.ts";
 import type { Place } from "../object/object.ts";
@@ -115,10 +116,7 @@ export async function* askPartitions<T>(
 /** Filters of traces look at the days around a group; without them days are only counted. */
 function inSteps(groups: RangedPlace[][], { filters }: Plan): RangedPlace[][] {
   if (filters.trace_filter || filters.tree_filter) return groups;
-  const places = groups.flat();
-  const steps: RangedPlace[][] = [];
-  for (let at = 0; at < places.length; at += AT_ONCE) steps.push(places.slice(at, at + AT_ONCE));
-  return steps;
+  return chunks(groups.flat(), AT_ONCE);
 }
 
 function toGroupBy(group_by: RunStatsRequest["group_by"]): GroupBy | null {

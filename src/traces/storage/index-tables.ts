@@ -1,3 +1,4 @@
+import { chunks } from "../../shared/work/chunks.ts";
 import type { PairDigest, PairKind } from "../changes.ts";
 import { termOf } from "../terms.ts";
 
@@ -73,8 +74,7 @@ export class IndexTables {
     const [first = []] = rows;
     const tuple = `(${first.map(() => "?").join()})`;
     const step = Math.floor(MAX_BOUND / Math.max(1, first.length));
-    for (let at = 0; at < rows.length; at += step) {
-      const chunk = rows.slice(at, at + step);
+    for (const chunk of chunks(rows, step)) {
       const tuples = chunk.map(() => tuple).join();
       this.#sql.exec(
         `INSERT INTO ${into} VALUES ${tuples} ON CONFLICT ${on_conflict}`,
@@ -85,10 +85,9 @@ export class IndexTables {
 }
 
 function toEntries([term, rows]: [number, number[]]): Bound[][] {
-  const entries: Bound[][] = [];
-  for (let at = 0; at < rows.length; at += MAX_ROWS) {
-    const some = rows.slice(at, at + MAX_ROWS);
-    entries.push([term, some[0] ?? 0, some.length === 1 ? null : JSON.stringify(some)]);
-  }
-  return entries;
+  return chunks(rows, MAX_ROWS).map((some) => [
+    term,
+    some[0] ?? 0,
+    some.length === 1 ? null : JSON.stringify(some),
+  ]);
 }

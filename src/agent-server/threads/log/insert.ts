@@ -1,3 +1,5 @@
+import { chunks } from "../../../shared/work/chunks.ts";
+
 // SQLite in an object takes 100 bound parameters a statement.
 const MAX_PARAMETERS = 100;
 
@@ -11,8 +13,7 @@ export function insertRows(
   const width = rows[0]?.length ?? 1;
   const most = Math.floor(MAX_PARAMETERS / width);
   const row = `(${Array.from({ length: width }, () => "?").join(", ")})`;
-  for (let start = 0; start < rows.length; start += most) {
-    const some = rows.slice(start, start + most);
+  for (const some of chunks(rows, most)) {
     const values = some.map(() => row).join(", ");
     sql.exec(`${into} VALUES ${values} ${onConflict}`, ...some.flat());
   }

@@ -1,3 +1,4 @@
+import { mapConcurrent } from "../../../shared/work/chunks.ts";
 import { forgetThread, someThreadsOf } from "../directory/directory.ts";
 import { threadObject } from "../object/stub.ts";
 
@@ -17,12 +18,8 @@ export async function deleteListed(
   deployment_id: string,
   threads: { thread_id: string }[],
 ): Promise<void> {
-  for (let from = 0; from < threads.length; from += AT_ONCE) {
-    await Promise.all(
-      threads.slice(from, from + AT_ONCE).map(async ({ thread_id }) => {
-        await threadObject(env, deployment_id, thread_id).deleteThread();
-        await forgetThread(env, { deployment_id, thread_id });
-      }),
-    );
-  }
+  await mapConcurrent(threads, AT_ONCE, async ({ thread_id }) => {
+    await threadObject(env, deployment_id, thread_id).deleteThread();
+    await forgetThread(env, { deployment_id, thread_id });
+  });
 }

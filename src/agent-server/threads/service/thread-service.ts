@@ -1,6 +1,7 @@
 import type { Context } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
+import { chunks, mapConcurrent } from "../../../shared/work/chunks.ts";
 import { authorize } from "../../access/service.ts";
 import { countThreadRows, findThreads } from "../directory/directory.ts";
 import { extract } from "../directory/extract.ts";
@@ -51,8 +52,7 @@ async function readThreads<R>(rows: R[], query: ThreadSearch, read: Read<R>) {
     if (left < 0) throw tooMuchFound();
     found.push(shown);
   };
-  for (let from = 0; from < rows.length; from += AT_ONCE) {
-    const some = rows.slice(from, from + AT_ONCE);
+  for (const some of chunks(rows, AT_ONCE)) {
     const threads = await Promise.all(some.map((row) => read(row, MAX_FOUND_CHARACTERS / AT_ONCE)));
     for (const [n, row] of some.entries()) {
       add(threads[n] === "too_large" ? await read(row, left) : (threads[n] ?? false));
@@ -93,7 +93,7 @@ export async function pruneThreads(
   const { deployment_id: id } = await openAgent(ctx, deployment_id, "write");
   const value = { thread_id: ids[0], ids, metadata: {} };
   const { filters } = await authorize(ctx, { resource: "threads", action, value });
-  const pruned = await inTurns(ids, (thread_id) => {
+  const pruned = await mapConcurrent(ids, AT_ONCE, (thread_id) => {
     const object = threadAs(ctx.env, id, thread_id, filters);
     return strategy === "keep_latest" ? object.pruneThread() : object.deleteThread();
   });
@@ -120,12 +120,4 @@ function toFound(thread: Thread, { select, extract: paths }: ThreadSearch) {
   if (!paths) return pick(thread, select);
   const extracted = Object.entries(paths).map(([name, path]) => [name, extract(thread, path)]);
   return { ...pick(thread, select), extracted: Object.fromEntries(extracted) };
-}
-
-async function inTurns<T, R>(items: T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const done: R[] = [];
-  for (let from = 0; from < items.length; from += AT_ONCE) {
-    done.push(...(await Promise.all(items.slice(from, from + AT_ONCE).map(work))));
-  }
-  return done;
 }

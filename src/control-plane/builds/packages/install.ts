@@ -1,5 +1,6 @@
 import { type EgressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
+import { mapConcurrent } from "../../../shared/work/chunks.ts";
 import type { BuildLog } from "../build-log.ts";
 import type { BuildStore } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
@@ -25,7 +26,7 @@ export function installer(storage: BuildStore, policy: EgressPolicy, log: BuildL
     async install(packages) {
       const missing = packages.filter(({ path }) => !installed.has(path));
       const count = { cached: 0, fetched: 0, bytes: 0 };
-      await inParallel(missing, async (item) => {
+      await mapConcurrent(missing, PACKAGE_LIMITS.parallel, async (item) => {
         const { files, isCached } = await obtain(storage, policy, log, item);
         held += files.bytes;
         if (held > PACKAGE_LIMITS.installed_bytes) throw tooMany();
@@ -128,13 +129,4 @@ function unresolved(item: Package, why: string, cause: unknown): BuildFailure {
 function tooMany(): BuildFailure {
   const text = `The packages have more than ${bytesText(PACKAGE_LIMITS.installed_bytes)} compressed.`;
   return new BuildFailure("dependency_unresolved", text);
-}
-
-/** At most six at once: more would wait for a connection anyway. */
-export async function inParallel<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
-  const waiting = [...items];
-  const worker = async () => {
-    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item);
-  };
-  await Promise.all(Array.from({ length: PACKAGE_LIMITS.parallel }, worker));
 }
