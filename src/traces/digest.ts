@@ -1,6 +1,6 @@
+import { isRecord } from "../shared/guards.ts";
 import { toMicros } from "../shared/times.ts";
 import type { Digest, ExtraDigest, PairDigest, PairKind, PayloadDigest } from "./changes.ts";
-import { isObject } from "./json.ts";
 import { MAX_KEYS_PER_RUN, MAX_PAIRS_CHARS, MAX_SEARCH_CHARS, MAX_VALUE_CHARS } from "./limits.ts";
 import { termOf } from "./terms.ts";
 import { findUsage, usageOfMetadata } from "./usage.ts";
@@ -28,7 +28,7 @@ export function digestOutputs(
 }
 
 export function digestExtra(value: unknown, room: Room = fullRoom()): ExtraDigest {
-  const metadata = isObject(value) && isObject(value.metadata) ? value.metadata : {};
+  const metadata = isRecord(value) && isRecord(value.metadata) ? value.metadata : {};
   return {
     ...digestPairs("m", toPairs(metadata), room),
     thread_id: threadOf(metadata),
@@ -44,7 +44,7 @@ export function fullRoom(): Room {
 export function firstToken(events: unknown): number | undefined {
   if (!Array.isArray(events)) return undefined;
   for (const event of events) {
-    if (!isObject(event) || event.name !== "new_token") continue;
+    if (!isRecord(event) || event.name !== "new_token") continue;
     const { time } = event;
     if (typeof time === "string" || typeof time === "number") return toMicros(time) ?? undefined;
   }
@@ -80,7 +80,7 @@ export function toPairs(value: unknown): Pair[] {
 
 function children(path: string, value: unknown): { path: string; value: unknown }[] | null {
   if (Array.isArray(value)) return value.map((element) => ({ path, value: element }));
-  if (!isObject(value)) return null;
+  if (!isRecord(value)) return null;
   const prefix = path === "" ? "" : `${path}.`;
   return Object.entries(value).map(([key, inner]) => ({ path: prefix + key, value: inner }));
 }

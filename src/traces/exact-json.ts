@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from "./json.ts";
+import { isRecord } from "../shared/guards.ts";
+import type { JsonObject } from "./json.ts";
 
 /** What the text says, and the same with every number as it was written: that one is only to be written again. */
 export type ExactJson = { value: unknown; exact: unknown };
@@ -55,7 +56,7 @@ export function exactTexts(
   { value, exact }: ExactJson,
   fields: readonly string[],
 ): Record<string, string> {
-  if (exact === value || !isObject(exact)) return {};
+  if (exact === value || !isRecord(exact)) return {};
   const object: JsonObject = exact;
   const named = fields.filter((field) => object[field] !== undefined && object[field] !== null);
   return Object.fromEntries(named.map((field) => [field, JSON.stringify(object[field])]));

@@ -1,5 +1,6 @@
+import { isRecord } from "../shared/guards.ts";
 import { addDecimals } from "./decimals.ts";
-import { isObject, type JsonObject } from "./json.ts";
+import type { JsonObject } from "./json.ts";
 
 export type Usage = {
   prompt_tokens: number | null;
@@ -13,7 +14,7 @@ export type Usage = {
 
 /** Of the run's outputs: `usage_metadata` beside a message or in it, or LangChain's `llmOutput`. */
 export function findUsage(outputs: unknown): Usage | null {
-  if (!isObject(outputs)) return null;
+  if (!isRecord(outputs)) return null;
   return (
     ofUsageMetadata(outputs.usage_metadata) ??
     ofMessage(outputs) ??
@@ -30,8 +31,8 @@ export function usageOfMetadata(metadata: JsonObject): Usage | null {
 }
 
 function ofMessage(value: unknown): Usage | null {
-  if (!isObject(value)) return null;
-  const kwargs = isObject(value.kwargs) ? value.kwargs : value;
+  if (!isRecord(value)) return null;
+  const kwargs = isRecord(value.kwargs) ? value.kwargs : value;
   return ofUsageMetadata(kwargs.usage_metadata);
 }
 
@@ -40,19 +41,19 @@ function ofGenerations(value: unknown): Usage | null {
   if (!Array.isArray(value)) return null;
   const found = value
     .flat()
-    .flatMap((one) => (isObject(one) ? (ofMessage(one.message) ?? []) : []));
+    .flatMap((one) => (isRecord(one) ? (ofMessage(one.message) ?? []) : []));
   return found.length === 0 ? null : found.reduce(sum);
 }
 
 function ofLlmOutput(value: unknown): Usage | null {
-  if (!isObject(value)) return null;
+  if (!isRecord(value)) return null;
   return ofTokenUsage(
     value.tokenUsage ?? value.token_usage ?? value.estimatedTokenUsage ?? value.usage,
   );
 }
 
 function ofUsageMetadata(value: unknown): Usage | null {
-  if (!isObject(value)) return null;
+  if (!isRecord(value)) return null;
   return toUsage(
     [value.input_tokens, value.output_tokens, value.total_tokens],
     [value.input_cost, value.output_cost, value.total_cost],
@@ -60,7 +61,7 @@ function ofUsageMetadata(value: unknown): Usage | null {
 }
 
 function ofTokenUsage(value: unknown): Usage | null {
-  if (!isObject(value)) return null;
+  if (!isRecord(value)) return null;
   return toUsage(
     [
       value.promptTokens ?? value.prompt_tokens ?? value.input_tokens,

@@ -1,3 +1,4 @@
+import { isRecord } from "../../shared/guards.ts";
 import type { Part } from "./schema.ts";
 
 type Loose = Record<string, unknown>;
@@ -43,7 +44,7 @@ export function toAnswer(values: unknown): (TextPart | DataPart)[] {
 /** Data must be an object: anything else is the `value` of one. */
 export function toPart(value: unknown): TextPart | DataPart {
   if (typeof value === "string") return { kind: "text", text: value };
-  return { kind: "data", data: isObject(value) ? value : { value } };
+  return { kind: "data", data: isRecord(value) ? value : { value } };
 }
 
 /** The conversation as far as persons and the agent said it. */
@@ -62,15 +63,11 @@ export function toText(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content
-    .map((block) => (isObject(block) && typeof block.text === "string" ? block.text : ""))
+    .map((block) => (isRecord(block) && typeof block.text === "string" ? block.text : ""))
     .join("");
 }
 
 function messagesOf(values: unknown): WireMessage[] {
-  if (!isObject(values) || !Array.isArray(values.messages)) return [];
-  return values.messages.filter(isObject);
-}
-
-export function isObject(value: unknown): value is Loose {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (!isRecord(values) || !Array.isArray(values.messages)) return [];
+  return values.messages.filter(isRecord);
 }

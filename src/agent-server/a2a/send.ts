@@ -1,4 +1,5 @@
 import type { Context } from "../../shared/context.ts";
+import { isRecord } from "../../shared/guards.ts";
 import {
   RPC_ERRORS,
   RpcError,
@@ -11,7 +12,7 @@ import { getSchemas } from "../threads/assistants/graph-service.ts";
 import { RunCreate } from "../threads/runs/run-schema.ts";
 import { createRun, streamRun, waitRun } from "../threads/runs/run-service.ts";
 import { openAgent } from "../threads/service/service.ts";
-import { isObject, textsOf, toInput, toResume } from "./messages.ts";
+import { textsOf, toInput, toResume } from "./messages.ts";
 import { A2A_ERRORS, SendParams } from "./schema.ts";
 import { openTask, readStanding } from "./standing.ts";
 import { type A2aAnswer, type A2aTarget, toTaskEvents, toWaitedAnswer } from "./stream.ts";
@@ -118,7 +119,7 @@ async function answered(
 async function assertTakesText(ctx: Context, ref: A2aTarget): Promise<void> {
   const { input_schema } = await getSchemas(ctx, ref);
   const properties = input_schema?.properties;
-  if (!isObject(properties) || "messages" in properties) return;
+  if (!isRecord(properties) || "messages" in properties) return;
   const text = `params.message.parts: this agent takes no text, its input has no messages; send a data part with ${Object.keys(properties).join(", ")}`;
   throw new RpcError(RPC_ERRORS.invalid_params, text);
 }

@@ -1,4 +1,5 @@
-import { isObject, type TextPart, toAnswer, toHistory, toPart } from "./messages.ts";
+import { isRecord } from "../../shared/guards.ts";
+import { type TextPart, toAnswer, toHistory, toPart } from "./messages.ts";
 
 export type TaskState =
   | "submitted"
@@ -90,7 +91,7 @@ export function toStatus(standing: Standing) {
 function toStatusParts(standing: Standing) {
   if (stateOf(standing) === "input-required") {
     return standing.questions.map((question) =>
-      toPart(isObject(question) ? question.value : question),
+      toPart(isRecord(question) ? question.value : question),
     );
   }
   if (standing.error === null) return [];

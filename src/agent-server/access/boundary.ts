@@ -6,6 +6,7 @@ import type {
   AuthVerdict,
   WireFilters,
 } from "../../isolate/auth-contract.ts";
+import { isRecord } from "../../shared/guards.ts";
 import { MAX_DEPTH } from "../../shared/http/depth.ts";
 import { plainObject } from "../../shared/plain.ts";
 
@@ -40,7 +41,7 @@ const Filter = z.union([
 ]);
 // A record leaves out the key `__proto__`: a filter that is not applied would show rows.
 const Filters: z.ZodType<NonNullable<WireFilters>> = z
-  .custom<object>(isPlainObject, "is no object")
+  .custom<object>(isRecord, "is no object")
   .refine((filters) => Object.keys(filters).length <= MAX_FILTERS, "has too many keys")
   .refine((filters) => !Object.hasOwn(filters, "__proto__"), "has the key __proto__")
   .pipe(z.record(Short, Filter));
@@ -71,10 +72,6 @@ function answered<T>(value: z.ZodType<T>): z.ZodType<AuthAnswered<T>> {
 /** Counts items before it reads them. */
 function counted<T>(max: number, item: z.ZodType<T>) {
   return z.array(z.unknown()).max(max).pipe(z.array(item));
-}
-
-function isPlainObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function areHeaders(headers: [string, string][]): boolean {

@@ -1,6 +1,5 @@
+import { isRecord } from "../../shared/guards.ts";
 import { type RpcId, rpcResult } from "../../shared/http/json-rpc.ts";
-
-type Values = Record<string, unknown>;
 
 /**
  * A run's result, which comes as JSON behind newlines that keep the connection alive, as the answer
@@ -27,9 +26,9 @@ export function toToolAnswer(id: RpcId, result: ReadableStream): ReadableStream 
 
 /** What the model reads is the text; programs read the same as it is. */
 function toToolResult(values: unknown) {
-  if (!isObject(values)) return { content: [toText(JSON.stringify(values))], isError: false };
+  if (!isRecord(values)) return { content: [toText(JSON.stringify(values))], isError: false };
   const failure = values.__error__;
-  if (isObject(failure)) return refusal(`${failure.error}: ${failure.message}`);
+  if (isRecord(failure)) return refusal(`${failure.error}: ${failure.message}`);
   const questions = values.__interrupt__;
   if (Array.isArray(questions) && questions.length > 0) return refusal(toQuestion(questions));
   return { content: [toText(JSON.stringify(values))], structuredContent: values, isError: false };
@@ -37,7 +36,7 @@ function toToolResult(values: unknown) {
 
 /** Calls are stateless: what waits for an answer waits in vain. */
 function toQuestion(questions: unknown[]): string {
-  const asked = JSON.stringify(questions.map((one) => (isObject(one) ? one.value : one)));
+  const asked = JSON.stringify(questions.map((one) => (isRecord(one) ? one.value : one)));
   return `The agent stopped to ask ${asked}, and a tool cannot be answered. Give it what it needs in the arguments, or run it on a thread.`;
 }
 
@@ -47,8 +46,4 @@ function refusal(text: string) {
 
 function toText(text: string) {
   return { type: "text" as const, text };
-}
-
-function isObject(value: unknown): value is Values {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

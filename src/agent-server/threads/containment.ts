@@ -1,5 +1,6 @@
 import { type Column, type SQL, sql } from "drizzle-orm";
 import type { Filters } from "../../shared/filters.ts";
+import { isRecord } from "../../shared/guards.ts";
 
 type Leaf = { path: string; type: string; value: unknown };
 
@@ -43,7 +44,7 @@ export function fulfils(column: Column, filters: Filters | null): SQL | undefine
 function leavesOf(object: Record<string, unknown>, path: string): Leaf[] {
   return Object.entries(object).flatMap(([key, value]) => {
     const at = `${path}.${JSON.stringify(key)}`;
-    if (!isObject(value)) return [{ path: at, type: typeOf(value), value }];
+    if (!isRecord(value)) return [{ path: at, type: typeOf(value), value }];
     return [{ path: at, type: "object", value: null }, ...leavesOf(value, at)];
   });
 }
@@ -55,8 +56,4 @@ function typeOf(value: unknown): string {
   if (typeof value === "string") return "text";
   if (typeof value === "number") return Number.isInteger(value) ? "integer" : "real";
   return String(value);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,5 @@
+import { isRecord } from "../../shared/guards.ts";
+
 /** What a search finds of values, kept beside the thread in the directory: small, whatever they hold. */
 
 // Of values beyond this nothing is searched for: reading them again for every change would cost too much.
@@ -14,7 +16,7 @@ type Digest = Record<string, unknown>;
 export function digestText(text: string): Digest {
   if (text.length > MAX_CHARACTERS) return {};
   const values: unknown = JSON.parse(text);
-  const digest = isObject(values) ? digestOf(values) : {};
+  const digest = isRecord(values) ? digestOf(values) : {};
   return JSON.stringify(digest).length > MAX_DIGEST_CHARACTERS ? {} : digest;
 }
 
@@ -25,7 +27,7 @@ export function digestOf(values: Record<string, unknown>, depth = 0): Digest {
 }
 
 function shorten(value: unknown, depth: number): unknown {
-  if (isObject(value) && depth < MAX_DEPTH) return digestOf(value, depth + 1);
+  if (isRecord(value) && depth < MAX_DEPTH) return digestOf(value, depth + 1);
   const isLong = typeof value === "string" && value.length > MAX_STRING;
   return isLong || (typeof value === "object" && value !== null) ? `\u0001${hash(value)}` : value;
 }
@@ -50,14 +52,10 @@ function endsOf(list: unknown[]): unknown[] {
 /** JSON whose keys are in order. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, one: unknown) =>
-    isObject(one) ? Object.fromEntries(Object.entries(one).sort(byKey)) : one,
+    isRecord(one) ? Object.fromEntries(Object.entries(one).sort(byKey)) : one,
   );
 }
 
 function byKey([a]: [string, unknown], [b]: [string, unknown]): number {
   return a < b ? -1 : 1;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import type { ActiveRevision } from "../../control-plane/deployments/api/service.ts";
+import { isRecord } from "../../shared/guards.ts";
 
 /** How long a thread is kept after its last change, and what is done then. */
 export type Ttl = { strategy: "delete" | "keep_latest"; ttl_minutes: number };
@@ -15,8 +16,8 @@ const MINUTE_MS = 60_000;
 /** What `checkpointer.ttl` of langgraph.json says of every new thread; null: they are kept. */
 export function defaultTtl({ config }: Pick<ActiveRevision, "config">): Ttl | null {
   const checkpointer = config?.checkpointer;
-  const ttl = isObject(checkpointer) ? checkpointer.ttl : null;
-  if (!isObject(ttl)) return null;
+  const ttl = isRecord(checkpointer) ? checkpointer.ttl : null;
+  if (!isRecord(ttl)) return null;
   const { default_ttl, strategy } = ttl;
   if (typeof default_ttl !== "number" || !(default_ttl > 0 && default_ttl <= MAX_TTL_MINUTES)) {
     return null;
@@ -34,8 +35,4 @@ export function expiryOf({ ttl_minutes }: Ttl, changed_at: string): number {
 
 export function toShown(ttl: Ttl, changed_at: string): ShownTtl {
   return { ...ttl, expires_at: new Date(expiryOf(ttl, changed_at)).toISOString() };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

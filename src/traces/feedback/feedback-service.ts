@@ -2,10 +2,11 @@ import { and, eq } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError, invalid, notFound } from "../../shared/errors.ts";
+import { isRecord } from "../../shared/guards.ts";
 import { assertRate } from "../../shared/http/rate-limit.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { among } from "../../shared/storage/sql.ts";
-import { isObject, type JsonObject, parseObject } from "../json.ts";
+import { type JsonObject, parseObject } from "../json.ts";
 import { MAX_FEEDBACK_BYTES } from "../limits.ts";
 import { candidates, dayOfId, openSlot, saveLocations } from "../object/catalogue.ts";
 import type { Place } from "../object/object.ts";
@@ -198,7 +199,7 @@ function toText(value: unknown): string | null {
 
 function toFeedback(row: FeedbackRow, { project_id }: Place): Feedback {
   const body: unknown = JSON.parse(row.body);
-  const said = isObject(body) ? body : {};
+  const said = isRecord(body) ? body : {};
   return Feedback.parse({
     ...row,
     trace_id: said.trace_id ?? null,

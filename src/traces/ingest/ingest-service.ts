@@ -1,13 +1,13 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError, invalid, notFound } from "../../shared/errors.ts";
+import { isRecord } from "../../shared/guards.ts";
 import { assertRate } from "../../shared/http/rate-limit.ts";
 import { log } from "../../shared/log.ts";
 import type { AttachedFile } from "../changes.ts";
 import { type IncomingRun, PAYLOADS } from "../changes.ts";
 import { exactTexts } from "../exact-json.ts";
 import { keepFeedback } from "../feedback/feedback-service.ts";
-import { isObject } from "../json.ts";
 import { MAX_RUNS_PER_BATCH } from "../limits.ts";
 import { openSlot, saveLocations } from "../object/catalogue.ts";
 import { storePayloads } from "../object/payloads.ts";
@@ -42,7 +42,7 @@ export async function patchTraceRun(
   assertMay(ctx, "write");
   assertRate(ctx, "ingest");
   const { value, exact } = await readJson(request);
-  if (!isObject(value)) throw invalid(["body"], "must be a JSON object");
+  if (!isRecord(value)) throw invalid(["body"], "must be a JSON object");
   const texts = exactTexts({ value, exact }, PAYLOADS);
   const run = toIncoming({ ...value, id: run_id }, "patch", ["body"], texts);
   const isNamed = run.session_id !== null || run.session_name !== null;
@@ -55,7 +55,7 @@ export async function ingestBatch(ctx: Context, request: Request): Promise<Messa
   assertMay(ctx, "write");
   assertRate(ctx, "ingest");
   const { value, exact } = await readJson(request);
-  if (!isObject(value) || !isObject(exact)) {
+  if (!isRecord(value) || !isRecord(exact)) {
     throw invalid(["body"], "must be an object with the lists post and patch");
   }
   const [posts, patches] = [listOf(value, "post"), listOf(value, "patch")];

@@ -1,7 +1,8 @@
 import { AppError, invalid } from "../../shared/errors.ts";
+import { isRecord } from "../../shared/guards.ts";
 import { type AttachedFile, type IncomingRun, PAYLOADS } from "../changes.ts";
 import { type ExactJson, exactTexts } from "../exact-json.ts";
-import { isObject, type JsonObject } from "../json.ts";
+import type { JsonObject } from "../json.ts";
 import { MAX_RUNS_PER_BATCH } from "../limits.ts";
 import { parseJson } from "./body.ts";
 import { type Kind, toIncoming } from "./incoming.ts";
@@ -52,7 +53,7 @@ function sort(part: Part, drafts: Map<string, Draft>, bundle: Bundle): void {
   const [, feedback_id] = FEEDBACK_PART.exec(name) ?? [];
   if (feedback_id === undefined) throw unknown(name);
   const { value } = jsonOf(part);
-  if (!isObject(value)) throw invalid(["body", name], "must be a JSON object");
+  if (!isRecord(value)) throw invalid(["body", name], "must be a JSON object");
   bundle.feedback.push({ id: idOf(feedback_id, name), body: value });
 }
 
@@ -68,7 +69,7 @@ function collect(
   drafts.set(key, draft);
   const { value, exact, text } = jsonOf(part);
   if (field === undefined) {
-    if (!isObject(value)) throw invalid(["body", part.name], "must be a JSON object");
+    if (!isRecord(value)) throw invalid(["body", part.name], "must be a JSON object");
     draft.main = { ...value, ...draft.main };
     draft.texts = { ...exactTexts({ value, exact }, PAYLOADS), ...draft.texts };
   } else if (value !== null) {

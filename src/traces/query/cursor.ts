@@ -1,6 +1,6 @@
 import { decodeText, encodeText } from "../../shared/crypto/encoding.ts";
 import { invalid } from "../../shared/errors.ts";
-import { isObject } from "../json.ts";
+import { isRecord } from "../../shared/guards.ts";
 import type { Position } from "../reads/query.ts";
 
 /** Where the last page ended, and the newest sequence when the first page was read. */
@@ -12,7 +12,7 @@ export function writeCursor({ start_us, id, max_seq }: Cursor): string {
 
 export function readCursor(text: string): Cursor {
   const value = parse(text);
-  if (isObject(value)) {
+  if (isRecord(value)) {
     const { s, i, w } = value;
     const isRight = Number.isSafeInteger(s) && Number.isSafeInteger(w) && typeof i === "string";
     if (isRight) return { start_us: Number(s), id: String(i), max_seq: Number(w) };

@@ -1,8 +1,9 @@
+import { isRecord } from "../../shared/guards.ts";
 import { toIso } from "../../shared/times.ts";
 import type { PayloadName } from "../changes.ts";
 import { parseDottedOrder } from "../dotted-order.ts";
 import { parseToWrite } from "../exact-json.ts";
-import { isObject, type JsonObject } from "../json.ts";
+import type { JsonObject } from "../json.ts";
 import type { Place, ReadRuns } from "../object/object.ts";
 import { loadText } from "../object/payloads.ts";
 import type { Pointers, RunRow } from "../reads/rows.ts";
@@ -65,7 +66,7 @@ export async function toRun(
     direct_child_run_ids: null,
     inputs: inputs ?? {},
     outputs,
-    extra: isObject(extra) ? extra : null,
+    extra: isRecord(extra) ? extra : null,
     events: Array.isArray(events) ? events : [],
     serialized,
     tags: row.tags ? JSON.parse(row.tags) : [],

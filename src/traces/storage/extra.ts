@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
+import { isRecord } from "../../shared/guards.ts";
 import type { ExtraDigest, RunChange } from "../changes.ts";
 import { digestExtra } from "../digest.ts";
 import { parseToWrite } from "../exact-json.ts";
-import { isObject, type JsonObject } from "../json.ts";
+import type { JsonObject } from "../json.ts";
 import { MAX_EXTRA_BYTES } from "../limits.ts";
 import type { StoredOutline } from "../reads/rows.ts";
 
@@ -28,12 +29,12 @@ export function mergeExtra(
 
 function objectOf(text: string): JsonObject {
   const value = parseToWrite(text);
-  return isObject(value) ? value : {};
+  return isRecord(value) ? value : {};
 }
 
 function over(below: JsonObject, above: JsonObject): JsonObject {
   const merged = { ...below, ...above };
-  if (isObject(below.metadata) && isObject(above.metadata)) {
+  if (isRecord(below.metadata) && isRecord(above.metadata)) {
     merged.metadata = { ...below.metadata, ...above.metadata };
   }
   return merged;

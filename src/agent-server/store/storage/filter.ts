@@ -1,4 +1,5 @@
 import type { StoreRefusal } from "../../../isolate/store-contract.ts";
+import { isRecord } from "../../../shared/guards.ts";
 
 const OPERATORS = {
   $eq: (item, wanted) => isEqual(item, wanted),
@@ -85,8 +86,4 @@ function isEqual(a: unknown, b: unknown): boolean {
     keys.length === Object.keys(b).length &&
     keys.every((key) => Object.hasOwn(b, key) && isEqual(a[key], b[key]))
   );
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Op, StoredValue, StoredWrite, Typed } from "../../../isolate/contract.ts";
 import { AppError } from "../../../shared/errors.ts";
+import { isRecord } from "../../../shared/guards.ts";
 import { isShallow } from "../../../shared/http/depth.ts";
 import { isJsonWithin } from "./json-text.ts";
 import {
@@ -177,9 +178,8 @@ function parseObject(text: string): Record<string, unknown> | null {
   if (text.length > MAX_ROW_BYTES) return null;
   try {
     const value: unknown = JSON.parse(text);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
     // SQLite reads 1000 levels.
-    return isObject && isShallow(value) ? (value as Record<string, unknown>) : null;
+    return isRecord(value) && isShallow(value) ? value : null;
   } catch {
     return null;
   }

@@ -1,10 +1,12 @@
+import { isRecord } from "../../../shared/guards.ts";
+
 type Fields = Record<string, unknown>;
 
 /** Values as the protocol shows them, as JSON text; null: there are none, only questions. */
 export function toValues(text: string): string | null {
   if (!/"__interrupt__"|"(additional_kwargs|response_metadata)":\{\}/.test(text)) return text;
   const values: unknown = JSON.parse(text);
-  if (!isObject(values)) return text;
+  if (!isRecord(values)) return text;
   const { __interrupt__, ...shown } = values;
   const entries = Object.entries(shown);
   if (__interrupt__ !== undefined && entries.length === 0) return null;
@@ -14,7 +16,7 @@ export function toValues(text: string): string | null {
 function tidied(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
   return value.map((item: unknown) => {
-    if (!isObject(item) || typeof item.type !== "string" || !("content" in item)) return item;
+    if (!isRecord(item) || typeof item.type !== "string" || !("content" in item)) return item;
     const { additional_kwargs, response_metadata, ...message } = item;
     return {
       ...message,
@@ -25,7 +27,7 @@ function tidied(value: unknown): unknown {
 }
 
 function isEmpty(value: unknown): boolean {
-  return value === undefined || (isObject(value) && Object.keys(value).length === 0);
+  return value === undefined || (isRecord(value) && Object.keys(value).length === 0);
 }
 
 export type Asked = { id: string; value: unknown };
@@ -40,7 +42,7 @@ export function askedIn(text: string): Asked[] {
 export function questionsOf(interrupts: unknown): Asked[] {
   if (!Array.isArray(interrupts)) return [];
   return interrupts.flatMap((asked: unknown) =>
-    isObject(asked) && typeof asked.id === "string"
+    isRecord(asked) && typeof asked.id === "string"
       ? [{ id: asked.id, value: asked.value ?? null }]
       : [],
   );
@@ -49,7 +51,7 @@ export function questionsOf(interrupts: unknown): Asked[] {
 /** One for each node. */
 export function toUpdates(text: string): { node: string; data: string }[] {
   const updates: unknown = JSON.parse(text);
-  if (!isObject(updates)) return [];
+  if (!isRecord(updates)) return [];
   return Object.entries(updates)
     .filter(([node]) => node !== "__interrupt__")
     .map(([node, update]) => {
@@ -62,7 +64,7 @@ export function toUpdates(text: string): { node: string; data: string }[] {
 export function toCustom(text: string): { channel: string; data: string } {
   if (!text.startsWith("{")) return { channel: "custom", data: `{"payload":${text}}` };
   const written: unknown = JSON.parse(text);
-  const isNamed = isObject(written) && typeof written.name === "string";
+  const isNamed = isRecord(written) && typeof written.name === "string";
   if (!isNamed) return { channel: "custom", data: `{"payload":${text}}` };
   const { name, payload = written } = written;
   return { channel: `custom:${name}`, data: JSON.stringify({ name, payload }) };
@@ -87,7 +89,7 @@ function toolData(event: string, { tool_name, input, output, error, data }: Fiel
       return { event: "tool-output-delta", tool_call_id: id, delta };
     }
     default: {
-      const message = isObject(error) ? error.message : error;
+      const message = isRecord(error) ? error.message : error;
       return { event: "tool-error", tool_call_id: id, message: String(message ?? "unknown error") };
     }
   }
@@ -113,8 +115,4 @@ export function toCheckpoint(text: string): string {
     step: metadata?.step,
     source: metadata?.source,
   });
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

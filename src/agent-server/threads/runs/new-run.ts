@@ -1,5 +1,6 @@
 import { v7 } from "uuid";
 import type { WireConfig } from "../../../isolate/contract.ts";
+import { isRecord } from "../../../shared/guards.ts";
 import type { HttpSettings } from "../../access/service.ts";
 import type { RunAssistant } from "../assistants.ts";
 import type { Asker, NewRun, NewThread, RevisionRef, RunKwargs } from "../records.ts";
@@ -90,13 +91,9 @@ function toKwargs(input: RunCreate, place: Place): RunKwargs {
 
 /** Key by key over the assistant's own; an assistant that has none leaves the graph its default. */
 function toContext(own: unknown, given: unknown): unknown {
-  if (!isObject(own)) return given ?? own ?? null;
+  if (!isRecord(own)) return given ?? own ?? null;
   if (Object.keys(own).length === 0) return given ?? null;
-  return isObject(given) ? { ...own, ...given } : (given ?? own);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(given) ? { ...own, ...given } : (given ?? own);
 }
 
 function toInterrupts({ interrupt_before, interrupt_after }: RunCreate) {

@@ -1,5 +1,5 @@
+import { isRecord } from "../../../shared/guards.ts";
 import { isShallow } from "../../../shared/http/depth.ts";
-import { isRecord } from "../config/config-values.ts";
 import { JSON_BYTES } from "../limits.ts";
 import type { Install, Manifest } from "../packages/lockfile.ts";
 import type { PackageFiles } from "../packages/package-files.ts";

@@ -1,4 +1,4 @@
-import { isRecord } from "../config/config-values.ts";
+import { isRecord } from "../../../shared/guards.ts";
 import { SPECIFIER_CHARACTERS } from "../limits.ts";
 
 /** The `exports` and `imports` maps of package.json, as Node resolves them. */

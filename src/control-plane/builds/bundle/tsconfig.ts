@@ -1,5 +1,5 @@
+import { isRecord } from "../../../shared/guards.ts";
 import { isShallow } from "../../../shared/http/depth.ts";
-import { isRecord } from "../config/config-values.ts";
 import { parseJsonc } from "../config/json.ts";
 import { JSON_BYTES } from "../limits.ts";
 import { directoryOf, joinPath } from "../paths.ts";

@@ -1,3 +1,4 @@
+import { isRecord } from "../../../shared/guards.ts";
 import type { NamedExport } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { joinPath } from "../paths.ts";
@@ -18,10 +19,6 @@ export function wrong(path: string, key: string, wanted: string, found: unknown)
   const kind =
     found === undefined ? "missing" : `${Array.isArray(found) ? "a list" : JSON.stringify(found)}`;
   return new BuildFailure("config_invalid", `${path}: ${key} must be ${wanted}; it is ${kind}.`);
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function section({ path }: Place, key: string, value: unknown): Record<string, unknown> {

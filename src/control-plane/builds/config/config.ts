@@ -1,3 +1,4 @@
+import { isRecord } from "../../../shared/guards.ts";
 import type { AgentConfig } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { JSON_BYTES } from "../limits.ts";
@@ -5,7 +6,7 @@ import { directoryOf, joinPath } from "../paths.ts";
 import { listText } from "../text.ts";
 import type { Tree } from "../tree.ts";
 import { readAuth } from "./auth-config.ts";
-import { findScript, isRecord, SCRIPT, wrong } from "./config-values.ts";
+import { findScript, SCRIPT, wrong } from "./config-values.ts";
 import { readHttp } from "./http-config.ts";
 import { assertSize, readJson } from "./json-file.ts";
 import { readStore } from "./store-config.ts";

@@ -1,8 +1,9 @@
+import { isRecord } from "../../../shared/guards.ts";
 import type { UiConfig } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { joinPath } from "../paths.ts";
 import type { Tree } from "../tree.ts";
-import { findScript, isRecord, SCRIPT, wrong } from "./config-values.ts";
+import { findScript, SCRIPT, wrong } from "./config-values.ts";
 
 type Place = { tree: Tree /** Of langgraph.json. */; path: string; folder: string };
 

@@ -1,3 +1,4 @@
+import { isRecord } from "../../../shared/guards.ts";
 import {
   isHeaderText,
   isMalformed,
@@ -6,7 +7,7 @@ import {
 } from "../../../shared/templates.ts";
 import { BuildFailure } from "../failure.ts";
 import { assertAll, type Check, flag } from "./config-checks.ts";
-import { isRecord, type Place, section, wrong } from "./config-values.ts";
+import { type Place, section, wrong } from "./config-values.ts";
 
 /** What the sender says itself, and what is the connection's. */
 const OWN = [

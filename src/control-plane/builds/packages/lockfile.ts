@@ -1,5 +1,5 @@
 import { satisfies, validRange } from "semver";
-import { isRecord } from "../config/config-values.ts";
+import { isRecord } from "../../../shared/guards.ts";
 import { readJson } from "../config/json-file.ts";
 import { BuildFailure } from "../failure.ts";
 import { JSON_BYTES, PACKAGE_LIMITS, SOURCE_LIMITS } from "../limits.ts";

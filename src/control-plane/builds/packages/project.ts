@@ -1,4 +1,4 @@
-import { isRecord } from "../config/config-values.ts";
+import { isRecord } from "../../../shared/guards.ts";
 import { readJson } from "../config/json-file.ts";
 import { BuildFailure } from "../failure.ts";
 import { JSON_BYTES } from "../limits.ts";

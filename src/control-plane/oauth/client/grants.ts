@@ -1,4 +1,5 @@
 import { decodeJwt } from "jose";
+import { isRecord } from "../../../shared/guards.ts";
 import type { Failure, Grant } from "./provider-access.ts";
 
 type Fields = Record<string, unknown>;
@@ -101,9 +102,7 @@ export function retryAfter(header: string | null, now: number): number {
 }
 
 export function fields(value: unknown): Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Fields)
-    : {};
+  return isRecord(value) ? value : {};
 }
 
 export function text(value: unknown): string | null {
