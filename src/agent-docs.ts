@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context as HonoContext, Next } from "hono";
 import { httpSettings, isDisabled } from "./agent-server/access/http-settings.ts";
-import { placeOf } from "./agent-server/access/request.ts";
+import { parseAgentPath } from "./agent-server/access/request.ts";
 import { servedRevision } from "./control-plane/deployments/api/service.ts";
 import { docsPage, VIEWER_FILES, viewerFile } from "./docs.ts";
 import type { Document } from "./openapi.ts";
@@ -47,7 +47,7 @@ export function addAgentDocs(
 }
 
 async function isForGate(c: HonoContext<AppEnv>): Promise<boolean> {
-  const { ref, path } = placeOf(c.req.path);
+  const { ref, path } = parseAgentPath(c.req.path);
   const served = await servedRevision(c.env, ref);
   if (!served) return true;
   const http = httpSettings(served.config);
@@ -55,5 +55,5 @@ async function isForGate(c: HonoContext<AppEnv>): Promise<boolean> {
 }
 
 function serverUrl(c: HonoContext<AppEnv>): string {
-  return agentServerUrl(c.req.raw, c.env, placeOf(c.req.path).ref);
+  return agentServerUrl(c.req.raw, c.env, parseAgentPath(c.req.path).ref);
 }

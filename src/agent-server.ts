@@ -1,12 +1,16 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import { type Inner, isOwnServer, withInner } from "./agent-server/access/inner.ts";
+import {
+  type InternalCaller,
+  isOwnServer,
+  withInternalCaller,
+} from "./agent-server/access/internal-caller.ts";
 import { served } from "./served.ts";
 import { toRoutePath } from "./shared/http/paths.ts";
 
 type ServerProps = {
   /** URL of one deployment's agent server, without a slash at its end. */
   base_url: string;
-  inner: Inner;
+  internal: InternalCaller;
 };
 
 /**
@@ -15,7 +19,7 @@ type ServerProps = {
  */
 export class AgentServer extends WorkerEntrypoint<Env, ServerProps> {
   override async fetch(request: Request): Promise<Response> {
-    const { base_url, inner } = this.ctx.props;
+    const { base_url, internal } = this.ctx.props;
     const { pathname, search } = new URL(request.url);
     const headers = new Headers(request.headers);
     // The agent's code chooses this header: without it, the limit of a body counts its bytes.
@@ -23,8 +27,8 @@ export class AgentServer extends WorkerEntrypoint<Env, ServerProps> {
     // An internal call comes from no network; the agent's code could name any.
     headers.delete("CF-Connecting-IP");
     const own = new Request(new Request(base_url + pathname + search, request), { headers });
-    const env = withInner(this.env, inner);
-    if (!isOwnServer(inner, toRoutePath(own, { env }))) {
+    const env = withInternalCaller(this.env, internal);
+    if (!isOwnServer(internal, toRoutePath(own, { env }))) {
       return new Response("404 Not Found", { status: 404 });
     }
     return served.fetch(own, env, this.ctx);

@@ -6,7 +6,7 @@ import { addAgentDocs } from "./agent-docs.ts";
 import { a2aRoutes } from "./agent-server/a2a/routes.ts";
 import { guardOrigin, sandboxAgents } from "./agent-server/access/app-response.ts";
 import { crossOrigin } from "./agent-server/access/cors.ts";
-import { admit, bindInternalCalls } from "./agent-server/access/gate.ts";
+import { authenticateAgentRequests, bindInternalCalls } from "./agent-server/access/gate.ts";
 import { cronRoutes } from "./agent-server/crons/routes.ts";
 import { mcpRoutes } from "./agent-server/mcp/routes.ts";
 import { storeRoutes } from "./agent-server/store/routes.ts";
@@ -182,7 +182,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.use("/agents/*", readCredential);
   app.use(endWithPrincipal);
   for (const path of GUARDED) app.use(path, authenticate);
-  app.use("/agents/*", admit);
+  app.use("/agents/*", authenticateAgentRequests);
   for (const path of CONTROLLED) app.use(path, limitRate);
   const audited = audit(operationFinder(app));
   for (const path of AUDITED) app.use(path, audited);

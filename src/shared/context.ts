@@ -32,7 +32,7 @@ export type Access = {
   /** The revision whose code knows the users. */
   revision: { deployment_id: string; revision_id: string; secrets_version: number };
   /** Whether that code was asked what the user may; an answer that nobody was asked about is withheld. */
-  wasAsked: boolean;
+  isAuthorizationChecked: boolean;
 };
 
 export type Context = {

@@ -19,7 +19,7 @@ describe("imports of src", () => {
     ["a feature below", "src/traces/query.ts", "src/agent-server/threads/service/service.ts"],
     [
       "a private file of another feature",
-      "src/agent-server/threads/object/seen.ts",
+      "src/agent-server/threads/object/thread-calls.ts",
       "src/traces/object/object.ts",
     ],
     ["a feature, from shared", "src/shared/http/paths.ts", "src/traces/projects/schema.ts"],

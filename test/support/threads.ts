@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { systemAssistant } from "../../src/agent-server/threads/assistants.ts";
-import type { ThreadCalls } from "../../src/agent-server/threads/object/seen.ts";
 import { threadObject } from "../../src/agent-server/threads/object/stub.ts";
+import type { ThreadCalls } from "../../src/agent-server/threads/object/thread-calls.ts";
 import { toNewRun } from "../../src/agent-server/threads/runs/new-run.ts";
 import { RunCreate } from "../../src/agent-server/threads/runs/run-schema.ts";
 import { newId } from "../../src/shared/storage/ids.ts";
@@ -55,7 +55,7 @@ export async function testThread(of = sharedRevision()) {
     toNewRun(RunCreate.parse({ assistant_id: graph_id, ...body }), {
       assistant: systemAssistant(graph_id),
       revision,
-      asker: { caller: systemContext(workspace_id).caller, origin: "https://heddle.test" },
+      created_by: { caller: systemContext(workspace_id).caller, origin: "https://heddle.test" },
       headers: {},
       run_id,
       create_thread: null,

@@ -11,7 +11,7 @@ import {
   rpcResult,
   toRequest,
 } from "../../shared/http/json-rpc.ts";
-import { askNobody } from "../access/service.ts";
+import { skipAuthorization } from "../access/service.ts";
 import { getAssistant } from "../threads/assistants/assistant-service.ts";
 import { systemAssistantId } from "../threads/assistants.ts";
 import { cancelRun, followRun } from "../threads/runs/run-service.ts";
@@ -33,7 +33,7 @@ export async function answerA2a(
 ): Promise<A2aAnswer | null> {
   await openAgent(ctx, target.deployment_id, "read");
   // What is asked of a task, an assistant or a thread asks for itself.
-  askNobody(ctx);
+  skipAuthorization(ctx);
   const request = toRequest(message);
   if (!request) return null;
   const answer = await answerRpc<A2aAnswer>(request, () => dispatch(ctx, target, request));

@@ -13,21 +13,21 @@ type AuthCalls = "authenticateRequest" | "authorize" | "matchesPattern";
  * Calls the agent's own authentication.
  * @throws AppError with the status and the text that the agent's code refuses with
  */
-export async function askAuth<T>(
+export async function callAuth<T>(
   env: Env,
   revision: RevisionRef,
   call: AuthCalls,
   schema: z.ZodType<AuthAnswered<T>>,
   ask: (auth: AuthEntrypoint) => Promise<unknown>,
 ): Promise<T> {
-  const answer = await askIsolate(env, revision, call, schema, ask);
+  const answer = await callIsolate(env, revision, call, schema, ask);
   if (answer.ok) return answer.value;
   const { message, ...rest } = answer.refusal;
   throw AppError.answer(message, rest);
 }
 
 /** Calls the isolate and parses what it answers: the agent's code may answer anything. */
-export async function askIsolate<T>(
+export async function callIsolate<T>(
   env: Env,
   revision: RevisionRef,
   call: AuthCalls,

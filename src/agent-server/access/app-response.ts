@@ -2,7 +2,7 @@ import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { isAgentHost } from "../../shared/http/paths.ts";
-import { innerOf } from "./inner.ts";
+import { internalCallerOf } from "./internal-caller.ts";
 
 /**
  * Gives a page an opaque origin: no `allow-same-origin`. Popups escape the sandbox, because a page
@@ -68,7 +68,7 @@ export const sandboxAgents = createMiddleware<AppEnv>(async (c, next) => {
 
 /** Internal calls are not from a browser; their responses pass here again on the way out. */
 function isSharedOrigin(request: Request, env: Env): boolean {
-  return innerOf(env) === null && !isAgentHost(request, env);
+  return internalCallerOf(env) === null && !isAgentHost(request, env);
 }
 
 function withoutOriginCredentials(request: Request): Request {

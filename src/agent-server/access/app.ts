@@ -3,7 +3,7 @@ import { agentIsolate } from "../../control-plane/deployments/isolate/isolate.ts
 import type { AgentUser } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { reachIsolate } from "./agent-auth.ts";
-import type { Inner } from "./inner.ts";
+import type { InternalCaller } from "./internal-caller.ts";
 import { ownHeaders } from "./request.ts";
 
 /** Of an app that calls its own server from what is called so. */
@@ -15,7 +15,7 @@ type Forwarded = {
   base_url: string;
   path: string;
   /** Where the routes of the app end. */
-  inner: Inner;
+  internal: InternalCaller;
   user: AgentUser | null;
   /** Whose tokens open the workspace here; see `ownHeaders`. */
   issuer: string | null;
@@ -23,16 +23,16 @@ type Forwarded = {
 
 /** Hands a request to the agent's HTTP app, at the root of a server. Nothing of it is held back. */
 export async function callApp(env: Env, request: Request, to: Forwarded): Promise<Response> {
-  const { served, base_url, path, inner, user, issuer } = to;
-  if (inner.depth > MAX_DEPTH) {
+  const { served, base_url, path, internal, user, issuer } = to;
+  if (internal.depth > MAX_DEPTH) {
     const text = `The agent's app called its own server ${MAX_DEPTH} times from within such a call.`;
     throw AppError.answer(text, { status: 508, headers: [] });
   }
   const url = new URL(request.url);
   url.pathname = path;
   const headers = new Headers(ownHeaders(request.headers, issuer));
-  const server = { base_url, inner: toClient(inner) };
-  const builtin = { base_url, inner };
+  const server = { base_url, internal: toClient(internal) };
+  const builtin = { base_url, internal };
   const app = agentIsolate(env, served, { server, builtin, user });
   const { method } = request;
   const body = request.body && detachable(request.body);
@@ -72,6 +72,6 @@ function detachable(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array
   });
 }
 
-function toClient({ deployment_id, ref, depth }: Inner): Inner {
+function toClient({ deployment_id, ref, depth }: InternalCaller): InternalCaller {
   return { kind: "client", deployment_id, ref, depth };
 }

@@ -18,7 +18,7 @@ export const STUDIO_USER: AgentUser = {
 };
 
 /** Where nobody has to say who they are. */
-export const NOBODY: AgentUser = { identity: "", is_authenticated: false, permissions: [] };
+export const ANONYMOUS: AgentUser = { identity: "", is_authenticated: false, permissions: [] };
 
 /** A user of an agent acts in the agent's workspace; what they may there, its code says. */
 export async function callerOf(

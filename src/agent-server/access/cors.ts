@@ -6,10 +6,10 @@ import {
 } from "../../control-plane/deployments/api/service.ts";
 import type { AppEnv } from "../../shared/context.ts";
 import { Recent } from "../../shared/recent.ts";
-import { askIsolate } from "./agent-auth.ts";
+import { callIsolate } from "./agent-auth.ts";
 import { MatchAnswer } from "./boundary.ts";
 import { type CorsSettings, httpSettings } from "./http-settings.ts";
-import { placeOf } from "./request.ts";
+import { parseAgentPath } from "./request.ts";
 
 type Options = NonNullable<Parameters<typeof cors>[0]>;
 
@@ -30,7 +30,7 @@ export function crossOrigin(exposed: string[]) {
 }
 
 async function servedAt(env: Env, path: string): Promise<ActiveRevision | null> {
-  return servedRevision(env, placeOf(path).ref);
+  return servedRevision(env, parseAgentPath(path).ref);
 }
 
 function toOptions(
@@ -67,7 +67,7 @@ async function allowedOrigin(
 /** In the agent's isolate: an expression may take for ever, and it is the agent's own. */
 function isMatched(env: Env, served: ActiveRevision, pattern: string, text: string) {
   return matched.get(`${served.revision_id} ${text}`, () =>
-    askIsolate(env, served, "matchesPattern", MatchAnswer, (agent) =>
+    callIsolate(env, served, "matchesPattern", MatchAnswer, (agent) =>
       agent.matchesPattern(pattern, text),
     ),
   );

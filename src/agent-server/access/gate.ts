@@ -14,18 +14,24 @@ import {
 import { AppError, notFound } from "../../shared/errors.ts";
 import { agentServerUrl } from "../../shared/http/paths.ts";
 import { assertAnonymousRate, limitFailures } from "../../shared/http/rate-limit.ts";
-import { askAuth } from "./agent-auth.ts";
+import { callAuth } from "./agent-auth.ts";
 import { callApp } from "./app.ts";
 import { UserAnswer } from "./boundary.ts";
-import { agentCaller, callerOf, NOBODY, STUDIO_USER } from "./callers.ts";
+import { ANONYMOUS, agentCaller, callerOf, STUDIO_USER } from "./callers.ts";
 import { type HttpSettings, httpSettings, isAppFirst, isDisabled } from "./http-settings.ts";
-import { type Admitted, type Inner, innerOf, isOwnServer, notHere } from "./inner.ts";
-import { type AgentPlace, placeOf, toWireRequest } from "./request.ts";
+import {
+  type AuthenticatedCaller,
+  type InternalCaller,
+  internalCallerOf,
+  isOwnServer,
+  routeNotFound,
+} from "./internal-caller.ts";
+import { type AgentRoute, parseAgentPath, toWireRequest } from "./request.ts";
 import { toAccess } from "./service.ts";
 import { type AuthSettings, authSettings } from "./settings.ts";
 import { resolveCallerBehindApp, resolveVisitor } from "./visitor.ts";
 
-type Door = AgentPlace & {
+type AgentRequest = AgentRoute & {
   request: Request;
   served: ActiveRevision;
   auth: AuthSettings | null;
@@ -34,14 +40,14 @@ type Door = AgentPlace & {
 };
 
 /** What says who it is to nobody: clients ask before they have a token. */
-const OPEN = [/^\/info$/, /^\/ui(\/|$)/];
+const PUBLIC_PATHS = [/^\/info$/, /^\/ui(\/|$)/];
 /** What has nothing of a user's in its answer. */
-const UNASKED = [...OPEN, /^\/ok$/, /^\/(docs(\/|$)|openapi\.json$)/];
+const PATHS_WITHOUT_USER_DATA = [...PUBLIC_PATHS, /^\/ok$/, /^\/(docs(\/|$)|openapi\.json$)/];
 
 /** Refuses internal calls outside their agent server, before authentication and on routes without it. */
 export const bindInternalCalls = createMiddleware<AppEnv>(async (c, next) => {
-  const inner = innerOf(c.env);
-  if (inner && !isOwnServer(inner, c.req.path)) throw notHere();
+  const internal = internalCallerOf(c.env);
+  if (internal && !isOwnServer(internal, c.req.path)) throw routeNotFound();
   await next();
 });
 
@@ -50,73 +56,78 @@ export const bindInternalCalls = createMiddleware<AppEnv>(async (c, next) => {
  * the workspace may come in; where it does, whom the agent's own code lets in, and nobody else. The agent's
  * HTTP app, if it has one, is next; the routes of the server are behind it.
  */
-export const admit = createMiddleware<AppEnv>(async (c, next) => {
-  const inner = innerOf(c.env);
-  if (inner?.kind === "closed") throw notHere();
-  const door = await openDoor(c);
-  if (!door && inner) throw new AppError("unavailable", "The agent does not serve for the moment.");
-  if (door && inner && door.served.deployment_id !== inner.deployment_id) throw notHere();
-  const elsewhere = door && answerElsewhere(c, door, inner);
-  if (elsewhere) return elsewhere;
-  const admitted = inner?.kind === "builtin" ? inner.admitted : null;
-  const { caller, access } = admitted ?? (await letIn(c, door, inner));
+export const authenticateAgentRequests = createMiddleware<AppEnv>(async (c, next) => {
+  const internal = internalCallerOf(c.env);
+  if (internal?.kind === "closed") throw routeNotFound();
+  const agentRequest = await resolveAgentRequest(c);
+  if (!agentRequest && internal)
+    throw new AppError("unavailable", "The agent does not serve for the moment.");
+  if (agentRequest && internal && agentRequest.served.deployment_id !== internal.deployment_id)
+    throw routeNotFound();
+  const early = agentRequest && answerBeforeRoutes(c, agentRequest, internal);
+  if (early) return early;
+  const authenticated = internal?.kind === "builtin" ? internal.authenticated : null;
+  const { caller, access } = authenticated ?? (await authenticate(c, agentRequest, internal));
   const ctx = contextFor(c.env, caller);
   c.set("ctx", access ? { ...ctx, access } : ctx);
   await next();
-  await assertAsked(c, access);
+  await assertAuthorizationChecked(c, access);
   return;
 });
 
 /** What the routes of the server do not answer, or not yet. */
-function answerElsewhere(
+function answerBeforeRoutes(
   c: HonoContext<AppEnv>,
-  door: Door,
-  inner: Inner | null,
+  agentRequest: AgentRequest,
+  internal: InternalCaller | null,
 ): Promise<Response> | null {
-  const http = httpSettings(door.served.config);
-  if (isForApp(http, inner)) return serveApp(c, { ...door, http }, inner);
-  if (inner?.kind === "webhook" || isDisabled(http, door.path)) throw notHere();
+  const http = httpSettings(agentRequest.served.config);
+  if (isForApp(http, internal)) return serveApp(c, { ...agentRequest, http }, internal);
+  if (internal?.kind === "webhook" || isDisabled(http, agentRequest.path)) throw routeNotFound();
   return null;
 }
 
 /** What a route answers a user without asking the agent's handlers never leaves. */
-async function assertAsked(c: HonoContext<AppEnv>, access: Access | undefined): Promise<void> {
-  if (!access?.user || access.wasAsked || !c.res.ok) return;
-  if (matches(UNASKED, placeOf(c.req.path).path)) return;
+async function assertAuthorizationChecked(
+  c: HonoContext<AppEnv>,
+  access: Access | undefined,
+): Promise<void> {
+  if (!access?.user || access.isAuthorizationChecked || !c.res.ok) return;
+  if (matches(PATHS_WITHOUT_USER_DATA, parseAgentPath(c.req.path).path)) return;
   await c.res.body?.cancel();
   throw new AppError("internal", `${c.req.method} ${c.req.path} asked nobody whether it may`);
 }
 
 /** Sockets too: a middleware that lets some in and others not must be asked, whatever a request's headers say. */
-function isForApp({ app }: HttpSettings, inner: Inner | null): boolean {
-  return Boolean(app) && inner?.kind !== "builtin";
+function isForApp({ app }: HttpSettings, internal: InternalCaller | null): boolean {
+  return Boolean(app) && internal?.kind !== "builtin";
 }
 
 async function serveApp(
   c: HonoContext<AppEnv>,
-  door: Door & { http: HttpSettings },
-  inner: Inner | null,
+  agentRequest: AgentRequest & { http: HttpSettings },
+  internal: InternalCaller | null,
 ): Promise<Response> {
-  const { served, ref, path } = door;
+  const { served, ref, path } = agentRequest;
   const { raw } = c.req;
-  const issuer = issuerAt(c.env, door);
+  const issuer = issuerAt(c.env, agentRequest);
   const base_url = agentServerUrl(raw, c.env, ref);
   const to = { served, base_url, path, issuer };
-  const agent = { deployment_id: served.deployment_id, ref, depth: (inner?.depth ?? 0) + 1 };
-  if (inner?.kind === "webhook") {
-    const { user } = inner;
-    return callApp(c.env, raw, { ...to, inner: { kind: "closed", ...agent }, user });
+  const agent = { deployment_id: served.deployment_id, ref, depth: (internal?.depth ?? 0) + 1 };
+  if (internal?.kind === "webhook") {
+    const { user } = internal;
+    return callApp(c.env, raw, { ...to, internal: { kind: "closed", ...agent }, user });
   }
-  const isFirst = isAppFirst(door.http) && !isAgentItself(door, inner);
-  const admitted = isFirst ? null : await letIn(c, door, inner);
-  if (admitted && admitted.caller.workspace_id !== served.workspace_id) {
-    throw notFound("Deployment", door.ref);
+  const isFirst = isAppFirst(agentRequest.http) && !isAgentItself(agentRequest, internal);
+  const authenticated = isFirst ? null : await authenticate(c, agentRequest, internal);
+  if (authenticated && authenticated.caller.workspace_id !== served.workspace_id) {
+    throw notFound("Deployment", agentRequest.ref);
   }
-  if (admitted) c.set("ctx", contextFor(c.env, admitted.caller));
-  const { user = null } = admitted?.access ?? {};
+  if (authenticated) c.set("ctx", contextFor(c.env, authenticated.caller));
+  const { user = null } = authenticated?.access ?? {};
   const visitor = isFirst ? await limitedVisitor(c, issuer) : null;
-  const behind = { kind: "builtin", ...agent, admitted, visitor } as const;
-  return callApp(c.env, raw, { ...to, inner: behind, user });
+  const behind = { kind: "builtin", ...agent, authenticated, visitor } as const;
+  return callApp(c.env, raw, { ...to, internal: behind, user });
 }
 
 async function limitedVisitor(c: HonoContext<AppEnv>, issuer: string | null) {
@@ -129,17 +140,20 @@ async function limitedVisitor(c: HonoContext<AppEnv>, issuer: string | null) {
 }
 
 /** The agent's own code needs no credential where the agent has no users. */
-function isAgentItself({ auth }: Pick<Door, "auth">, inner: Inner | null): boolean {
-  return inner?.kind === "client" && auth === null;
+function isAgentItself(
+  { auth }: Pick<AgentRequest, "auth">,
+  internal: InternalCaller | null,
+): boolean {
+  return internal?.kind === "client" && auth === null;
 }
 
 /** Where users are the agent's own, so are their tokens, whoever issues them. */
-function issuerAt(env: Env, { auth, isPreview }: Door): string | null {
+function issuerAt(env: Env, { auth, isPreview }: AgentRequest): string | null {
   return auth && !isPreview ? null : env.OIDC_ISSUER || null;
 }
 
-async function openDoor(c: HonoContext<AppEnv>): Promise<Door | null> {
-  const place = placeOf(c.req.path);
+async function resolveAgentRequest(c: HonoContext<AppEnv>): Promise<AgentRequest | null> {
+  const place = parseAgentPath(c.req.path);
   const [deployment = ""] = place.ref.split("@");
   const serving = await servedRevision(c.env, deployment);
   const isPinned = place.ref !== deployment;
@@ -150,45 +164,47 @@ async function openDoor(c: HonoContext<AppEnv>): Promise<Door | null> {
   return { ...place, request, served, auth: authSettings(served.config), isPreview };
 }
 
-async function letIn(
+async function authenticate(
   { env, req }: HonoContext<AppEnv>,
-  door: Door | null,
-  inner: Inner | null,
-): Promise<Admitted> {
-  const visitor = inner?.kind === "builtin" ? inner.visitor : null;
+  agentRequest: AgentRequest | null,
+  internal: InternalCaller | null,
+): Promise<AuthenticatedCaller> {
+  const visitor = internal?.kind === "builtin" ? internal.visitor : null;
   const resolve = () => resolveCallerBehindApp(env, req.raw.headers, visitor);
-  if (!door) return { caller: await resolve() };
-  if (door.auth) return letInUser(env, { ...door, auth: door.auth }, resolve);
-  const isAgent = isAgentItself(door, inner);
-  const caller = isAgent ? await agentCaller(env, door.served) : await resolve();
-  return { caller, access: toAccess(door.served, null) };
+  if (!agentRequest) return { caller: await resolve() };
+  if (agentRequest.auth)
+    return authenticateAgentUser(env, { ...agentRequest, auth: agentRequest.auth }, resolve);
+  const isAgent = isAgentItself(agentRequest, internal);
+  const caller = isAgent ? await agentCaller(env, agentRequest.served) : await resolve();
+  return { caller, access: toAccess(agentRequest.served, null) };
 }
 
-async function letInUser(
+async function authenticateAgentUser(
   env: Env,
-  door: Door & { auth: AuthSettings },
+  agentRequest: AgentRequest & { auth: AuthSettings },
   resolve: () => Promise<Caller>,
-): Promise<Admitted> {
+): Promise<AuthenticatedCaller> {
   const isStudio =
-    door.auth.allows_studio && door.request.headers.get("x-auth-scheme") === "langsmith";
-  const caller = isStudio || door.isPreview ? await resolve() : null;
+    agentRequest.auth.allows_studio &&
+    agentRequest.request.headers.get("x-auth-scheme") === "langsmith";
+  const caller = isStudio || agentRequest.isPreview ? await resolve() : null;
   // Of another workspace: nothing here is theirs, and the routes say so.
-  if (caller && caller.workspace_id !== door.served.workspace_id) return { caller };
-  const user = isStudio ? STUDIO_USER : await authenticateUser(env, door);
-  const access = toAccess(door.served, user);
-  return { caller: caller ?? (await callerOf(env, door.served, user)), access };
+  if (caller && caller.workspace_id !== agentRequest.served.workspace_id) return { caller };
+  const user = isStudio ? STUDIO_USER : await authenticateUser(env, agentRequest);
+  const access = toAccess(agentRequest.served, user);
+  return { caller: caller ?? (await callerOf(env, agentRequest.served, user)), access };
 }
 
-async function authenticateUser(env: Env, door: Door): Promise<AgentUser> {
-  const { headers, method } = door.request;
-  if (matches(OPEN, door.path) && method === "GET") {
+async function authenticateUser(env: Env, agentRequest: AgentRequest): Promise<AgentUser> {
+  const { headers, method } = agentRequest.request;
+  if (matches(PUBLIC_PATHS, agentRequest.path) && method === "GET") {
     assertAnonymousRate(headers);
-    return NOBODY;
+    return ANONYMOUS;
   }
-  const wire = toWireRequest(door.request, door.path, issuerAt(env, door));
-  return limitFailures(headers, door.served.deployment_id, (assertRate) => {
+  const wire = toWireRequest(agentRequest.request, agentRequest.path, issuerAt(env, agentRequest));
+  return limitFailures(headers, agentRequest.served.deployment_id, (assertRate) => {
     assertRate();
-    return askAuth(env, door.served, "authenticateRequest", UserAnswer, (auth) =>
+    return callAuth(env, agentRequest.served, "authenticateRequest", UserAnswer, (auth) =>
       auth.authenticateRequest(wire),
     );
   });

@@ -1,17 +1,17 @@
 import { servedRevision } from "../../control-plane/deployments/api/service.ts";
 import { agentServerUrl, toRoutePath } from "../../shared/http/paths.ts";
 import { httpSettings, withoutPrefix } from "./http-settings.ts";
-import { innerOf } from "./inner.ts";
-import { placeOf } from "./request.ts";
+import { internalCallerOf } from "./internal-caller.ts";
+import { parseAgentPath } from "./request.ts";
 
 /**
  * Removes `http.mount_prefix` of the agent from the URL, once and before routing: a path that repeats the prefix
  * keeps the rest of it and matches no route. The body stays the same stream.
  */
 export async function unmount(request: Request, env: Env): Promise<Request> {
-  const { ref, path } = placeOf(toRoutePath(request, { env }));
+  const { ref, path } = parseAgentPath(toRoutePath(request, { env }));
   // An agent's app has the path without the prefix already, and its routes are behind it.
-  if (ref === "" || innerOf(env)?.kind === "builtin") return request;
+  if (ref === "" || internalCallerOf(env)?.kind === "builtin") return request;
   const served = await servedRevision(env, ref);
   const unmounted = served && withoutPrefix(httpSettings(served.config), path);
   if (!unmounted) return request;

@@ -2,13 +2,13 @@ import type { WireRequest } from "../../isolate/auth-contract.ts";
 import { decodeText } from "../../shared/crypto/encoding.ts";
 
 /** What a path of an agent says: `/agents/{ref}/rest`, as routes match it. */
-export type AgentPlace = { ref: string; path: string };
+export type AgentRoute = { ref: string; path: string };
 
 /** What begins so is a key of a workspace, in either header. */
 const WORKSPACE_KEY = /^(Bearer +)?lsv2_/i;
 const CREDENTIALS = ["x-api-key", "authorization"];
 
-export function placeOf(route_path: string): AgentPlace {
+export function parseAgentPath(route_path: string): AgentRoute {
   const [, ref = "", rest = ""] = /^\/agents\/([^/]*)(.*)$/.exec(route_path) ?? [];
   return { ref: decodeURIComponent(ref), path: rest === "" ? "/" : rest };
 }

@@ -14,7 +14,7 @@ import {
 } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import type { Filters } from "../../shared/filters.ts";
-import { askAuth } from "./agent-auth.ts";
+import { callAuth } from "./agent-auth.ts";
 import { VerdictAnswer } from "./boundary.ts";
 import { type HttpSettings, httpSettings } from "./http-settings.ts";
 import { authSettings } from "./settings.ts";
@@ -22,31 +22,31 @@ import { authSettings } from "./settings.ts";
 export { type HttpSettings, httpSettings };
 
 /** What somebody asks to do, in the words of `Auth.on`; `value` may be changed by the agent's handlers. */
-export type Ask<V> = { resource: AuthResource; action: string; value: V };
+export type AuthorizationRequest<V> = { resource: AuthResource; action: string; value: V };
 
 /** `filters`: of which rows, by their metadata; null: of all. */
-export type Verdict<V> = { value: V; filters: Filters | null };
+export type Authorization<V> = { value: V; filters: Filters | null };
 
 /** Asks the agent's own handlers, where its langgraph.json names some: throws what they refuse. */
 export async function authorize<V extends object>(
   { env, access }: Context,
-  { resource, action, value }: Ask<V>,
-): Promise<Verdict<V>> {
+  { resource, action, value }: AuthorizationRequest<V>,
+): Promise<Authorization<V>> {
   if (!access?.user) return { value, filters: null };
-  access.wasAsked = true;
+  access.isAuthorizationChecked = true;
   const { user, revision } = access;
   if (!user.identity) throw new AppError("unauthenticated", "Say who you are.");
   // The fields of users and values are the agent's own: what is no JSON never leaves its isolate.
   const call = { user, resource, action, value } as AuthCall;
-  const verdict = await askAuth(env, revision, "authorize", VerdictAnswer, (auth) =>
+  const verdict = await callAuth(env, revision, "authorize", VerdictAnswer, (auth) =>
     auth.authorize(call),
   );
   return { value: verdict.value as V, filters: verdict.filters };
 }
 
 /** On purpose: the answer has nothing in it that one user may see and another not. */
-export function askNobody({ access }: Context): void {
-  if (access) access.wasAsked = true;
+export function skipAuthorization({ access }: Context): void {
+  if (access) access.isAuthorizationChecked = true;
 }
 
 /**
@@ -88,7 +88,7 @@ export function isFinalRefusal({ status }: AppError): boolean {
 export function toAccess(served: ActiveRevision, user: AgentUser | null): Access {
   const { deployment_id, revision_id, secrets_version } = served;
   const revision = { deployment_id, revision_id, secrets_version };
-  return { deployment_id, user, revision, wasAsked: false };
+  return { deployment_id, user, revision, isAuthorizationChecked: false };
 }
 
 /** Who was let in at one agent is a stranger at every other one. */

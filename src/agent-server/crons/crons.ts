@@ -21,7 +21,7 @@ const COLUMNS = [
   "on_run_completed",
   "payload",
   "metadata",
-  "asker",
+  "principal",
   "user_id",
   "created_at",
   "updated_at",
@@ -134,13 +134,13 @@ function toSqlite(value: unknown): SqlStorageValue {
   return value as SqlStorageValue;
 }
 
-function toRow({ enabled, payload, metadata, asker, ...row }: Sqlite): CronRow {
+function toRow({ enabled, payload, metadata, principal, ...row }: Sqlite): CronRow {
   // The columns are the row's own fields, as `put` wrote them.
   return {
     ...row,
     enabled: enabled === 1,
     payload: JSON.parse(String(payload)),
     metadata: JSON.parse(String(metadata)),
-    asker: JSON.parse(String(asker)),
+    principal: JSON.parse(String(principal)),
   } as CronRow;
 }

@@ -17,13 +17,13 @@ export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringO
   const { deployment_id, thread_id } = cron;
   const told = { cron_id: cron.cron_id, deployment_id, at: new Date(at).toISOString() };
   try {
-    const ctx = await principalContext(env, deployment_id, cron.asker);
+    const ctx = await principalContext(env, deployment_id, cron.principal);
     if (!(await isThere(() => placeOf(ctx, cron)))) {
       log.info("cron_ended", { ...told, reason: "its thread or its deployment is gone" });
       return "ended";
     }
     const run_id = await firingId(cron, at);
-    const target = { deployment_id, thread_id, headers: {}, origin: cron.asker.origin, run_id };
+    const target = { deployment_id, thread_id, headers: {}, origin: cron.principal.origin, run_id };
     await createRun(ctx, target, toInput(cron));
     return "started";
   } catch (error) {

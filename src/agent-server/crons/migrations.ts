@@ -12,7 +12,7 @@ export const MIGRATIONS = [
      on_run_completed TEXT NOT NULL,
      payload TEXT NOT NULL,
      metadata TEXT NOT NULL,
-     asker TEXT NOT NULL,
+     principal TEXT NOT NULL,
      user_id TEXT,
      created_at INTEGER NOT NULL,
      updated_at INTEGER NOT NULL,

@@ -130,7 +130,7 @@ export class CronObject extends DurableObject<Env> {
 
   /** A change since then has made another caller the principal. */
   #disable(cron: CronRow, refused: CronRow) {
-    const isSame = JSON.stringify(cron.asker) === JSON.stringify(refused.asker);
+    const isSame = JSON.stringify(cron.principal) === JSON.stringify(refused.principal);
     const change = isSame ? { enabled: false, updated_at: Date.now() } : {};
     const changed = { ...cron, ...change };
     this.#crons.put({ ...changed, ...nextOf(changed, Date.now()) });

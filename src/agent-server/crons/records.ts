@@ -19,7 +19,7 @@ export type CronRow = {
   payload: Record<string, unknown>;
   metadata: Record<string, unknown>;
   /** The principal of the runs: the caller who created or changed the cron last. */
-  asker: { caller: Caller; origin: string; user?: AgentUser };
+  principal: { caller: Caller; origin: string; user?: AgentUser };
   user_id: string | null;
   created_at: number;
   updated_at: number;
@@ -35,7 +35,7 @@ export type NewCron = Omit<CronRow, "next_at" | "tries" | "retry_at">;
 export type CronChange = Partial<
   Pick<CronRow, "schedule" | "timezone" | "end_at" | "enabled" | "on_run_completed" | "metadata">
 > &
-  Pick<CronRow, "asker" | "user_id"> & { payload: Record<string, unknown> };
+  Pick<CronRow, "principal" | "user_id"> & { payload: Record<string, unknown> };
 
 export type CronFilter = {
   assistant_id: string | null;

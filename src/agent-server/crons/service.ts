@@ -4,7 +4,7 @@ import { newId } from "../../shared/storage/ids.ts";
 import { authorize } from "../access/service.ts";
 import { toAssistantId } from "../threads/assistants.ts";
 import { findRunAssistant } from "../threads/runs/run-access-service.ts";
-import { toAsker } from "../threads/runs/run-service.ts";
+import { toPrincipal } from "../threads/runs/run-service.ts";
 import { getThread, keepable, openAgent } from "../threads/service/service.ts";
 import { assertWebhook } from "../webhooks/service.ts";
 import { MAX_CRONS, MAX_PAYLOAD_CHARACTERS } from "./limits.ts";
@@ -44,7 +44,7 @@ export async function createCron(ctx: Context, target: Target, input: CronCreate
     on_run_completed: thread_id === null ? (on_run_completed ?? "delete") : "keep",
     payload: withoutNulls(payload),
     metadata,
-    asker: toAsker(ctx, target.origin),
+    principal: toPrincipal(ctx, target.origin),
     user_id,
     created_at: now,
     updated_at: now,
@@ -68,7 +68,7 @@ export async function updateCron(
   assertWebhook(ctx.env, given.webhook, agent.config);
   const patch = given.metadata === undefined ? given : { ...given, metadata: keepable(value) };
   // Otherwise the editor would act with the rights and the OAuth tokens of the caller before.
-  const principal = { asker: toAsker(ctx, origin), user_id: userOf(ctx) };
+  const principal = { principal: toPrincipal(ctx, origin), user_id: userOf(ctx) };
   const change = { ...toChange(patch), ...principal };
   const kept = (await object.updateCron(cron_id, change)) ?? cronNotFound(cron_id);
   if (kept.ok) return toCron(kept.cron);
@@ -152,7 +152,7 @@ function toFilter(graphs: string[], filter: CronCount): Omit<CronFilter, "filter
 }
 
 /** What is absent stays as it is; null is what a new cron would have. */
-function toChange(patch: CronPatch): Omit<CronChange, "asker" | "user_id"> {
+function toChange(patch: CronPatch): Omit<CronChange, "principal" | "user_id"> {
   const { schedule, timezone, end_time, enabled, on_run_completed, metadata, ...payload } = patch;
   return {
     ...(schedule && { schedule }),

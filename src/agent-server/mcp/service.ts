@@ -12,7 +12,7 @@ import {
   toRequest,
 } from "../../shared/http/json-rpc.ts";
 import { VERSION } from "../../shared/http/version.ts";
-import { askNobody } from "../access/service.ts";
+import { skipAuthorization } from "../access/service.ts";
 import { Assistant } from "../threads/assistants/assistant-schema.ts";
 import { searchAssistants } from "../threads/assistants/assistant-service.ts";
 import { getSchemas } from "../threads/assistants/graph-service.ts";
@@ -43,7 +43,7 @@ export async function answerMcp(
 ): Promise<Answer | null> {
   await openAgent(ctx, target.deployment_id, "read");
   // What a tool is and does asks for itself; the handshake has nothing of a user's.
-  askNobody(ctx);
+  skipAuthorization(ctx);
   const request = toRequest(message);
   return request && answerRpc<Answer>(request, () => dispatch(ctx, target, request));
 }

@@ -1,6 +1,6 @@
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { askNobody } from "../access/service.ts";
+import { skipAuthorization } from "../access/service.ts";
 import {
   type Failure,
   invalidArgument,
@@ -58,7 +58,7 @@ export async function answerCommand(
   await openAgent(ctx, session.deployment_id, "read");
   const outcome = await outcomeOf(ctx, session, { method, params });
   if (isFailure(outcome)) {
-    askNobody(ctx);
+    skipAuthorization(ctx);
     return { type: "error", id, ...outcome };
   }
   const { result, applied_through_seq } = outcome;
@@ -189,8 +189,8 @@ function toTarget(
   return { deployment_id, thread_id, headers, origin, protocol: "v2", answers };
 }
 
-function refused(refusal: "nothing_asked" | "not_asked"): Failure {
-  if (refusal === "not_asked") {
+function refused(refusal: "no_pending_interrupt" | "unknown_interrupt"): Failure {
+  if (refusal === "unknown_interrupt") {
     return { error: "no_such_interrupt", message: "The thread does not ask this, or no more." };
   }
   return invalidArgument("The thread asks nothing now: input.respond answers an interrupt.");

@@ -12,7 +12,7 @@ export function statusOf({ failure, is_timeout }: Pick<RunOutcome, "failure" | "
 }
 
 /** What a run asks that stopped for an answer; null: it went through, or failed. */
-export function askedBy({ failure, summary }: Pick<RunOutcome, "failure" | "summary">) {
+export function interruptsOf({ failure, summary }: Pick<RunOutcome, "failure" | "summary">) {
   return failure === null && summary && summary.next.length > 0 ? summary.interrupts : null;
 }
 

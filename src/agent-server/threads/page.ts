@@ -1,5 +1,5 @@
 /** A page and what its headers say: one more row was asked for than is shown. */
-export type Found<T> = { rows: T[]; headers: Record<string, string> };
+export type Page<T> = { rows: T[]; headers: Record<string, string> };
 
 export function toPage<T>(rows: T[], { limit, offset }: { limit: number; offset: number }) {
   const shown = rows.slice(0, limit);
@@ -8,7 +8,7 @@ export function toPage<T>(rows: T[], { limit, offset }: { limit: number; offset:
     rows.length > limit
       ? { "X-Pagination-Next": String(next), "X-Pagination-Total": String(next + 1) }
       : { "X-Pagination-Total": String(offset + shown.length) };
-  return { rows: shown, headers } satisfies Found<T>;
+  return { rows: shown, headers } satisfies Page<T>;
 }
 
 /** Only the fields that were asked for; all of them where none was. */

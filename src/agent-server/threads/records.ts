@@ -78,7 +78,7 @@ export type ThreadBefore = Pick<ThreadRecord, "status" | "config" | "error"> & {
 };
 
 /** Whose run it is, the origin at which they called, and as whom of the agent's users. */
-export type Asker = { caller: Caller; origin: string; user?: AgentUser };
+export type Principal = { caller: Caller; origin: string; user?: AgentUser };
 
 /** A run as the service hands it over: assistant resolved, defaults filled in, not yet merged with the thread. */
 export type NewRun = {
@@ -88,7 +88,7 @@ export type NewRun = {
   /** What the assistant adds beneath the thread and the run. */
   assistant: Pick<RunAssistant, "config" | "metadata">;
   revision: RevisionRef;
-  asker: Asker;
+  created_by: Principal;
   metadata: Record<string, unknown>;
   kwargs: RunKwargs;
   multitask_strategy: MultitaskStrategy;
@@ -124,9 +124,9 @@ export type RunRefusal =
   | "busy"
   | "too_large"
   /** The thread waits for no answer. */
-  | "nothing_asked"
+  | "no_pending_interrupt"
   /** It waits for another one. */
-  | "not_asked";
+  | "unknown_interrupt";
 
 export type Accepted<T> = ({ ok: true; run: RunRecord } & T) | { ok: false; refusal: RunRefusal };
 

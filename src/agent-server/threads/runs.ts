@@ -33,12 +33,15 @@ export function lossMessage(attempt: number, loss: Loss, reason: string): string
   return `The agent's isolate ended ${attempt} times without an answer: ${reason}`;
 }
 
-export type Verdict =
+export type MultitaskDecision =
   | { accept: false }
   | { accept: true; cancel: { run_id: string; action: CancelAction }[] };
 
 /** What a new run means for those in flight on its thread. */
-export function decideMultitask(inFlight: string[], strategy: MultitaskStrategy): Verdict {
+export function decideMultitask(
+  inFlight: string[],
+  strategy: MultitaskStrategy,
+): MultitaskDecision {
   switch (strategy) {
     case "reject":
       return inFlight.length > 0 ? { accept: false } : { accept: true, cancel: [] };
@@ -50,14 +53,14 @@ export function decideMultitask(inFlight: string[], strategy: MultitaskStrategy)
   }
 }
 
-type KnownRuns = {
+type RunStatuses = {
   get(run_id: string): { status: RunStatus } | null;
   inFlight(): string[];
 };
 
 /** The runs that are named, or those that stand so: how many there are, and which are not over. */
 export function chooseRuns(
-  runs: KnownRuns,
+  runs: RunStatuses,
   { run_ids, status }: { run_ids: string[] | null; status: "pending" | "running" | "all" },
 ): { found: number; inFlight: string[] } {
   const inFlight = runs.inFlight();

@@ -82,8 +82,8 @@ function tell(env: Env, row: WebhookRow, init: RequestInit): Promise<Response> {
 async function tellApp({ deployment_id, url, user }: WebhookRow, init: RequestInit) {
   const base_url = `https://agent.internal/agents/${deployment_id}`;
   const agent = { deployment_id, ref: deployment_id };
-  const inner = { kind: "webhook", ...agent, user: user ?? null, depth: 0 } as const;
-  const app = exports.AgentServer({ props: { base_url, inner } });
+  const internal = { kind: "webhook", ...agent, user: user ?? null, depth: 0 } as const;
+  const app = exports.AgentServer({ props: { base_url, internal } });
   const signal = AbortSignal.timeout(ATTEMPT_MS);
   const sent = { ...init, method: "POST", redirect: "manual", signal } as const;
   const response = await app.fetch(new URL(url, "https://agent.internal"), sent);

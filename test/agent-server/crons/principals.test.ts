@@ -184,7 +184,7 @@ describe("a cron of a user of the agent", () => {
     expect(await isEnabled()).toBe(true);
     const object = env.CRONS.getByName(deployment_id);
     await runInDurableObject(object, (_, { storage }) => {
-      storage.sql.exec("UPDATE crons SET asker = replace(asker, '\"ada\"', '\"nobody\"')");
+      storage.sql.exec("UPDATE crons SET principal = replace(principal, '\"ada\"', '\"nobody\"')");
     });
     await fires(cron);
     expect(await isEnabled()).toBe(false);
@@ -194,7 +194,7 @@ describe("a cron of a user of the agent", () => {
     const { cron, deployment_id, fires, isEnabled } = await userCron();
     const object = env.CRONS.getByName(deployment_id);
     await runInDurableObject(object, (_, { storage }) => {
-      storage.sql.exec("UPDATE crons SET asker = replace(asker, '\"ada\"', '\"crashes\"')");
+      storage.sql.exec("UPDATE crons SET principal = replace(principal, '\"ada\"', '\"crashes\"')");
     });
     await fires(cron);
     expect(await isEnabled()).toBe(true);

@@ -102,7 +102,7 @@ test("a run waits while D1 is down, and is not ended", async () => {
     run_id: "00000000-0000-7000-8000-000000000000",
     revision: { deployment_id: agent.split("/")[2] },
     kwargs: {},
-    asker: { caller: { actor, ...ids }, origin: "https://heddle.test" },
+    created_by: { caller: { actor, ...ids }, origin: "https://heddle.test" },
   } as StoredRun;
   expect(
     await refusalOfPrincipal({ ...env, DB }, new Attempt(run, false), { metadata: {} }),
@@ -116,7 +116,7 @@ test("a run whose id is of the future is checked", async () => {
     run_id: "ffffffff-ffff-7000-8000-000000000000",
     revision: { deployment_id: agent.split("/")[2] },
     kwargs: {},
-    asker: { caller: await callerOf(editor), origin: "https://heddle.test" },
+    created_by: { caller: await callerOf(editor), origin: "https://heddle.test" },
   } as StoredRun;
   await revoke(editor);
   const refusal = await refusalOfPrincipal(env, new Attempt(run, false), { metadata: {} });

@@ -118,5 +118,5 @@ test("a run does not show who asked for it", async () => {
   const { thread_id } = await thread.json<{ thread_id: string }>();
   const json = { assistant_id: "echo", input: { messages: [] } };
   const run = await (await api(`${agent}/threads/${thread_id}/runs`, { key, json })).json();
-  expect(Object.keys(run as object)).not.toContain("asker");
+  expect(Object.keys(run as object)).not.toContain("created_by");
 });

@@ -2,7 +2,7 @@ import type { ActiveRevision } from "../../../control-plane/deployments/api/serv
 import type { Context } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import type { Filters } from "../../../shared/filters.ts";
-import { authorize, type Verdict } from "../../access/service.ts";
+import { type Authorization, authorize } from "../../access/service.ts";
 import { isUuid, toAssistantId } from "../assistants.ts";
 import { type AssistantRow, findAssistantRow } from "./assistant-rows.ts";
 import { ensureSystemAssistants, isSystemId } from "./system-assistants.ts";
@@ -14,7 +14,7 @@ export function allow<V extends object>(
   ctx: Context,
   action: Action,
   value: V,
-): Promise<Verdict<V>> {
+): Promise<Authorization<V>> {
   return authorize(ctx, { resource: "assistants", action, value });
 }
 

@@ -6,7 +6,7 @@ import { invalid } from "../../../shared/errors.ts";
 import { allows } from "../../../shared/filters.ts";
 import type { RunAssistant } from "../assistants.ts";
 import { GraphAnswer, SchemasAnswer, SubgraphsAnswer } from "../boundary/answers.ts";
-import { type AgentStub, askAgent } from "../loop/agent.ts";
+import { type AgentStub, callAgent } from "../loop/agent.ts";
 import { openAgent, toRevisionRef } from "../service/service.ts";
 import { allowAssistant } from "./assistant-access.ts";
 import { noAssistant, resolveAssistant } from "./run-assistants.ts";
@@ -70,7 +70,7 @@ async function openGraph(ctx: Context, { deployment_id, assistant_id }: Ref) {
     call: string,
     schema: z.ZodType<T>,
     question: (agent: AgentStub) => Promise<unknown>,
-  ) => parseAnswer(call, schema, await askAgent(ctx.env, toRevisionRef(active), question));
+  ) => parseAnswer(call, schema, await callAgent(ctx.env, toRevisionRef(active), question));
   return { ask, graph: { graph_id, config } };
 }
 

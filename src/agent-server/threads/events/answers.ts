@@ -9,8 +9,8 @@ export function resolveAnswer(order: NewRun, store: Stands): NewRun | RunRefusal
   if (!answers) return order;
   const waiting = waitingIn(store);
   if (answers === "input") return waiting.size > 0 ? resumedByInput(order) : order;
-  if (waiting.size === 0) return "nothing_asked";
-  return answers.every((id) => waiting.has(id)) ? order : "not_asked";
+  if (waiting.size === 0) return "no_pending_interrupt";
+  return answers.every((id) => waiting.has(id)) ? order : "unknown_interrupt";
 }
 
 /** A checkpoint that is named is gone back to: nobody answers what is asked now. */

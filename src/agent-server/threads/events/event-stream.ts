@@ -1,5 +1,5 @@
 import type { Followers } from "../readers/followers.ts";
-import { HEARTBEAT, Pulse } from "../readers/pulse.ts";
+import { Heartbeat, SSE_HEARTBEAT } from "../readers/heartbeat.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { endsRun, type ProtocolEvent, toEventText } from "./event.ts";
 import { channelsOf, type EventFilter, isWanted } from "./filter.ts";
@@ -25,10 +25,10 @@ export async function* eventStream(options: Options): AsyncGenerator<string, voi
   const opened_at = Date.now();
   const { followers, isThere, mayRead } = options;
   const isEarly = !isThere();
-  const pulse = new Pulse(HEARTBEAT);
+  const pulse = new Heartbeat(SSE_HEARTBEAT);
   while (!isThere()) {
-    await followers.changeOfAny(pulse.left_ms);
-    yield pulse.say("");
+    await followers.changeOfAny(pulse.remaining_ms);
+    yield pulse.frame("");
   }
   if (isEarly && (await mayRead())) return;
   yield* framesOf(options, opened_at + SETTLE_MS);
@@ -38,12 +38,12 @@ async function* framesOf(options: Options, settled_at: number): AsyncGenerator<s
   const { store, followers, isOver, isThere, filter, since } = options;
   const reader = new LogReader(store, isOver, channelsOf([filter]), since);
   const isLetIn = recheck(options.mayRead);
-  const pulse = new Pulse(HEARTBEAT);
+  const pulse = new Heartbeat(SSE_HEARTBEAT);
   while (isThere()) {
     const events = reader.next();
     if (events === null) {
-      await followers.changeOfAny(pulse.left_ms);
-      yield pulse.say("");
+      await followers.changeOfAny(pulse.remaining_ms);
+      yield pulse.frame("");
       continue;
     }
     // What is told must survive the next crash: write first.
@@ -52,10 +52,10 @@ async function* framesOf(options: Options, settled_at: number): AsyncGenerator<s
     const wanted = events.filter((event) => isWanted(event, filter));
     const held = Date.now() < settled_at ? wanted.findIndex(endsRun) : -1;
     if (held >= 0) {
-      yield pulse.say(toFrames(wanted.splice(0, held)));
+      yield pulse.frame(toFrames(wanted.splice(0, held)));
       await scheduler.wait(settled_at - Date.now());
     }
-    yield pulse.say(toFrames(wanted));
+    yield pulse.frame(toFrames(wanted));
   }
 }
 

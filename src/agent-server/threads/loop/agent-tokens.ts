@@ -5,13 +5,13 @@ import type { StoredRun } from "../storage/run-rows.ts";
 
 /** An agent asks for its user's token: the run says who that is, the agent has no word in it. */
 export function authenticateRun(run: StoredRun, body: string): Promise<AuthAnswer> {
-  const { asker, assistant_id, graph_id, kwargs } = run;
-  if (asker === null) return Promise.resolve(nobody());
+  const { created_by, assistant_id, graph_id, kwargs } = run;
+  if (created_by === null) return Promise.resolve(nobody());
   const { user_id } = kwargs.config.configurable ?? {};
   const tokens = exports.AgentTokens({
     props: {
-      caller: asker.caller,
-      origin: asker.origin,
+      caller: created_by.caller,
+      origin: created_by.origin,
       user_id: typeof user_id === "string" ? user_id : null,
       agent_ids: [assistant_id, graph_id],
     },

@@ -15,7 +15,7 @@ export function agentOf(env: Env, revision: IsolateRef): AgentStub {
 }
 
 /** Asks the agent. What is lost with an isolate that never came up is not lost again the same way. */
-export async function askAgent<T>(
+export async function callAgent<T>(
   env: Env,
   revision: IsolateRef,
   ask: (agent: AgentStub) => Promise<T>,

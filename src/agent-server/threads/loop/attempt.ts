@@ -107,7 +107,7 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   }
 
   #paced<T extends LoadedCheckpoint | LoadedCheckpoint[] | null>(read: () => T): Promise<T> {
-    return this.#pace.read(this.#store.thread.place().workspace_id, read);
+    return this.#pace.read(this.#store.thread.header().workspace_id, read);
   }
 
   async authenticate(body: unknown): Promise<AuthAnswer> {
@@ -137,7 +137,7 @@ export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
     input: kwargs.input,
     command: kwargs.command,
     strict_resume: kwargs.strict_resume === true,
-    config: withUser(withAttempt(kwargs.config, run.attempt, resuming), run.asker?.user),
+    config: withUser(withAttempt(kwargs.config, run.attempt, resuming), run.created_by?.user),
     context: kwargs.context,
     stream_modes: kwargs.stream_mode,
     stream_subgraphs: kwargs.subgraphs,

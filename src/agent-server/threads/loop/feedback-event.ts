@@ -4,13 +4,13 @@ import type { StoredRun } from "../storage/run-rows.ts";
 
 /** What a run says last that was asked for `feedback_keys`: where each of them can be given. */
 export async function feedbackOps(env: Env, run: StoredRun): Promise<Op[]> {
-  const { run_id, asker, kwargs } = run;
-  if (!asker || !kwargs.feedback_keys?.length) return [];
-  const { workspace_id } = asker.caller;
+  const { run_id, created_by, kwargs } = run;
+  if (!created_by || !kwargs.feedback_keys?.length) return [];
+  const { workspace_id } = created_by.caller;
   const urls = await Promise.all(
     kwargs.feedback_keys.map(async (key) => [
       key,
-      await feedbackUrl(env, asker.origin, { workspace_id, run_id, key }),
+      await feedbackUrl(env, created_by.origin, { workspace_id, run_id, key }),
     ]),
   );
   return [{ op: "event", event: "feedback", data: JSON.stringify(Object.fromEntries(urls)) }];

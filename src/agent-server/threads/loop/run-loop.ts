@@ -6,7 +6,7 @@ import { applyToStore } from "../../store/service.ts";
 import { parseOutcome } from "../boundary/answers.ts";
 import { EVENT_LIMIT, MAX_EVENT_CHARACTERS } from "../boundary/limits.ts";
 import { parseOps } from "../boundary/ops.ts";
-import { askedBy, failed, messageOf, statusOf } from "../outcomes.ts";
+import { failed, interruptsOf, messageOf, statusOf } from "../outcomes.ts";
 import type { NewRun, RunRefusal } from "../records.ts";
 import {
   afterLoss,
@@ -18,7 +18,7 @@ import {
 } from "../runs.ts";
 import type { StoredRun } from "../storage/run-rows.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import { askAgent } from "./agent.ts";
+import { callAgent } from "./agent.ts";
 import { authenticateRun } from "./agent-tokens.ts";
 import { Attempt, ThreadHost, toRunCall } from "./attempt.ts";
 import { feedbackOps } from "./feedback-event.ts";
@@ -76,14 +76,14 @@ export class RunLoop {
       if (isFree) thread.take({ metadata: merged.threadMetadata, config: merged.kwargs.config });
       this.#startNext();
     });
-    this.#tell();
+    this.#notify();
     return runs.get(order.run_id) ?? "thread_missing";
   }
 
   /** Starts what is due. Called when a delayed run may be due, and after every change. */
   advance() {
     this.#store.transaction(() => this.#startNext());
-    this.#tell();
+    this.#notify();
   }
 
   /** After a restart: a running run has lost its attempt, a busy thread may have lost its settling. */
@@ -102,7 +102,7 @@ export class RunLoop {
       this.#startNext();
     });
     this.#settling.start();
-    this.#tell();
+    this.#notify();
     await this.#settling.pending;
   }
 
@@ -114,7 +114,7 @@ export class RunLoop {
       if (this.#store.runs.inFlight().length === 0) this.#store.thread.unsettle();
     });
     this.#settling.start();
-    this.#tell();
+    this.#notify();
     await this.#settling.pending;
   }
 
@@ -125,7 +125,7 @@ export class RunLoop {
   }
 
   /** The thread is going away: nothing that its attempt still sends may land. */
-  leave() {
+  abandon() {
     this.#abandon();
     this.#store.transaction(() => {
       for (const run_id of this.#store.runs.inFlight()) this.#traces.closeNow(run_id);
@@ -137,7 +137,7 @@ export class RunLoop {
     this.#live = null;
   }
 
-  #tell() {
+  #notify() {
     const run_ids = [...this.#touched];
     this.#touched.clear();
     this.#onChange(run_ids);
@@ -149,7 +149,7 @@ export class RunLoop {
     if (action === "rollback") return this.#undo(run_id);
     if (reason) this.#store.runs.setCancelReason(run_id, reason);
     this.#store.runs.end(run_id, "interrupted");
-    this.#store.tellEnd(run_id, { hasResult: false });
+    this.#store.enqueueWebhook(run_id, { hasResult: false });
   }
 
   #startNext() {
@@ -163,7 +163,7 @@ export class RunLoop {
     runs.start(run_id);
     const run = runs.get(run_id);
     if (!run) return;
-    this.#say(run, "metadata", { run_id, attempt: run.attempt });
+    this.#emit(run, "metadata", { run_id, attempt: run.attempt });
     thread.begin(run.revision);
     this.#traces.open(run);
     const attempt = new Attempt(run, isSuspect);
@@ -172,7 +172,7 @@ export class RunLoop {
     queueMicrotask(() => this.#drive(attempt));
   }
 
-  #say({ run_id }: StoredRun, event: string, data: unknown) {
+  #emit({ run_id }: StoredRun, event: string, data: unknown) {
     this.#touched.add(run_id);
     this.#store.apply(run_id, [{ op: "event", event, data: JSON.stringify(data) }]);
   }
@@ -184,7 +184,7 @@ export class RunLoop {
     try {
       const refusal = await refusalOfPrincipal(this.#env, attempt, this.#store.thread.outline());
       if (refusal && this.#live === attempt) return this.#end(run, refusal);
-      const { workspace_id } = this.#store.thread.place();
+      const { workspace_id } = this.#store.thread.header();
       const name = `${run.run_id}:${run.attempt}`;
       await (attempt.isSuspect ? inQuarantine(workspace_id, name, call) : call());
     } catch (error) {
@@ -203,7 +203,7 @@ export class RunLoop {
     const { run } = attempt;
     const revision = quarantine === undefined ? run.revision : { ...run.revision, quarantine };
     const [call, host] = [toRunCall(run, this.#store), this.#hostOf(attempt)];
-    const outcome = await askAgent(this.#env, revision, (agent) => agent.run(call, host));
+    const outcome = await callAgent(this.#env, revision, (agent) => agent.run(call, host));
     await this.#take(attempt, outcome).finally(() => release(outcome));
   }
 
@@ -222,7 +222,7 @@ export class RunLoop {
     const outcome = this.#parsed(attempt, () => parseOutcome(sent), "InvalidOutcomeError");
     if (!outcome.failure) outcome.ops.push(...(await feedbackOps(this.#env, run)));
     const isLive = this.#live === attempt;
-    if (isLive) this.#end(run, outcome, { isTold: outcome.traces === null });
+    if (isLive) this.#end(run, outcome, { hasWholeTrace: outcome.traces === null });
     attempt.close();
     await this.#traces.collect(attempt, outcome, isLive);
   }
@@ -250,7 +250,7 @@ export class RunLoop {
     this.#touched.add(run_id);
     const said = this.#store.transaction(() => this.#store.apply(run_id, ops));
     if (said > MAX_EVENT_CHARACTERS) return this.#refuse(attempt, "EventLimitError", EVENT_LIMIT);
-    this.#tell();
+    this.#notify();
   }
 
   #refuse(attempt: Attempt, error: string, message: string) {
@@ -264,27 +264,27 @@ export class RunLoop {
     if (next === "end") {
       this.#end(run, failed("IsolateLostError", lossMessage(run.attempt, loss, reason)));
     } else this.#store.transaction(() => this.#start(run, next === "quarantine"));
-    this.#tell();
+    this.#notify();
   }
 
   /** `isTold`: with the outcome the trace is told to its end. */
-  #end(run: StoredRun, outcome: RunOutcome, { isTold } = { isTold: false }) {
+  #end(run: StoredRun, outcome: RunOutcome, { hasWholeTrace } = { hasWholeTrace: false }) {
     const { ops, failure, summary } = outcome;
     this.#live = null;
     this.#touched.add(run.run_id);
     const { runs, thread } = this.#store;
     this.#store.transaction(() => {
       this.#store.apply(run.run_id, ops);
-      if (failure) this.#say(run, "error", { error: failure.error, message: failure.message });
-      runs.end(run.run_id, statusOf(outcome), failure, askedBy(outcome));
-      if (isTold) this.#store.traces.keep(run.run_id, null);
+      if (failure) this.#emit(run, "error", { error: failure.error, message: failure.message });
+      runs.end(run.run_id, statusOf(outcome), failure, interruptsOf(outcome));
+      if (hasWholeTrace) this.#store.traces.keep(run.run_id, null);
       const hasWaiting = runs.inFlight().length > 0;
       const stands = { failed: failure !== null, next: summary?.next ?? [] };
       thread.settle(threadStatusAfter(stands, hasWaiting), summary, failure);
-      this.#store.tellEnd(run.run_id, { hasResult: true });
+      this.#store.enqueueWebhook(run.run_id, { hasResult: true });
       if (run.kwargs.temporary && !hasWaiting) thread.markEnded();
       this.#startNext();
     });
-    this.#tell();
+    this.#notify();
   }
 }

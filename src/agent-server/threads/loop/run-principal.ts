@@ -49,8 +49,8 @@ export async function refusalOfPrincipal(
 
 async function assertMayStart(env: Env, run: StoredRun, { metadata }: ThreadMetadata) {
   // `null` for runs created before the column existed.
-  if (run.asker === null) return;
-  const ctx = await principalContext(env, run.revision.deployment_id, run.asker);
+  if (run.created_by === null) return;
+  const ctx = await principalContext(env, run.revision.deployment_id, run.created_by);
   assertMay(ctx, "write");
   const { filters } = await authorize(ctx, {
     resource: "threads",

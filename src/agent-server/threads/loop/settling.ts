@@ -2,7 +2,7 @@ import type { ThreadSummary } from "../../../isolate/contract.ts";
 import { parse, SummaryAnswer } from "../boundary/answers.ts";
 import { threadStatusAfter } from "../runs.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import { askAgent } from "./agent.ts";
+import { callAgent } from "./agent.ts";
 import { ThreadHost, toGraphCall } from "./attempt.ts";
 
 /** Brings a thread to where its last checkpoint is after a run was cancelled; only the graph can read that. */
@@ -26,7 +26,7 @@ export class Settling {
   start() {
     if (this.#store.runs.inFlight().length > 0) return;
     const { thread } = this.#store;
-    if (thread.outline().status !== "busy" && !thread.place().temporary) return;
+    if (thread.outline().status !== "busy" && !thread.header().temporary) return;
     this.#pending ??= this.#settle().finally(() => {
       this.#pending = undefined;
       this.#onChange();
@@ -40,17 +40,17 @@ export class Settling {
     this.#store.transaction(() => {
       const outcome = { failed: false, next: summary?.next ?? [] };
       thread.settle(threadStatusAfter(outcome, false), summary, null);
-      if (thread.place().temporary) thread.markEnded();
+      if (thread.header().temporary) thread.markEnded();
     });
   }
 
   async #summarize(): Promise<ThreadSummary | null> {
     const { thread } = this.#store;
     const call = toGraphCall(thread.outline());
-    const { revision } = thread.place();
+    const { revision } = thread.header();
     if (!call || !revision) return null;
     const host = new ThreadHost(this.#store, null);
-    const sent = await askAgent(this.#env, revision, (agent) => agent.summarize(call, host));
+    const sent = await callAgent(this.#env, revision, (agent) => agent.summarize(call, host));
     const answer = parse("summary", SummaryAnswer, sent);
     return answer.ok ? answer.value : null;
   }

@@ -13,7 +13,7 @@ import { parseOps } from "../boundary/ops.ts";
 import type { RevisionRef } from "../records.ts";
 import { threadStatusAfter } from "../runs.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import { type AgentStub, askAgent } from "./agent.ts";
+import { type AgentStub, callAgent } from "./agent.ts";
 import { ThreadHost, toGraphCall } from "./attempt.ts";
 
 /** JSON text from the graph, or what is missing to ask it: the thread, its graph, or that it is idle. */
@@ -62,7 +62,7 @@ export class ThreadStates {
         const { ops } = parseOps(sent);
         this.#store.transaction(() => this.#store.apply(null, ops));
       };
-      const { deployment_id } = this.#store.thread.place();
+      const { deployment_id } = this.#store.thread.header();
       const askStore = (ops: unknown) => applyToStore(this.#env, deployment_id, ops);
       const host = new ThreadHost(this.#store, apply, Promise.resolve(false), null, askStore);
       const sent = await agent.updateState({ ...graph, ...call }, host);
@@ -89,7 +89,7 @@ export class ThreadStates {
   ): Promise<StateAnswer> {
     const graph = toGraphCall(this.#store.thread.outline());
     if (!graph) return { missing: "graph" };
-    const revision = this.#store.thread.place().revision ?? active;
-    return askAgent(this.#env, revision, (agent) => work(agent, graph));
+    const revision = this.#store.thread.header().revision ?? active;
+    return callAgent(this.#env, revision, (agent) => work(agent, graph));
   }
 }

@@ -1,7 +1,7 @@
 import type { CopyHead } from "../storage/copy.ts";
 import { COPIED_TABLES } from "../storage/copy.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import type { ThreadCalls } from "./seen.ts";
+import type { ThreadCalls } from "./thread-calls.ts";
 
 /** What a copy of the thread begins with; what comes later is not of it. */
 export function headOf(store: ThreadStore): CopyHead {
@@ -10,7 +10,7 @@ export function headOf(store: ThreadStore): CopyHead {
   return {
     ...{ metadata, config, status, interrupts },
     values: thread.valuesText(),
-    revision: thread.place().revision,
+    revision: thread.header().revision,
     ttl: thread.ttl,
     bounds: store.copyBounds(),
   };

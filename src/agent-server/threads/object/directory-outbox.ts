@@ -1,7 +1,7 @@
 import { log } from "../../../shared/log.ts";
 import { forgetThread, recordThread } from "../directory/directory.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import type { ThreadPlace } from "../storage/thread-rows.ts";
+import type { ThreadHeader } from "../storage/thread-rows.ts";
 
 /** While runs are under way the directory hears of them this often; of their end, and of the rest, at once. */
 const TELL_PAUSE_MS = 300;
@@ -60,7 +60,7 @@ export class DirectoryOutbox {
   }
 
   async #tell() {
-    const place = this.#store.thread.place();
+    const place = this.#store.thread.header();
     try {
       if (place.ended_at === null) await this.#record();
       else await this.#remove(place);
@@ -83,7 +83,7 @@ export class DirectoryOutbox {
     else await forgetThread(this.#env, entry);
   }
 
-  async #remove(place: ThreadPlace) {
+  async #remove(place: ThreadHeader) {
     await forgetThread(this.#env, place);
     if (this.#store.exists) this.#markSent(null);
   }

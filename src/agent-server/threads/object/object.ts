@@ -35,9 +35,9 @@ import { ThreadStore } from "../storage/store.ts";
 import type { Ttl } from "../ttl.ts";
 import { copyHistory, headOf } from "./copying.ts";
 import { RunReaders } from "./run-readers.ts";
-import { hiddenAnswer, type SeenCall } from "./seen.ts";
-import { threadAs } from "./stub.ts";
-import { Upkeep } from "./upkeep.ts";
+import { threadWithFilters } from "./stub.ts";
+import { ThreadAlarm } from "./thread-alarm.ts";
+import { type FilteredCall, notFoundResult } from "./thread-calls.ts";
 
 /** One thread: its runs, its state, its stream. Named `{deployment_id}/{thread_id}`. */
 export class ThreadObject extends WatchedObject {
@@ -46,7 +46,7 @@ export class ThreadObject extends WatchedObject {
     this.env,
     this.#store,
     (run_ids) => this.#changed(run_ids),
-    (traces) => this.#upkeep.deliverOrphans(toTraceRows(traces)),
+    (traces) => this.#threadAlarm.deliverOrphans(toTraceRows(traces)),
   );
   readonly #isOver = (run_id: string) => this.#loop.isOver(run_id);
   readonly #followers = new Followers(this.#store, this.#isOver);
@@ -58,13 +58,13 @@ export class ThreadObject extends WatchedObject {
     isOver: this.#isOver,
     isThere: () => this.#openVisible(),
   });
-  readonly #upkeep = new Upkeep(this.ctx, this.env, this.#store, this.#loop);
+  readonly #threadAlarm = new ThreadAlarm(this.ctx, this.env, this.#store, this.#loop);
   readonly #states = new ThreadStates(this.env, this.#store, () => this.#changed());
   #awake = false;
 
   /** The same call by somebody who may see some threads only. Found out and done in one turn. */
-  async seenBy(filters: Filters, call: SeenCall): Promise<unknown> {
-    const hidden = hiddenAnswer(call);
+  async withFilters(filters: Filters, call: FilteredCall): Promise<unknown> {
+    const hidden = notFoundResult(call);
     if (this.#open() && !allows(filters, this.#store.thread.outline().metadata)) return hidden;
     return Reflect.apply(this[call.method], this, call.args);
   }
@@ -75,7 +75,7 @@ export class ThreadObject extends WatchedObject {
   async createThread(thread: NewThread): Promise<ThreadRecord | null> {
     if (this.#open()) return null;
     this.#create(thread);
-    return this.#told();
+    return this.#publishRecord();
   }
 
   async getThread(): Promise<ThreadRecord | null> {
@@ -95,12 +95,12 @@ export class ThreadObject extends WatchedObject {
     const metadata = { ...thread.outline().metadata, ...change };
     if (!isKeepable(metadata)) return "too_large";
     this.#store.transaction(() => thread.patch({ metadata, ttl }));
-    return this.#told();
+    return this.#publishRecord();
   }
 
   /** False: there is no such thread, or a run is under way. */
   async pruneThread(): Promise<boolean> {
-    return this.#openVisible() && this.#upkeep.prune();
+    return this.#openVisible() && this.#threadAlarm.prune();
   }
 
   /** Makes this thread, which is new, a copy of another. Null: there is no such one. */
@@ -110,13 +110,13 @@ export class ThreadObject extends WatchedObject {
     filters: Filters | null = null,
   ): Promise<ThreadRecord | null> {
     this.#create({ ...thread, temporary: true });
-    const source = threadAs(this.env, thread.deployment_id, source_id, filters);
+    const source = threadWithFilters(this.env, thread.deployment_id, source_id, filters);
     if (!(await copyHistory(this.#store, source, thread.metadata))) {
-      await this.#upkeep.deleteAll(this.#store.thread.place());
+      await this.#threadAlarm.deleteAll(this.#store.thread.header());
       return null;
     }
     this.#loop.recover();
-    return this.#told();
+    return this.#publishRecord();
   }
 
   async exportHead(): Promise<CopyHead | null> {
@@ -135,14 +135,14 @@ export class ThreadObject extends WatchedObject {
 
   async deleteThread(): Promise<boolean> {
     if (!this.#open()) return false;
-    const { temporary, deployment_id, thread_id } = this.#store.thread.place();
+    const { temporary, deployment_id, thread_id } = this.#store.thread.header();
     // First, so that a retry after a crash does what is left.
     if (!temporary) await exports.ThreadCrons({}).end(deployment_id, thread_id);
-    await this.#upkeep.handOver();
+    await this.#threadAlarm.handOver();
     if (!this.#open()) return false;
-    const place = this.#store.thread.place();
-    this.#loop.leave();
-    await this.#upkeep.deleteAll(place);
+    const place = this.#store.thread.header();
+    this.#loop.abandon();
+    await this.#threadAlarm.deleteAll(place);
     this.protocol.leave(threadNotFound(thread_id));
     return !(place.temporary && place.ended_at !== null);
   }
@@ -249,13 +249,13 @@ export class ThreadObject extends WatchedObject {
   async updateState(call: UpdatePart, active: RevisionRef): Promise<StateAnswer> {
     if (!this.#openVisible()) return { missing: "thread" };
     const answer = await this.#states.update(call, active);
-    await this.#upkeep.publish();
+    await this.#threadAlarm.publish();
     return answer;
   }
 
   override async alarm() {
-    if (this.#open() && this.#upkeep.isExpired) await this.deleteThread();
-    else if (this.#store.exists) await this.#upkeep.beat();
+    if (this.#open() && this.#threadAlarm.isExpired) await this.deleteThread();
+    else if (this.#store.exists) await this.#threadAlarm.handle();
     this.protocol.wake();
   }
 
@@ -276,11 +276,11 @@ export class ThreadObject extends WatchedObject {
   }
 
   /** The directory has heard of it before the caller does. */
-  async #told(): Promise<ThreadRecord> {
+  async #publishRecord(): Promise<ThreadRecord> {
     this.#changed();
     // Before the pause, in which the thread may be deleted.
     const record = this.#store.thread.record();
-    await this.#upkeep.publish();
+    await this.#threadAlarm.publish();
     return record;
   }
 
@@ -305,7 +305,7 @@ export class ThreadObject extends WatchedObject {
   }
 
   #changed(run_ids?: string[]) {
-    this.#upkeep.arm();
+    this.#threadAlarm.arm();
     this.protocol.wake(run_ids);
   }
 }

@@ -1,10 +1,10 @@
 import type { Filters } from "../../../shared/filters.ts";
 import { inRegion } from "../../../shared/storage/objects.ts";
 import { type Session, socketHeaders } from "../events/session.ts";
-import type { AllCalls, SeenCall, ThreadCalls } from "./seen.ts";
+import type { AllCalls, FilteredCall, ThreadCalls } from "./thread-calls.ts";
 
 /** A thread as somebody sees it who may see only some: of every other one no call finds anything. */
-export function threadAs(
+export function threadWithFilters(
   env: Env,
   deployment_id: string,
   thread_id: string,
@@ -16,7 +16,7 @@ export function threadAs(
     get: (_, method) =>
       typeof method === "symbol" || method === "then"
         ? undefined
-        : (...args: unknown[]) => stub.seenBy(filters, { method, args } as SeenCall),
+        : (...args: unknown[]) => stub.withFilters(filters, { method, args } as FilteredCall),
   });
 }
 

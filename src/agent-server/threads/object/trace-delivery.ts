@@ -6,13 +6,13 @@ import { Recent } from "../../../shared/recent.ts";
 import { ingestOwn } from "../../../traces/ingest/ingest-service.ts";
 import { charactersOfRow, type TraceRow } from "../boundary/trace-texts.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import type { ThreadPlace } from "../storage/thread-rows.ts";
+import type { ThreadHeader } from "../storage/thread-rows.ts";
 
 /** Hands a thread's traces to ingestion, page after page; what is durable there is removed here. */
 export async function deliverTraces(env: Env, store: ThreadStore): Promise<void> {
   while (store.exists && store.traces.areWaiting) {
     const page = store.traces.page();
-    await deliver(env, store.thread.place(), page.rows);
+    await deliver(env, store.thread.header(), page.rows);
     if (store.exists) store.transaction(() => store.traces.remove(page));
   }
 }
@@ -37,7 +37,7 @@ type Gathering = {
 const gatherings = new Map<string, Gathering>();
 
 /** Resolves when these are durable. Who began hands over what came to it meanwhile, or else who looks first. */
-export async function deliver(env: Env, place: ThreadPlace, rows: TraceRow[]): Promise<void> {
+export async function deliver(env: Env, place: ThreadHeader, rows: TraceRow[]): Promise<void> {
   const { gathering, hasBegun } = gather(place.deployment_id, rows);
   await pause(gathering.until + (hasBegun ? 0 : LOOK_MS) - Date.now());
   if (!gathering.isHandedOver) {
@@ -69,7 +69,7 @@ function gather(deployment_id: string, rows: TraceRow[]) {
   return { gathering, hasBegun: true };
 }
 
-async function hand(env: Env, place: ThreadPlace, page: TraceRow[]): Promise<void> {
+async function hand(env: Env, place: ThreadHeader, page: TraceRow[]): Promise<void> {
   const { workspace_id, deployment_id } = place;
   const ctx = jobContext(env, workspace_id, "traces");
   try {

@@ -43,7 +43,7 @@ export class WebhookOutbox {
     while (this.#store.exists) {
       const waiting = this.#store.webhooks.next();
       if (!waiting) return;
-      await enqueueWebhook(this.#env, this.#store.thread.place(), waiting);
+      await enqueueWebhook(this.#env, this.#store.thread.header(), waiting);
       if (!this.#store.exists) return;
       this.#store.transaction(() => this.#store.webhooks.remove(waiting.run_id));
     }

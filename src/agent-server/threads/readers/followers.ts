@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { EventRow } from "../log/events.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import { HEARTBEAT, KEEP_ALIVE, Pulse } from "./pulse.ts";
+import { Heartbeat, JSON_HEARTBEAT, SSE_HEARTBEAT } from "./heartbeat.ts";
 
 /** Stands for all runs of the thread. */
 const ANY = "";
@@ -38,21 +38,21 @@ export class Followers {
    * from 0 in each run.
    */
   async *events(run_id: string, after: number, keeps: (event: string) => boolean) {
-    const pulse = new Pulse(HEARTBEAT);
+    const pulse = new Heartbeat(SSE_HEARTBEAT);
     for (;;) {
       const isOver = this.#isOver(run_id);
       const page = this.#page(run_id, after);
       if (page.length === 0) {
         if (isOver) return;
-        await this.#change(run_id, pulse.left_ms);
-        yield pulse.say("");
+        await this.#change(run_id, pulse.remaining_ms);
+        yield pulse.frame("");
         continue;
       }
       // What is told must survive the next crash: write first.
       await this.#store.durable();
       after = page.at(-1)?.id ?? after;
       const frames = page.map((row) => (keeps(row.event) ? toFrame(row) : "")).join("");
-      yield pulse.say(frames);
+      yield pulse.frame(frames);
     }
   }
 
@@ -75,10 +75,10 @@ export class Followers {
 
   /** JSON of a run's result, behind newlines that keep the connection alive meanwhile. */
   async *result(run_id: string, read: () => string) {
-    const pulse = new Pulse(KEEP_ALIVE);
+    const pulse = new Heartbeat(JSON_HEARTBEAT);
     while (!this.#isOver(run_id)) {
-      await this.#change(run_id, pulse.left_ms);
-      yield pulse.say("");
+      await this.#change(run_id, pulse.remaining_ms);
+      yield pulse.frame("");
     }
     const text = read();
     await this.#store.durable();

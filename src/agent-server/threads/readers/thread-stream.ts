@@ -2,7 +2,7 @@ import type { EventRow } from "../log/events.ts";
 import type { RunStatus } from "../runs.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { type Followers, toFrame } from "./followers.ts";
-import { HEARTBEAT, Pulse } from "./pulse.ts";
+import { Heartbeat, SSE_HEARTBEAT } from "./heartbeat.ts";
 
 export const THREAD_STREAM_MODES = ["run_modes", "lifecycle", "state_update"] as const;
 export type ThreadStreamMode = (typeof THREAD_STREAM_MODES)[number];
@@ -47,14 +47,14 @@ export class ThreadStream {
   }
 
   async *frames() {
-    const pulse = new Pulse(HEARTBEAT);
+    const pulse = new Heartbeat(SSE_HEARTBEAT);
     while (this.#store.exists && this.#store.thread.endedAt() === null) {
       const page = this.#store.events.pageOfAll(this.#place.after);
       const { frames, ...next } = page.length > 0 ? this.#tell(page) : this.#end();
       this.#place = next;
       if (frames !== "") await this.#store.durable();
-      else if (page.length === 0) await this.#followers.changeOfAny(pulse.left_ms);
-      yield pulse.say(frames);
+      else if (page.length === 0) await this.#followers.changeOfAny(pulse.remaining_ms);
+      yield pulse.frame(frames);
     }
   }
 

@@ -2,7 +2,7 @@ import type { Context } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { authorize } from "../../access/service.ts";
 import { visitBusyThreads } from "../directory/busy-threads.ts";
-import { threadAs } from "../object/stub.ts";
+import { threadWithFilters } from "../object/stub.ts";
 import type { CancelChoice } from "../records.ts";
 import type { CancelAction } from "../runs.ts";
 import { openAgent } from "../service/service.ts";
@@ -23,7 +23,7 @@ export async function cancelRuns(
   const value = { thread_id, run_ids, action, metadata: {} };
   const { filters } = await authorize(ctx, { resource: "threads", action: "update", value });
   const cancelIn = (id: string, of = choice) =>
-    threadAs(ctx.env, deployment_id, id, filters).cancelRuns(of, action, REASON);
+    threadWithFilters(ctx.env, deployment_id, id, filters).cancelRuns(of, action, REASON);
   const cancelAll = (ids: string[]) => sum(ids.map((id) => cancelIn(id)));
   // A threadless run's thread shares its id.
   const found = thread_id

@@ -3,7 +3,7 @@ import type { WireConfig } from "../../../isolate/contract.ts";
 import { isRecord } from "../../../shared/guards.ts";
 import type { HttpSettings } from "../../access/service.ts";
 import type { RunAssistant } from "../assistants.ts";
-import type { Asker, NewRun, NewThread, RevisionRef, RunKwargs } from "../records.ts";
+import type { NewRun, NewThread, Principal, RevisionRef, RunKwargs } from "../records.ts";
 import type { RunCreate } from "./run-schema.ts";
 
 type Headers = Record<string, string>;
@@ -41,7 +41,7 @@ const HIDDEN_HEADERS = new Set([
 type Place = {
   assistant: RunAssistant;
   revision: RevisionRef;
-  asker: Asker;
+  created_by: Principal;
   headers: Record<string, string>;
   run_id: string;
   create_thread: NewThread | null;
@@ -59,7 +59,7 @@ export function toNewRun(input: RunCreate, place: Place): NewRun {
     graph_id,
     assistant: { config, metadata },
     revision: place.revision,
-    asker: place.asker,
+    created_by: place.created_by,
     metadata: input.metadata ?? {},
     kwargs: toKwargs(input, place),
     multitask_strategy: input.multitask_strategy,

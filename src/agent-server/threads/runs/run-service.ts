@@ -3,8 +3,8 @@ import { AppError } from "../../../shared/errors.ts";
 import { httpSettings } from "../../access/service.ts";
 import { assertWebhook } from "../../webhooks/service.ts";
 import { threadNotFound } from "../loop/state-answers.ts";
-import { threadAs } from "../object/stub.ts";
-import type { Asker, RunRecord, RunRefusal, RunTarget, StreamChoice } from "../records.ts";
+import { threadWithFilters } from "../object/stub.ts";
+import type { Principal, RunRecord, RunRefusal, RunTarget, StreamChoice } from "../records.ts";
 import type { CancelAction, RunStatus } from "../runs.ts";
 import {
   newThread,
@@ -55,7 +55,10 @@ export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate)
 export async function commandRun(ctx: Context, target: RunTarget, input: RunCreate) {
   const { order, object, thread_id } = await prepare(ctx, target, input);
   const answer = await object.commandRun(order);
-  if (!answer.ok && (answer.refusal === "nothing_asked" || answer.refusal === "not_asked")) {
+  if (
+    !answer.ok &&
+    (answer.refusal === "no_pending_interrupt" || answer.refusal === "unknown_interrupt")
+  ) {
     return { refusal: answer.refusal };
   }
   return accepted(answer, thread_id);
@@ -76,7 +79,7 @@ async function prepare(ctx: Context, target: RunTarget, asked: RunCreate) {
   const order = toNewRun(input, {
     assistant: await findRunAssistant(ctx, agent, input.assistant_id),
     revision: toRevisionRef(agent),
-    asker: toAsker(ctx, target.origin),
+    created_by: toPrincipal(ctx, target.origin),
     headers: configurableHeaders(target.headers, http),
     run_id,
     create_thread: creates ? { ...newThread(agent, thread_id, thread_metadata), temporary } : null,
@@ -84,12 +87,12 @@ async function prepare(ctx: Context, target: RunTarget, asked: RunCreate) {
     ...(target.protocol && { protocol: target.protocol }),
   });
   if (target.answers) order.answers = target.answers;
-  const object = threadAs(ctx.env, agent.deployment_id, thread_id, filters);
+  const object = threadWithFilters(ctx.env, agent.deployment_id, thread_id, filters);
   return { order, object, thread_id };
 }
 
 /** Whose runs they are, kept with what starts them. */
-export function toAsker({ caller, access }: Context, origin: string): Asker {
+export function toPrincipal({ caller, access }: Context, origin: string): Principal {
   return access?.user ? { caller, origin, user: access.user } : { caller, origin };
 }
 

@@ -11,8 +11,8 @@ import { assertAccess, authorize, metadataOf } from "../../access/service.ts";
 import type { StateWrite, ThreadCreate, ThreadPatch } from "../directory/thread-schema.ts";
 import { isKeepable, MAX_KEPT_CHARACTERS } from "../loop/merge.ts";
 import { textOf, threadNotFound } from "../loop/state-answers.ts";
-import type { ThreadCalls } from "../object/seen.ts";
-import { threadAs } from "../object/stub.ts";
+import { threadWithFilters } from "../object/stub.ts";
+import type { ThreadCalls } from "../object/thread-calls.ts";
 import type { NewThread, RevisionRef, ThreadRecord } from "../records.ts";
 import { defaultTtl, type Ttl } from "../ttl.ts";
 
@@ -43,7 +43,7 @@ export async function openThread<V extends object>(
   const agent = await openAgent(ctx, deployment_id, isReading ? "read" : "write", thread_id);
   const value = { thread_id, ...asked };
   const verdict = await authorize(ctx, { resource: "threads", action, value });
-  const object = threadAs(ctx.env, agent.deployment_id, thread_id, verdict.filters);
+  const object = threadWithFilters(ctx.env, agent.deployment_id, thread_id, verdict.filters);
   return { agent, object, ...verdict };
 }
 

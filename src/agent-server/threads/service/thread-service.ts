@@ -7,8 +7,8 @@ import { countThreadRows, findThreads } from "../directory/directory.ts";
 import { extract } from "../directory/extract.ts";
 import type { ThreadCount, ThreadPrune, ThreadSearch } from "../directory/thread-schema.ts";
 import { threadNotFound } from "../loop/state-answers.ts";
-import type { ThreadCalls } from "../object/seen.ts";
-import { threadAs } from "../object/stub.ts";
+import { threadWithFilters } from "../object/stub.ts";
+import type { ThreadCalls } from "../object/thread-calls.ts";
 import { pick, toPage } from "../page.ts";
 import type { ThreadStreamChoice } from "../readers/thread-stream.ts";
 import { Thread } from "../schema.ts";
@@ -34,7 +34,9 @@ export async function searchThreads(ctx: Context, deployment_id: string, query: 
   const isKnown = select?.length && !query.extract && select.every((name) => KNOWN.includes(name));
   if (isKnown) return { rows: rows.map((row) => pick(row, select)), headers };
   const call = (row: { thread_id: string }, characters: number) =>
-    threadAs(ctx.env, agent.deployment_id, row.thread_id, filters).getThreadWithin(characters);
+    threadWithFilters(ctx.env, agent.deployment_id, row.thread_id, filters).getThreadWithin(
+      characters,
+    );
   return { rows: await readThreads(rows, query, call), headers };
 }
 
@@ -94,7 +96,7 @@ export async function pruneThreads(
   const value = { thread_id: ids[0], ids, metadata: {} };
   const { filters } = await authorize(ctx, { resource: "threads", action, value });
   const pruned = await mapConcurrent(ids, AT_ONCE, (thread_id) => {
-    const object = threadAs(ctx.env, id, thread_id, filters);
+    const object = threadWithFilters(ctx.env, id, thread_id, filters);
     return strategy === "keep_latest" ? object.pruneThread() : object.deleteThread();
   });
   return pruned.filter(Boolean).length;

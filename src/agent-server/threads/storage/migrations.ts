@@ -42,7 +42,7 @@ export const MIGRATIONS = [
      event_characters INTEGER NOT NULL,
      error TEXT,
      cancel_reason TEXT,
-     asker TEXT,
+     created_by TEXT,
      trace TEXT,
      started_at INTEGER,
      thread_before TEXT,

@@ -1,12 +1,12 @@
 import { insertRows } from "../log/insert.ts";
-import type { Asker, Interrupts, RevisionRef, RunRecord } from "../records.ts";
+import type { Interrupts, Principal, RevisionRef, RunRecord } from "../records.ts";
 import type { RunStatus } from "../runs.ts";
 
 /** The public record of a run and the fields that only its thread reads. */
 export type StoredRun = RunRecord & {
   revision: RevisionRef;
   /** `null` for runs created before the column existed. */
-  asker: Asker | null;
+  created_by: Principal | null;
   due_at: number;
   attempt: number;
   started_at: number | null;
@@ -37,7 +37,7 @@ export type Row = {
   event_characters: number;
   error: string | null;
   cancel_reason: string | null;
-  asker: string | null;
+  created_by: string | null;
   /** JSON of an OpenTrace; null once all of it is told. */
   trace: string | null;
   /** When its first attempt began. */
@@ -82,7 +82,7 @@ export function toStoredRun(row: Row, thread_id: string, kwargs: string): Stored
     metadata: JSON.parse(row.metadata),
     kwargs: JSON.parse(kwargs),
     revision: JSON.parse(row.revision),
-    asker: row.asker === null ? null : JSON.parse(row.asker),
+    created_by: row.created_by === null ? null : JSON.parse(row.created_by),
     error: row.error === null ? null : JSON.parse(row.error),
     interrupts: row.interrupts === null ? null : JSON.parse(row.interrupts),
   };
@@ -90,7 +90,7 @@ export function toStoredRun(row: Row, thread_id: string, kwargs: string): Stored
 
 /** The public part. */
 export function toRecord(run: StoredRun): RunRecord {
-  const { interrupts: _i, revision: _r, asker: _s, due_at: _d, attempt: _a, ...shown } = run;
+  const { interrupts: _i, revision: _r, created_by: _s, due_at: _d, attempt: _a, ...shown } = run;
   const { started_at: _b, ended_at: _e, ...record } = shown;
   return record;
 }

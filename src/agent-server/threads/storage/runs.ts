@@ -66,7 +66,7 @@ export class Runs {
       event_characters: 0,
       error: null,
       cancel_reason: null,
-      asker: JSON.stringify(run.asker),
+      created_by: JSON.stringify(run.created_by),
       trace: null,
       started_at: null,
       thread_before: before && JSON.stringify(before),

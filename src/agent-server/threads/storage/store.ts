@@ -134,12 +134,12 @@ export class ThreadStore {
   }
 
   /** Leaves what the webhook of a run that has just ended is to be told. */
-  tellEnd(run_id: string, { hasResult }: { hasResult: boolean }) {
+  enqueueWebhook(run_id: string, { hasResult }: { hasResult: boolean }) {
     const url = this.runs.webhook(run_id);
     const run = url === null ? null : this.runs.get(run_id);
     if (url === null || run === null) return;
     const values = hasResult ? this.thread.valuesText() : null;
-    const user = (url.startsWith("/") && run.asker?.user) || null;
+    const user = (url.startsWith("/") && run.created_by?.user) || null;
     this.webhooks.add({ run_id, url, payload: toWebhookPayload(run, values), user });
   }
 

@@ -30,7 +30,7 @@ export type Row = {
 /** `done_at`: the thread was pruned for its changes up to then. */
 export type KeptTtl = Ttl & { done_at?: string };
 
-export type ThreadPlace = {
+export type ThreadHeader = {
   thread_id: string;
   deployment_id: string;
   workspace_id: string;

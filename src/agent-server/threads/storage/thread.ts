@@ -10,7 +10,7 @@ import {
   type DirectoryEntry,
   type KeptTtl,
   type Row,
-  type ThreadPlace,
+  type ThreadHeader,
   toThreadRecord,
   withoutRun,
 } from "./thread-rows.ts";
@@ -113,7 +113,7 @@ export class Thread {
     return this.#row().ended_at;
   }
 
-  place(): ThreadPlace {
+  header(): ThreadHeader {
     const { thread_id, deployment_id, workspace_id, temporary, ended_at, revision } = this.#row();
     return {
       ...{ thread_id, deployment_id, workspace_id, ended_at },

@@ -49,7 +49,7 @@ export function runIsolatesElsewhere(open: OpenIsolate): void {
 /** The agent server of this deployment, for a client of the SDK that the agent's code makes without a URL. */
 function serverOf({ deployment_id }: IsolateRef): ServerProps {
   const base_url = `https://agent.internal/agents/${deployment_id}`;
-  return { base_url, inner: { kind: "client", deployment_id, ref: deployment_id, depth: 0 } };
+  return { base_url, internal: { kind: "client", deployment_id, ref: deployment_id, depth: 0 } };
 }
 
 /** Returns the entrypoint of a revision's isolate. The first call loads it. */

@@ -3,12 +3,12 @@ import type { ObjectOf } from "../../../shared/storage/objects.ts";
 
 // The types of RPC turn `unknown`, which client data is, into `never`; the calls are what the class says.
 export type AllCalls = Omit<ObjectOf<Env["THREADS"]>, keyof DurableObject | "alarm">;
-export type ThreadCalls = Omit<AllCalls, "seenBy">;
+export type ThreadCalls = Omit<AllCalls, "withFilters">;
 
 type Answers = { [M in keyof ThreadCalls]: Awaited<ReturnType<ThreadCalls[M]>> };
 
 /** What each call says of a thread that its caller may not see: what it says of one that is not there. */
-const HIDDEN = {
+const NOT_FOUND_RESULTS = {
   createThread: null,
   getThread: null,
   getThreadWithin: false,
@@ -39,14 +39,14 @@ const HIDDEN = {
   getQueue: { pending: 0, running: 0, since: null },
 } as const satisfies Answers;
 
-type Method = keyof typeof HIDDEN;
+type Method = keyof typeof NOT_FOUND_RESULTS;
 
-export type SeenCall = {
+export type FilteredCall = {
   [M in Method]: { method: M; args: Parameters<ThreadCalls[M]> };
 }[Method];
 
 /** Only what is in the table can be called so. */
-export function hiddenAnswer({ method }: SeenCall): unknown {
-  if (Object.hasOwn(HIDDEN, method)) return HIDDEN[method];
+export function notFoundResult({ method }: FilteredCall): unknown {
+  if (Object.hasOwn(NOT_FOUND_RESULTS, method)) return NOT_FOUND_RESULTS[method];
   throw new Error(`A thread that some may not see has no call "${method}".`);
 }

@@ -1,15 +1,15 @@
 import type { Access, AgentUser, Caller } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { placeOf } from "./request.ts";
+import { parseAgentPath } from "./request.ts";
 import type { Visitor } from "./visitor.ts";
 
-export type Admitted = { caller: Caller; access?: Access };
+export type AuthenticatedCaller = { caller: Caller; access?: Access };
 
 /**
  * Internal call: a request from the Worker itself or from an agent's code, which needs no credential. It reaches
  * the agent server of one deployment and nothing else.
  */
-export type Inner = AgentRef & { depth: number } & (Client | Builtin | Webhook | Closed);
+export type InternalCaller = AgentRef & { depth: number } & (Client | Builtin | Webhook | Closed);
 
 /** `ref` is the reference that the call is routed by: an id or a slug, with `@{revision}` for a preview. */
 export type AgentRef = { deployment_id: string; ref: string };
@@ -20,28 +20,32 @@ type Client = { kind: "client" };
  * Behind the agent's app. `admitted` is `null` where the app runs before authentication: the call then brings
  * credentials from the app, or acts as `visitor`.
  */
-type Builtin = { kind: "builtin"; admitted: Admitted | null; visitor: Visitor | null };
+type Builtin = {
+  kind: "builtin";
+  authenticated: AuthenticatedCaller | null;
+  visitor: Visitor | null;
+};
 /** To the agent's app, and no further: `Closed` is what is behind it then. */
 type Webhook = { kind: "webhook"; user: AgentUser | null };
 type Closed = { kind: "closed" };
 
-const INNER = Symbol("inner");
+const INTERNAL_CALLER = Symbol("internal");
 
 /** Beside the bindings, where no header reaches, for this one request: the bindings stay as they are. */
-export function withInner(env: Env, inner: Inner): Env {
-  return Object.create(env, { [INNER]: { value: inner } });
+export function withInternalCaller(env: Env, internal: InternalCaller): Env {
+  return Object.create(env, { [INTERNAL_CALLER]: { value: internal } });
 }
 
-export function innerOf(env: Env): Inner | null {
-  if (!Object.hasOwn(env, INNER)) return null;
-  return (env as Env & { [INNER]: Inner })[INNER];
+export function internalCallerOf(env: Env): InternalCaller | null {
+  if (!Object.hasOwn(env, INTERNAL_CALLER)) return null;
+  return (env as Env & { [INTERNAL_CALLER]: InternalCaller })[INTERNAL_CALLER];
 }
 
 /** An internal call is refused at any route outside the agent server that it is bound to. */
 export function isOwnServer({ ref }: AgentRef, route_path: string): boolean {
-  return ref !== "" && placeOf(route_path).ref === ref;
+  return ref !== "" && parseAgentPath(route_path).ref === ref;
 }
 
-export function notHere(): AppError {
+export function routeNotFound(): AppError {
   return new AppError("not_found", "404 Not Found");
 }

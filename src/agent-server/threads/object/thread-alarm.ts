@@ -4,38 +4,38 @@ import { forgetThread } from "../directory/directory.ts";
 import type { RunLoop } from "../loop/run-loop.ts";
 import { nextWake } from "../runs.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import type { ThreadPlace } from "../storage/thread-rows.ts";
+import type { ThreadHeader } from "../storage/thread-rows.ts";
 import { DirectoryOutbox } from "./directory-outbox.ts";
 import { deliver, deliverTraces } from "./trace-delivery.ts";
 import { WebhookOutbox } from "./webhook-outbox.ts";
 
 /** A beat while a run is live keeps the object awake and finds a dead attempt within seconds. */
-const BEAT_MS = 15_000;
+const HEARTBEAT_MS = 15_000;
 /** How long the events of a run that is over can still be read. */
-const EVENTS_KEPT_MS = 24 * 60 * 60 * 1000;
+const EVENT_RETENTION_MS = 24 * 60 * 60 * 1000;
 /** A temporary thread is gone for its callers when its run ends; its readers may still catch up. */
-const LINGER_MS = 2 * 60 * 1000;
+const GRACE_PERIOD_MS = 2 * 60 * 1000;
 /** The run of a cron may be ordered again by a clock that was away meanwhile, and must be found to have been. */
-const CRON_LINGER_MS = 24 * 60 * 60 * 1000;
+const CRON_GRACE_PERIOD_MS = 24 * 60 * 60 * 1000;
 /** What traces were told in one moment is delivered as one. */
 const DELIVER_DELAY_MS = 300;
 /** As long as a beat: the alarm of the run that made the news serves both. */
-const TELL_RETRY_MS = BEAT_MS;
+const RETRY_MS = HEARTBEAT_MS;
 /** What a thread that goes away has still to tell may hold it back so long, should nobody take it. */
-const HELD_MS = 60 * 60 * 1000;
+const MAX_DELETION_DELAY_MS = 60 * 60 * 1000;
 
 /** What a thread does by the clock: beat, expire, tell the directory, go away. */
-export class Upkeep {
+export class ThreadAlarm {
   readonly #ctx: DurableObjectState;
   readonly #env: Env;
   readonly #store: ThreadStore;
   readonly #loop: RunLoop;
-  #alarm_at: number | null = null;
+  #alarmAt: number | null = null;
   #delivering: Promise<void> | null = null;
   #isDeliveryDue = false;
-  #deliver_after = 0;
+  #deliverAfter = 0;
   /** Of the thread that was here last. */
-  #left: ThreadPlace | null = null;
+  #deletedThread: ThreadHeader | null = null;
   readonly #webhooks: WebhookOutbox;
   readonly #directory: DirectoryOutbox;
 
@@ -46,7 +46,7 @@ export class Upkeep {
     this.#loop = loop;
     this.#webhooks = new WebhookOutbox(env, store);
     const onTold = () => this.arm();
-    this.#directory = new DirectoryOutbox(env, store, { retry_ms: TELL_RETRY_MS, onTold });
+    this.#directory = new DirectoryOutbox(env, store, { retry_ms: RETRY_MS, onTold });
   }
 
   /** Makes sure that an alarm comes in time. */
@@ -54,7 +54,7 @@ export class Upkeep {
     if (!this.#store.exists) return;
     const wake = this.#nextWake();
     if (wake !== null && this.#isWrongFor(wake)) {
-      this.#alarm_at = wake;
+      this.#alarmAt = wake;
       void this.#ctx.storage.setAlarm(wake);
     }
     this.#webhooks.handOverSoon();
@@ -67,19 +67,19 @@ export class Upkeep {
 
   // One that comes too soon re-arms itself. After the last run it would only wake a thread that sleeps.
   #isWrongFor(wake: number): boolean {
-    if (this.#alarm_at === null || wake < this.#alarm_at) return true;
-    return !this.#loop.isLive && wake > this.#alarm_at + BEAT_MS;
+    if (this.#alarmAt === null || wake < this.#alarmAt) return true;
+    return !this.#loop.isLive && wake > this.#alarmAt + HEARTBEAT_MS;
   }
 
-  async beat() {
-    this.#alarm_at = null;
+  async handle() {
+    this.#alarmAt = null;
     this.#loop.advance();
     await this.#deliver();
     await this.publish();
     // Meanwhile the thread may have been deleted.
     if (!this.#store.exists) return;
     this.#webhooks.handOverSoon();
-    const place = this.#store.thread.place();
+    const place = this.#store.thread.header();
     if (this.#isGone(place)) return this.deleteAll(place);
     this.#expireEvents();
     if (this.#isOutlived()) this.prune();
@@ -112,16 +112,18 @@ export class Upkeep {
     return true;
   }
 
-  #isGone({ ended_at }: ThreadPlace): boolean {
+  #isGone({ ended_at }: ThreadHeader): boolean {
     if (ended_at === null) return false;
     if (this.#store.webhooks.areWaiting) return false;
     const { traces, thread } = this.#store;
-    const held = traces.areWaiting || thread.isInDirectory ? HELD_MS : 0;
-    return ended_at + this.#lingerMs() + held <= Date.now();
+    const held = traces.areWaiting || thread.isInDirectory ? MAX_DELETION_DELAY_MS : 0;
+    return ended_at + this.#gracePeriodMs() + held <= Date.now();
   }
 
-  #lingerMs(): number {
-    return this.#store.thread.outline().metadata.cron_id === undefined ? LINGER_MS : CRON_LINGER_MS;
+  #gracePeriodMs(): number {
+    return this.#store.thread.outline().metadata.cron_id === undefined
+      ? GRACE_PERIOD_MS
+      : CRON_GRACE_PERIOD_MS;
   }
 
   /**
@@ -134,21 +136,21 @@ export class Upkeep {
   }
 
   /** Its traces stay: who deletes a thread right after its run still has its trace, and waits for none of it. */
-  async deleteAll(place: ThreadPlace) {
+  async deleteAll(place: ThreadHeader) {
     const { pages, isWhole } = this.#store.traces.pages();
     if (!isWhole)
       log.warn("traces_dropped", { thread_id: place.thread_id, error: "too many to hold" });
-    this.#left = place;
+    this.#deletedThread = place;
     for (const page of pages) this.deliverOrphans(page);
     const { isInDirectory } = this.#store.thread;
     await this.#store.deleteAll();
-    this.#alarm_at = null;
+    this.#alarmAt = null;
     if (!place.temporary || isInDirectory) await forgetThread(this.#env, place);
   }
 
   /** What has no outbox any more: tried from memory, a few times. */
   deliverOrphans(traces: TraceRow[]) {
-    const place = this.#left;
+    const place = this.#deletedThread;
     if (!place) return;
     const attempt = (left: number): Promise<void> =>
       deliver(this.#env, place, traces).catch((error: unknown) =>
@@ -164,19 +166,19 @@ export class Upkeep {
     const due = runs.nextDue();
     const now = Date.now();
     return nextWake([
-      this.#loop.isLive ? now + BEAT_MS : null,
+      this.#loop.isLive ? now + HEARTBEAT_MS : null,
       due !== null && due > now ? due : null,
-      ended_at === null ? null : ended_at + this.#lingerMs(),
+      ended_at === null ? null : ended_at + this.#gracePeriodMs(),
       this.#expiresAt(),
-      events.areKept ? now + EVENTS_KEPT_MS : null,
+      events.areKept ? now + EVENT_RETENTION_MS : null,
       this.#webhooks.wake,
-      traces.areWaiting ? now + TELL_RETRY_MS : null,
+      traces.areWaiting ? now + RETRY_MS : null,
       this.#directory.wake,
     ]);
   }
 
   #mayDeliver(): boolean {
-    return Date.now() >= this.#deliver_after && this.#store.traces.areWaiting;
+    return Date.now() >= this.#deliverAfter && this.#store.traces.areWaiting;
   }
 
   #deliver(): Promise<void> {
@@ -184,7 +186,7 @@ export class Upkeep {
     this.#delivering ??= deliverTraces(this.#env, this.#store)
       .catch((error: unknown) => {
         log.error("traces_not_delivered", error);
-        this.#deliver_after = Date.now() + TELL_RETRY_MS;
+        this.#deliverAfter = Date.now() + RETRY_MS;
       })
       .finally(() => {
         this.#delivering = null;
@@ -196,7 +198,7 @@ export class Upkeep {
   #expireEvents() {
     const { runs, events } = this.#store;
     let areUnused = false;
-    for (const run_id of runs.endedBefore(Date.now() - EVENTS_KEPT_MS)) {
+    for (const run_id of runs.endedBefore(Date.now() - EVENT_RETENTION_MS)) {
       this.#store.transaction(() => {
         areUnused = events.deleteOf(run_id) || areUnused;
         runs.forgetEvents(run_id);
