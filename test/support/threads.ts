@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { systemAssistant } from "../../src/agent-server/threads/assistants.ts";
 import { threadObject } from "../../src/agent-server/threads/object/stub.ts";
 import type { ThreadCalls } from "../../src/agent-server/threads/object/thread-calls.ts";
-import { toNewRun } from "../../src/agent-server/threads/runs/new-run.ts";
+import { toRunRequest } from "../../src/agent-server/threads/runs/run-request.ts";
 import { RunCreate } from "../../src/agent-server/threads/runs/run-schema.ts";
 import { newId } from "../../src/shared/storage/ids.ts";
 import { testDeployment } from "./agent-deployment.ts";
@@ -52,7 +52,7 @@ export async function testThread(of = sharedRevision()) {
   const object = freshStubs(() => threadObject(env, deployment_id, thread_id));
   const place = { thread_id, deployment_id, workspace_id, metadata: {}, temporary: false };
   const order = (graph_id: string, body: Body = {}, run_id = newId()) =>
-    toNewRun(RunCreate.parse({ assistant_id: graph_id, ...body }), {
+    toRunRequest(RunCreate.parse({ assistant_id: graph_id, ...body }), {
       assistant: systemAssistant(graph_id),
       revision,
       created_by: { caller: systemContext(workspace_id).caller, origin: "https://heddle.test" },

@@ -70,3 +70,35 @@ export function isAppFirst({ enable_custom_route_auth, middleware_order }: HttpS
   if (enable_custom_route_auth === false) return true;
   return middleware_order === "middleware_first" && enable_custom_route_auth !== true;
 }
+
+type Headers = Record<string, string>;
+
+/** Returns the request headers that graphs read from `configurable`: those of `http.configurable_headers`, never credentials. */
+export function configurableHeaders(
+  headers: Headers,
+  { configurable_headers }: Pick<HttpSettings, "configurable_headers">,
+): Headers {
+  const includes = configurable_headers?.includes ?? ["x-*", "user-agent"];
+  const excludes = configurable_headers?.excludes ?? [];
+  const shown = Object.entries(headers).filter(
+    ([name]) => isAmong(includes, name) && !isAmong(excludes, name) && !HIDDEN_HEADERS.has(name),
+  );
+  return Object.fromEntries(shown);
+}
+
+/** A name may end with a `*`. */
+function isAmong(names: string[], header: string): boolean {
+  return names.some((name) => {
+    const pattern = name.toLowerCase();
+    return pattern.endsWith("*") ? header.startsWith(pattern.slice(0, -1)) : header === pattern;
+  });
+}
+
+const HIDDEN_HEADERS = new Set([
+  "authorization",
+  "cookie",
+  "x-api-key",
+  "x-auth-scheme",
+  "x-service-key",
+  "x-tenant-id",
+]);

@@ -16,10 +16,10 @@ import { AppError, notFound } from "../../shared/errors.ts";
 import type { Filters } from "../../shared/filters.ts";
 import { callAuth } from "./agent-auth.ts";
 import { VerdictAnswer } from "./boundary.ts";
-import { type HttpSettings, httpSettings } from "./http-settings.ts";
+import { configurableHeaders, type HttpSettings, httpSettings } from "./http-settings.ts";
 import { authSettings } from "./settings.ts";
 
-export { type HttpSettings, httpSettings };
+export { configurableHeaders, type HttpSettings, httpSettings };
 
 /** What somebody asks to do, in the words of `Auth.on`; `value` may be changed by the agent's handlers. */
 export type AuthorizationRequest<V> = { resource: AuthResource; action: string; value: V };

@@ -1,12 +1,11 @@
 import type { ActiveRevision } from "../../control-plane/deployments/api/service.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { httpSettings } from "../access/service.ts";
+import { configurableHeaders, httpSettings } from "../access/service.ts";
 import type { EventFilter } from "../threads/events/filter.ts";
 import type { Session } from "../threads/events/session.ts";
 import { threadNotFound } from "../threads/loop/state-answers.ts";
 import { threadSocket } from "../threads/object/stub.ts";
-import { configurableHeaders } from "../threads/runs/new-run.ts";
 import { openThread } from "../threads/service/service.ts";
 
 /** Events of a thread that match, from the first that is kept or after `since`, for as long as the client stays. */

@@ -81,7 +81,7 @@ export type ThreadBefore = Pick<ThreadRecord, "status" | "config" | "error"> & {
 export type Principal = { caller: Caller; origin: string; user?: AgentUser };
 
 /** A run as the service hands it over: assistant resolved, defaults filled in, not yet merged with the thread. */
-export type NewRun = {
+export type RunRequest = {
   run_id: string;
   assistant_id: string;
   graph_id: string;

@@ -1,5 +1,5 @@
 import type { WireConfig } from "../../../isolate/contract.ts";
-import type { NewRun, RunKwargs, ThreadRecord } from "../records.ts";
+import type { RunKwargs, RunRequest, ThreadRecord } from "../records.ts";
 import type { CancelAction } from "../runs.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { withoutRun } from "../storage/thread-rows.ts";
@@ -14,7 +14,7 @@ export function isKeepable(...kept: object[]): boolean {
 
 /** A run as it will be: assistant < thread < run, then the keys that only the server sets. */
 export function mergeRun(
-  run: NewRun,
+  run: RunRequest,
   thread: Pick<ThreadRecord, "thread_id" | "metadata" | "config">,
 ): {
   metadata: Record<string, unknown>;

@@ -7,7 +7,7 @@ import { parseOutcome } from "../boundary/answers.ts";
 import { EVENT_LIMIT, MAX_EVENT_CHARACTERS } from "../boundary/limits.ts";
 import { parseOps } from "../boundary/ops.ts";
 import { failed, interruptsOf, messageOf, statusOf } from "../outcomes.ts";
-import type { NewRun, RunRefusal } from "../records.ts";
+import type { RunRefusal, RunRequest } from "../records.ts";
 import {
   afterLoss,
   type CancelAction,
@@ -62,22 +62,22 @@ export class RunLoop {
     return this.#settling.pending === undefined && !this.#store.runs.isInFlight(run_id);
   }
 
-  accept(order: NewRun): StoredRun | RunRefusal {
+  accept(request: RunRequest): StoredRun | RunRefusal {
     const { runs, thread } = this.#store;
-    const verdict = decideMultitask(runs.inFlight(), order.multitask_strategy);
+    const verdict = decideMultitask(runs.inFlight(), request.multitask_strategy);
     if (!verdict.accept) return "busy";
-    const merged = mergeRun(order, outlineWithout(this.#store, verdict.cancel));
+    const merged = mergeRun(request, outlineWithout(this.#store, verdict.cancel));
     if (!isKeepable(merged.metadata, merged.kwargs.config)) return "too_large";
-    const reason = `multitask: run ${order.run_id} came with multitask_strategy "${order.multitask_strategy}"`;
+    const reason = `multitask: run ${request.run_id} came with multitask_strategy "${request.multitask_strategy}"`;
     this.#store.transaction(() => {
       for (const { run_id, action } of verdict.cancel) this.#stop(run_id, action, reason);
       const isFree = runs.inFlight().length === 0;
-      runs.insert(order, merged, isFree ? thread.before() : null);
+      runs.insert(request, merged, isFree ? thread.before() : null);
       if (isFree) thread.take({ metadata: merged.threadMetadata, config: merged.kwargs.config });
       this.#startNext();
     });
     this.#notify();
-    return runs.get(order.run_id) ?? "thread_missing";
+    return runs.get(request.run_id) ?? "thread_missing";
   }
 
   /** Starts what is due. Called when a delayed run may be due, and after every change. */

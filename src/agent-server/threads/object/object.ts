@@ -17,11 +17,11 @@ import type { ThreadStreamChoice } from "../readers/thread-stream.ts";
 import type {
   Accepted,
   CancelChoice,
-  NewRun,
   NewThread,
   RevisionRef,
   RunRecord,
   RunRefusal,
+  RunRequest,
   StreamChoice,
   ThreadRecord,
 } from "../records.ts";
@@ -149,22 +149,22 @@ export class ThreadObject extends WatchedObject {
 
   // ── runs ──
 
-  async createRun(order: NewRun): Promise<Accepted<object>> {
-    return this.#accept(order, () => ({}));
+  async createRun(request: RunRequest): Promise<Accepted<object>> {
+    return this.#accept(request, () => ({}));
   }
 
   async streamRun(
-    order: NewRun,
+    request: RunRequest,
     choice: StreamChoice,
   ): Promise<Accepted<{ stream: ReadableStream }>> {
-    return this.#accept(order, (run) => ({ stream: this.#readers.events(run.run_id, choice) }));
+    return this.#accept(request, (run) => ({ stream: this.#readers.events(run.run_id, choice) }));
   }
 
   async waitRun(
-    order: NewRun,
+    request: RunRequest,
     on_leave: "cancel" | "continue",
   ): Promise<Accepted<{ stream: ReadableStream }>> {
-    return this.#accept(order, (run) => ({
+    return this.#accept(request, (run) => ({
       stream: this.#readers.result(run.run_id, "wait", on_leave === "cancel"),
     }));
   }
@@ -229,9 +229,9 @@ export class ThreadObject extends WatchedObject {
   // ── protocol v2 ──
 
   /** A run that a command asks for, and the last event before it. */
-  async commandRun(order: NewRun): Promise<Accepted<{ last_event: number }>> {
+  async commandRun(request: RunRequest): Promise<Accepted<{ last_event: number }>> {
     const last_event = this.#open() ? this.#store.events.lastId() : 0;
-    const answering = this.#openVisible() ? resolveAnswer(order, this.#store) : order;
+    const answering = this.#openVisible() ? resolveAnswer(request, this.#store) : request;
     if (typeof answering === "string") return { ok: false, refusal: answering };
     return this.#accept(answering, () => ({ last_event }));
   }
@@ -261,16 +261,16 @@ export class ThreadObject extends WatchedObject {
 
   // ── within ──
 
-  #accept<T>(order: NewRun, withRun: (run: RunRecord) => T): Accepted<T> {
-    const known = this.#open() ? this.#store.runs.get(order.run_id) : null;
+  #accept<T>(request: RunRequest, withRun: (run: RunRecord) => T): Accepted<T> {
+    const known = this.#open() ? this.#store.runs.get(request.run_id) : null;
     if (known) return { ok: true, run: toRecord(known), ...withRun(toRecord(known)) };
     if (!this.#openVisible()) {
       // The thread of a threadless run that ended is hidden, and its id is taken until it is deleted.
-      if (!order.create_thread || this.#store.exists)
+      if (!request.create_thread || this.#store.exists)
         return { ok: false, refusal: "thread_missing" };
-      this.#create(order.create_thread);
+      this.#create(request.create_thread);
     }
-    const run = this.#loop.accept(order);
+    const run = this.#loop.accept(request);
     if (typeof run === "string") return { ok: false, refusal: run };
     return { ok: true, run: toRecord(run), ...withRun(run) };
   }

@@ -1,26 +1,28 @@
 import type { Context } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
-import { httpSettings } from "../../access/service.ts";
-import { assertWebhook } from "../../webhooks/service.ts";
 import { threadNotFound } from "../loop/state-answers.ts";
 import { threadWithFilters } from "../object/stub.ts";
-import type { Principal, RunRecord, RunRefusal, RunTarget, StreamChoice } from "../records.ts";
+import type { RunRecord, RunRefusal, RunTarget, StreamChoice } from "../records.ts";
 import type { CancelAction, RunStatus } from "../runs.ts";
-import {
-  newThread,
-  openAgent,
-  openThread,
-  tooMuchKept,
-  toRevisionRef,
-} from "../service/service.ts";
+import { openThread, tooMuchKept } from "../service/service.ts";
 import { MAX_LIST_CHARACTERS } from "../storage/run-rows.ts";
-import { configurableHeaders, newRunId, toNewRun } from "./new-run.ts";
-import { allowRun, findRunAssistant } from "./run-access-service.ts";
+import { buildRun } from "./build-run.ts";
 import type { RunCreate } from "./run-schema.ts";
 
 export async function createRun(ctx: Context, target: RunTarget, input: RunCreate) {
-  const { order, object, thread_id } = await prepare(ctx, target, input);
-  return accepted(await object.createRun(order), thread_id).run;
+  return startRun(ctx, await buildRun(ctx, target, input));
+}
+
+/** Creates threadless runs; none when one of them cannot be built. */
+export async function createRunBatch(ctx: Context, target: RunTarget, inputs: RunCreate[]) {
+  const built = await Promise.all(inputs.map((input) => buildRun(ctx, target, input)));
+  return Promise.all(built.map((run) => startRun(ctx, run)));
+}
+
+type BuiltRun = Awaited<ReturnType<typeof buildRun>>;
+
+async function startRun(ctx: Context, built: BuiltRun): Promise<RunRecord> {
+  return accepted(await threadOf(ctx, built).createRun(built.request), built.thread_id).run;
 }
 
 export async function streamRun(
@@ -29,71 +31,36 @@ export async function streamRun(
   input: RunCreate,
   namespaces: string[] | null,
 ) {
-  const { order, object, thread_id } = await prepare(ctx, target, input);
+  const built = await buildRun(ctx, target, input);
   const cancel_on_disconnect = input.on_disconnect === "cancel";
   const choice = { after: -1, modes: null, namespaces, cancel_on_disconnect };
-  return accepted(await object.streamRun(order, choice), thread_id);
-}
-
-/** Threadless runs, each as if it had come alone; none where one names an assistant that is not there. */
-export async function createRunBatch(ctx: Context, target: RunTarget, inputs: RunCreate[]) {
-  const prepared = await Promise.all(inputs.map((input) => prepare(ctx, target, input)));
-  return Promise.all(
-    prepared.map(
-      async ({ order, object, thread_id }) =>
-        accepted(await object.createRun(order), thread_id).run,
-    ),
-  );
+  return accepted(await threadOf(ctx, built).streamRun(built.request, choice), built.thread_id);
 }
 
 export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate) {
-  const { order, object, thread_id } = await prepare(ctx, target, input);
-  return accepted(await object.waitRun(order, input.on_disconnect ?? "continue"), thread_id);
+  const built = await buildRun(ctx, target, input);
+  const on_disconnect = input.on_disconnect ?? "continue";
+  return accepted(
+    await threadOf(ctx, built).waitRun(built.request, on_disconnect),
+    built.thread_id,
+  );
 }
 
-/** A run that a command has asked for, and the last event before it; or that it has nothing to answer. */
+/** Creates the run of a command. `last_event` is the thread's last event before it. */
 export async function commandRun(ctx: Context, target: RunTarget, input: RunCreate) {
-  const { order, object, thread_id } = await prepare(ctx, target, input);
-  const answer = await object.commandRun(order);
+  const built = await buildRun(ctx, target, input);
+  const answer = await threadOf(ctx, built).commandRun(built.request);
   if (
     !answer.ok &&
     (answer.refusal === "no_pending_interrupt" || answer.refusal === "unknown_interrupt")
   ) {
     return { refusal: answer.refusal };
   }
-  return accepted(answer, thread_id);
+  return accepted(answer, built.thread_id);
 }
 
-async function prepare(ctx: Context, target: RunTarget, asked: RunCreate) {
-  const run_id = target.run_id ?? newRunId();
-  // A threadless run lives on a thread of its own that shares its id, so that its id alone finds it.
-  const thread_id = target.thread_id ?? run_id;
-  const agent = await openAgent(ctx, target.deployment_id, "write", thread_id);
-  const http = httpSettings(agent.config);
-  assertWebhook(ctx.env, asked.webhook, agent.config);
-  const wanted = { thread_id: target.thread_id, run_id, input: asked };
-  const { input, filters, thread_metadata } = await allowRun(ctx, agent, wanted);
-  const keeps = input.on_completion === "keep" || input.on_completion === "continue";
-  const temporary = target.thread_id === null && !keeps;
-  const creates = target.thread_id === null || input.if_not_exists === "create";
-  const order = toNewRun(input, {
-    assistant: await findRunAssistant(ctx, agent, input.assistant_id),
-    revision: toRevisionRef(agent),
-    created_by: toPrincipal(ctx, target.origin),
-    headers: configurableHeaders(target.headers, http),
-    run_id,
-    create_thread: creates ? { ...newThread(agent, thread_id, thread_metadata), temporary } : null,
-    temporary,
-    ...(target.protocol && { protocol: target.protocol }),
-  });
-  if (target.answers) order.answers = target.answers;
-  const object = threadWithFilters(ctx.env, agent.deployment_id, thread_id, filters);
-  return { order, object, thread_id };
-}
-
-/** Whose runs they are, kept with what starts them. */
-export function toPrincipal({ caller, access }: Context, origin: string): Principal {
-  return access?.user ? { caller, origin, user: access.user } : { caller, origin };
+function threadOf({ env }: Context, { deployment_id, thread_id, filters }: BuiltRun) {
+  return threadWithFilters(env, deployment_id, thread_id, filters);
 }
 
 function accepted<T extends { ok: true; run: RunRecord }>(

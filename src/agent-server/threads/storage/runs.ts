@@ -1,5 +1,5 @@
 import type { Parts } from "../log/parts.ts";
-import type { NewRun, RunRecord, ThreadBefore } from "../records.ts";
+import type { RunRecord, RunRequest, ThreadBefore } from "../records.ts";
 import { isFinal, type RunStatus } from "../runs.ts";
 import {
   insertRun,
@@ -40,7 +40,7 @@ export class Runs {
 
   /** `before` is how the thread stood which the run took; null: another run had it. */
   insert(
-    run: NewRun,
+    run: RunRequest,
     { metadata, kwargs }: Pick<RunRecord, "metadata" | "kwargs">,
     before: ThreadBefore | null,
   ) {

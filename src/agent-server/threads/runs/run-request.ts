@@ -1,44 +1,11 @@
-import { v7 } from "uuid";
 import type { WireConfig } from "../../../isolate/contract.ts";
 import { isRecord } from "../../../shared/guards.ts";
-import type { HttpSettings } from "../../access/service.ts";
 import type { RunAssistant } from "../assistants.ts";
-import type { NewRun, NewThread, Principal, RevisionRef, RunKwargs } from "../records.ts";
+import type { NewThread, Principal, RevisionRef, RunKwargs, RunRequest } from "../records.ts";
 import type { RunCreate } from "./run-schema.ts";
 
-type Headers = Record<string, string>;
-
-/** Request headers that graphs may read from `configurable`, as `http.configurable_headers` has it; keys and tenants stay outside. */
-export function configurableHeaders(
-  headers: Headers,
-  { configurable_headers }: Pick<HttpSettings, "configurable_headers">,
-): Headers {
-  const includes = configurable_headers?.includes ?? ["x-*", "user-agent"];
-  const excludes = configurable_headers?.excludes ?? [];
-  const shown = Object.entries(headers).filter(
-    ([name]) => isAmong(includes, name) && !isAmong(excludes, name) && !HIDDEN_HEADERS.has(name),
-  );
-  return Object.fromEntries(shown);
-}
-
-/** A star at the end of a name stands for any end. */
-function isAmong(names: string[], header: string): boolean {
-  return names.some((name) => {
-    const wanted = name.toLowerCase();
-    return wanted.endsWith("*") ? header.startsWith(wanted.slice(0, -1)) : header === wanted;
-  });
-}
-
-const HIDDEN_HEADERS = new Set([
-  "authorization",
-  "cookie",
-  "x-api-key",
-  "x-auth-scheme",
-  "x-service-key",
-  "x-tenant-id",
-]);
-
-type Place = {
+/** What the input does not hold: looked up, or from the HTTP request. */
+type Resolved = {
   assistant: RunAssistant;
   revision: RevisionRef;
   created_by: Principal;
@@ -46,30 +13,31 @@ type Place = {
   run_id: string;
   create_thread: NewThread | null;
   temporary: boolean;
-  /** Asked for by a command of the v2 protocol. */
-  protocol?: "v2";
+  protocol?: "v2" | undefined;
+  answers?: string[] | "input" | undefined;
 };
 
-/** A request body as an order to a thread, with every default filled in. */
-export function toNewRun(input: RunCreate, place: Place): NewRun {
-  const { assistant_id, graph_id, config, metadata } = place.assistant;
+/** Fills in every default. */
+export function toRunRequest(input: RunCreate, resolved: Resolved): RunRequest {
+  const { assistant_id, graph_id, config, metadata } = resolved.assistant;
   return {
-    run_id: place.run_id,
+    run_id: resolved.run_id,
     assistant_id,
     graph_id,
     assistant: { config, metadata },
-    revision: place.revision,
-    created_by: place.created_by,
+    revision: resolved.revision,
+    created_by: resolved.created_by,
     metadata: input.metadata ?? {},
-    kwargs: toKwargs(input, place),
+    kwargs: toKwargs(input, resolved),
     multitask_strategy: input.multitask_strategy,
     after_seconds: input.after_seconds ?? 0,
-    create_thread: place.create_thread,
+    create_thread: resolved.create_thread,
+    ...(resolved.answers && { answers: resolved.answers }),
   };
 }
 
-function toKwargs(input: RunCreate, place: Place): RunKwargs {
-  const { headers, temporary, assistant, protocol } = place;
+function toKwargs(input: RunCreate, resolved: Resolved): RunKwargs {
+  const { headers, temporary, assistant, protocol } = resolved;
   const { input: value = null, stream_mode, checkpoint_during } = input;
   return {
     input: value,
@@ -123,8 +91,4 @@ function toTracer({ langsmith_tracer }: RunCreate) {
     ...(project_name && { langsmith_project: project_name }),
     ...(example_id && { langsmith_example_id: example_id }),
   };
-}
-
-export function newRunId(): string {
-  return v7();
 }

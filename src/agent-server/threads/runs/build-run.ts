@@ -1,0 +1,128 @@
+import { v7 } from "uuid";
+import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
+import { parseAnswer } from "../../../control-plane/deployments/isolate/agent-answers.ts";
+import type { Context } from "../../../shared/context.ts";
+import { allows, type Filters } from "../../../shared/filters.ts";
+import { authorize, configurableHeaders, httpSettings, metadataOf } from "../../access/service.ts";
+import { assertWebhook } from "../../webhooks/service.ts";
+import { noAssistant, resolveAssistant } from "../assistants/run-assistants.ts";
+import { isSystemId } from "../assistants/system-assistants.ts";
+import { toAssistantId } from "../assistants.ts";
+import type { Principal, RunTarget } from "../records.ts";
+import { RunConfig } from "../schema.ts";
+import { keepable, newThread, openAgent, toRevisionRef } from "../service/service.ts";
+import { toRunRequest } from "./run-request.ts";
+import type { RunCreate } from "./run-schema.ts";
+
+/**
+ * Resolves a client's input into the request that its thread accepts or refuses: the serving revision, the
+ * verdict of the agent's handlers, the assistant.
+ */
+export async function buildRun(ctx: Context, target: RunTarget, input: RunCreate) {
+  const run_id = target.run_id ?? v7();
+  // A threadless run has a thread with its own id, so that the id alone finds it.
+  const thread_id = target.thread_id ?? run_id;
+  const agent = await openAgent(ctx, target.deployment_id, "write", thread_id);
+  assertWebhook(ctx.env, input.webhook, agent.config);
+  const ids = { thread_id: target.thread_id, run_id };
+  const allowed = await authorizeRun(ctx, agent, ids, input);
+  const isThreadless = target.thread_id === null;
+  const temporary = isThreadless && !isKept(allowed.input);
+  const creates = isThreadless || input.if_not_exists === "create";
+  const thread = { ...newThread(agent, thread_id, allowed.thread_metadata), temporary };
+  const request = toRunRequest(allowed.input, {
+    assistant: await findRunAssistant(ctx, agent, input.assistant_id),
+    revision: toRevisionRef(agent),
+    created_by: toPrincipal(ctx, target.origin),
+    headers: configurableHeaders(target.headers, httpSettings(agent.config)),
+    run_id,
+    create_thread: creates ? thread : null,
+    temporary,
+    protocol: target.protocol,
+    answers: target.answers,
+  });
+  return { deployment_id: agent.deployment_id, thread_id, request, filters: allowed.filters };
+}
+
+function isKept({ on_completion }: RunCreate): boolean {
+  return on_completion === "keep" || on_completion === "continue";
+}
+
+export function toPrincipal({ caller, access }: Context, origin: string): Principal {
+  return access?.user ? { caller, origin, user: access.user } : { caller, origin };
+}
+
+type RunIds = { thread_id: string | null; run_id: string };
+
+type AuthorizedRun = {
+  /** As the handlers left it. */
+  input: RunCreate;
+  filters: Filters | null;
+  thread_metadata: Record<string, unknown>;
+};
+
+async function authorizeRun(
+  ctx: Context,
+  agent: ActiveRevision,
+  ids: RunIds,
+  input: RunCreate,
+): Promise<AuthorizedRun> {
+  if (!ctx.access?.user) return { input, filters: null, thread_metadata: input.metadata ?? {} };
+  const { value, filters } = await authorize(ctx, {
+    resource: "threads",
+    action: "create_run",
+    value: toValue(agent, ids, input),
+  });
+  const metadata = keepable(value);
+  const sent = value.kwargs?.config ?? undefined;
+  const config = parseAnswer("authorize: kwargs.config", RunConfig.optional(), sent);
+  const creates = ids.thread_id !== null && input.if_not_exists === "create";
+  const added = creates ? await authorizeThread(ctx, ids.thread_id, metadata) : {};
+  return {
+    input: { ...input, metadata, config },
+    filters,
+    thread_metadata: { ...metadata, ...added },
+  };
+}
+
+/** The value that handlers of `threads.create_run` receive. */
+function toValue(agent: ActiveRevision, { thread_id, run_id }: RunIds, run: RunCreate) {
+  const { metadata, multitask_strategy, if_not_exists, after_seconds, assistant_id } = run;
+  const { input, command, config, context, stream_mode, webhook } = run;
+  return {
+    thread_id,
+    run_id,
+    assistant_id: toAssistantId(agent.graphs, assistant_id),
+    status: "pending",
+    metadata: metadata ?? {},
+    prevent_insert_if_inflight: multitask_strategy === "reject",
+    multitask_strategy,
+    if_not_exists: if_not_exists ?? "reject",
+    after_seconds: after_seconds ?? 0,
+    kwargs: { input, command, config: config ?? {}, context, stream_mode, webhook },
+  };
+}
+
+/** A run that creates its thread needs both permissions. */
+async function authorizeThread(
+  ctx: Context,
+  thread_id: string | null,
+  metadata: Record<string, unknown>,
+) {
+  const value = { thread_id, metadata, if_exists: "do_nothing" };
+  const verdict = await authorize(ctx, { resource: "threads", action: "create", value });
+  return metadataOf(verdict.value);
+}
+
+/** Finds an assistant that the caller may read. Every caller may read the assistant of a graph. */
+export async function findRunAssistant(ctx: Context, agent: ActiveRevision, ref: string) {
+  const assistant_id = toAssistantId(agent.graphs, ref);
+  if (!ctx.access?.user || isSystemId(agent, assistant_id)) {
+    return resolveAssistant(ctx, agent, ref);
+  }
+  const value = { assistant_id };
+  const { filters } = await authorize(ctx, { resource: "assistants", action: "read", value });
+  const assistant = await resolveAssistant(ctx, agent, ref);
+  if (allows(filters, assistant.metadata)) return assistant;
+  throw noAssistant(agent, ref);
+}
