@@ -1,3 +1,8 @@
+/** The units that `npm run build` has made, by `name@version`. */
+declare module "*/prebuilt/units.js" {
+  export const UNITS: Record<string, ArrayBuffer>;
+}
+
 /** A file that the bundler gives as its bytes. */
 declare module "*.bin" {
   const bytes: ArrayBuffer;

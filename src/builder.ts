@@ -4,16 +4,19 @@ import build from "../dist/build-isolate/build.txt";
 import globals from "../dist/isolate/globals.txt";
 import langgraph_agent from "../dist/isolate/langgraph-agent.txt";
 import plain_agent from "../dist/isolate/plain-agent.txt";
-import runtime from "../dist/runtime/runtime.txt";
+import { UNITS } from "../dist/prebuilt/units.js";
 import tailwind from "../dist/styles/tailwind.txt";
 import type {
   BuildIsolate,
   BuildOrder,
   BuildOutcome,
   BuildSink,
+  PrebuildIsolate,
 } from "./control-plane/builds/contract.ts";
-import { BuildStorage } from "./control-plane/builds/queue/storage.ts";
+import { PrebuiltUnits } from "./control-plane/builds/prebuilt/units.ts";
+import { BuildStorage, PackageStorage } from "./control-plane/builds/queue/storage.ts";
 import type { EgressPolicy } from "./shared/egress/egress.ts";
+import { log } from "./shared/log.ts";
 
 export { BuildEgress } from "./control-plane/builds/queue/egress.ts";
 
@@ -27,7 +30,6 @@ const MODULES = {
   "globals.txt": { text: globals },
   "langgraph-agent.txt": { text: langgraph_agent },
   "plain-agent.txt": { text: plain_agent },
-  "runtime.txt": { text: runtime },
   "tailwind.txt": { text: tailwind },
 };
 
@@ -38,8 +40,18 @@ type Loopback = { BuildEgress(options: { props: EgressPolicy }): Fetcher };
 export class Builder extends WorkerEntrypoint<Bindings> {
   /** Rejects when the isolate ended before its answer; all other failures are outcomes. */
   async build(order: BuildOrder, sink: BuildSink): Promise<BuildOutcome> {
-    const storage = new BuildStorage(this.env.ARTIFACTS, order);
-    const isolate = this.env.LOADER.load({
+    const units = new PrebuiltUnits(this.env.ARTIFACTS, UNITS);
+    const storage = new BuildStorage(this.env.ARTIFACTS, order, units);
+    // The loader types every entrypoint as a Fetcher.
+    const entrypoint = this.#load(order).getEntrypoint("Build") as unknown as BuildIsolate;
+    const outcome = await entrypoint.build(order, sink, storage);
+    if (!outcome.ok) return outcome;
+    this.ctx.waitUntil(this.#prebuild(order, units));
+    return { ...outcome, ...storage.stored() };
+  }
+
+  #load(order: BuildOrder): WorkerStub {
+    return this.env.LOADER.load({
       compatibilityDate: "2026-11-01",
       mainModule: "build.js",
       modules: MODULES,
@@ -47,10 +59,21 @@ export class Builder extends WorkerEntrypoint<Bindings> {
       globalOutbound: (exports as unknown as Loopback).BuildEgress({ props: policyOf(order) }),
       limits: { cpuMs: CPU_LIMIT_MS },
     });
-    // The loader types every entrypoint as a Fetcher.
-    const entrypoint = isolate.getEntrypoint("Build") as unknown as BuildIsolate;
-    const outcome = await entrypoint.build(order, sink, storage);
-    return outcome.ok ? { ...outcome, ...storage.stored() } : outcome;
+  }
+
+  /** Builds the units that a build lacked. One that is lost is built after the next build that lacks it. */
+  async #prebuild(order: BuildOrder, units: PrebuiltUnits): Promise<void> {
+    const { registry_url } = order;
+    for (const { name, version } of units.missing) {
+      try {
+        const isolate = this.#load(order).getEntrypoint("Prebuild") as unknown as PrebuildIsolate;
+        const storage = new PackageStorage(this.env.ARTIFACTS);
+        const wanted = { name, version, registry_url, ...policyOf(order) };
+        await units.write({ name, version }, await isolate.prebuild(wanted, storage));
+      } catch (error) {
+        log.error("prebuild_failed", error, { name, version });
+      }
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import { payloadKey } from "../src/agent-server/webhooks/payloads.ts";
 import { run_webhooks } from "../src/agent-server/webhooks/table.ts";
 import { createApp } from "../src/app.ts";
 import type { BuildOrder } from "../src/control-plane/builds/contract.ts";
+import { PrebuiltUnits } from "../src/control-plane/builds/prebuilt/units.ts";
 import { BuildStorage } from "../src/control-plane/builds/queue/storage.ts";
 import { fetchByGit } from "../src/control-plane/builds/source/git.ts";
 import { toRepository } from "../src/control-plane/builds/source/hosts.ts";
@@ -190,7 +191,12 @@ type Lead = (inside: string) => Promise<string>;
 const LEADS: Record<string, Lead> = {
   "the archive of a repository": (inside) => {
     answer = () => to(inside);
-    return failed(fetchSource(new BuildStorage(env.ARTIFACTS, order), order));
+    return failed(
+      fetchSource(
+        new BuildStorage(env.ARTIFACTS, order, new PrebuiltUnits(env.ARTIFACTS, {})),
+        order,
+      ),
+    );
   },
   "the refs of a repository by git": (inside) => {
     answer = () => to(inside, 307);
@@ -198,7 +204,12 @@ const LEADS: Record<string, Lead> = {
   },
   "a repository without an archive": (inside) => {
     answer = ({ url }) => (url.includes("info/refs") ? to(inside) : json({}, { status: 404 }));
-    return failed(fetchSource(new BuildStorage(env.ARTIFACTS, order), order));
+    return failed(
+      fetchSource(
+        new BuildStorage(env.ARTIFACTS, order, new PrebuiltUnits(env.ARTIFACTS, {})),
+        order,
+      ),
+    );
   },
   "the repositories of an integration": async (inside) => {
     const { id } = await made("/v1/integrations/github/install", {

@@ -2,14 +2,19 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
 type Module = {
-  type: "ESModule" | "CompiledWasm" | "Text";
+  type: "ESModule" | "CompiledWasm" | "Text" | "Data";
   path: string;
   contents?: Uint8Array<ArrayBuffer>;
 };
 
 export const BUILDER_FOLDER = "dist/builder";
 
-const TYPES: Record<string, Module["type"]> = { js: "ESModule", wasm: "CompiledWasm", txt: "Text" };
+const TYPES: Record<string, Module["type"]> = {
+  js: "ESModule",
+  wasm: "CompiledWasm",
+  txt: "Text",
+  bin: "Data",
+};
 
 /** A WebAssembly module of nothing. */
 const EMPTY = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);

@@ -2,7 +2,7 @@
 import { buildBuildIsolate } from "./build-isolate.ts";
 import { buildBundler } from "./bundler.ts";
 import { buildIsolate } from "./isolate.ts";
-import { buildRuntime } from "./runtime.ts";
+import { buildPrebuilt } from "./prebuilt.ts";
 import { bundleScript } from "./script.ts";
 import { runStep } from "./stamp.ts";
 import { buildStyles } from "./styles.ts";
@@ -22,10 +22,15 @@ export async function buildMainModules(): Promise<void> {
 export async function buildBuilderModules(): Promise<void> {
   await Promise.all([
     runStep({
-      name: "runtime",
-      inputs: ["scripts/build/runtime.ts", "package-lock.json"],
-      outputs: ["dist/runtime/runtime.txt"],
-      run: () => buildRuntime("dist/runtime"),
+      name: "prebuilt",
+      inputs: [
+        "scripts/build/prebuilt.ts",
+        "src/control-plane/builds/prebuilt/unit.ts",
+        "package.json",
+        "package-lock.json",
+      ],
+      outputs: ["dist/prebuilt/units.js"],
+      run: () => buildPrebuilt("dist/prebuilt"),
     }),
     runStep({
       name: "isolate",
@@ -73,7 +78,7 @@ export async function buildBuilder(outdir: string): Promise<void> {
       "src/builder.ts",
       "src/control-plane/builds/**/*.ts",
       "src/shared/**/*.ts",
-      "dist/{runtime,isolate,build-isolate,styles}/*",
+      "dist/{prebuilt,isolate,build-isolate,styles}/*",
       "package-lock.json",
     ],
     outputs: [`${outdir}/builder.js`],

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type GitHost, startGitHost } from "../../scripts/local/git-host.ts";
 import { commitFolder } from "../../scripts/local/repositories.ts";
 import type {
@@ -152,18 +152,90 @@ test("a LangGraph agent of the prebuilt versions is built without fetching a pac
   });
 });
 
-test("other versions are installed and bundled, and come from the cache the next time", async () => {
+test("a version without prebuilt modules is bundled, and prebuilt for later builds", async () => {
   const name = await chatRepository((lock, manifest) => {
     Object.assign(lock.packages["node_modules/zod"] ?? {}, ZOD);
     Object.assign(lock.packages[""]?.dependencies ?? {}, { zod: ZOD.version });
     manifest.dependencies.zod = ZOD.version;
   });
   const first = await buildRepository(name);
-  expect(textOf(first)).toContain("zod 4.6.6 (prebuilt: 4.6.7)");
+  expect(textOf(first)).toContain("takes longer: zod 4.6.6 not prebuilt yet");
+  expect(await builder.describe(deployed(first).artifact_key)).toMatchObject({ ok: true });
+  const later = await vi.waitFor(
+    async () => {
+      const built = await buildRepository(name);
+      expect(textOf(built)).toContain("LangGraph 1.7.3 is prebuilt");
+      return built;
+    },
+    { timeout: 120_000, interval: 1000 },
+  );
+  expect(textOf(later)).not.toContain("Installed");
+  expect(await builder.describe(deployed(later).artifact_key)).toMatchObject({ ok: true });
+});
+
+test("nested packages are installed and bundled, and come from the cache the next time", async () => {
+  const name = await chatRepository((lock) => {
+    lock.packages["node_modules/@langchain/core/node_modules/zod"] = ZOD;
+  });
+  const first = await buildRepository(name);
+  expect(textOf(first)).toContain("takes longer: packages are nested");
   expect(await builder.describe(deployed(first).artifact_key)).toMatchObject({ ok: true });
   const second = await buildRepository(name);
   expect(textOf(second)).toMatch(/Installed \d+ packages \(\d+ from the cache;/);
   expect(second.outcome.ok).toBe(true);
+});
+
+test.each([
+  ["1.1.5", "1.1.49", "1.0.4"],
+  ["1.2.9", "1.1.49", "1.1.5"],
+  ["1.3.7", "1.2.13", "1.1.5"],
+  ["1.4.18", "1.3.5", "1.1.5"],
+  ["1.5.3", "1.4.0", "1.2.2"],
+  ["1.7.3", "1.3.5", "1.2.2"],
+])(
+  "LangGraph %s with core %s and checkpoint %s is prebuilt",
+  async (langgraph, core, checkpoint) => {
+    const dependencies = {
+      "@langchain/langgraph": langgraph,
+      "@langchain/core": core,
+      "@langchain/langgraph-checkpoint": checkpoint,
+    };
+    const built = await buildFiles({
+      "langgraph.json": config({ agent: "./graph.ts:graph" }),
+      "package.json": JSON.stringify({ dependencies }),
+      "graph.ts": await readFile("bench/agent/graph.ts", "utf8"),
+    });
+    const outcome = deployed(built);
+    expect(textOf(built)).toContain(`LangGraph ${langgraph} is prebuilt`);
+    expect(textOf(built)).not.toContain("Installed");
+    expect(await builder.describe(outcome.artifact_key)).toMatchObject({
+      ok: true,
+      value: [{ graph_id: "agent", nodes: expect.arrayContaining(["reply"]) }],
+    });
+  },
+);
+
+test("the SDK that package.json names is prebuilt, and what needs React is bundled", async () => {
+  const agent = `import { Auth } from "@langchain/langgraph-sdk/auth";
+    import { useStream } from "@langchain/langgraph-sdk/react";
+    export async function agent() { return { auth: typeof Auth, hook: typeof useStream }; }`;
+  const built = await buildFiles(
+    agentFiles({
+      "agent.js": agent,
+      "package.json": JSON.stringify({
+        dependencies: {
+          "@langchain/langgraph-sdk": "1.15.0",
+          react: "19.3.1",
+          "react-dom": "19.3.1",
+        },
+      }),
+    }),
+  );
+  const { artifact_key } = deployed(built);
+  const { modules } = JSON.parse(await builder.read(artifact_key)) as { modules: Files };
+  expect(Object.keys(modules)).toContain("rt/langchain.langgraph-sdk.auth.js");
+  expect(modules["main.js"]).toContain("useStream");
+  expect(await builder.describe(artifact_key)).toMatchObject({ ok: true });
 });
 
 test("without a lockfile versions are chosen from package.json", async () => {

@@ -29,10 +29,8 @@ export interface BuildSink {
 
 export type ArtifactKind = "artifact" | "ui";
 
-/** An RpcTarget of the builder's shell: all that the isolate of a build may read and write in R2. */
-export interface BuildStore {
-  /** @returns the uploaded tarball of the revision, or null without one. */
-  readSource(): Promise<ReadableStream<Uint8Array> | null>;
+/** Packages by their hash. An RpcTarget of the builder's shell. */
+export interface PackageStore {
   readTarball(integrity: Integrity): Promise<ReadableStream<Uint8Array> | null>;
   /** Rejects when the bytes do not have the hash. */
   writeTarball(
@@ -40,12 +38,30 @@ export interface BuildStore {
     bytes: number,
     body: ReadableStream<Uint8Array>,
   ): Promise<void>;
+}
+
+/** All that the isolate of a build may read and write in R2. */
+export interface BuildStore extends PackageStore {
+  /** @returns the uploaded tarball of the revision, or null without one. */
+  readSource(): Promise<ReadableStream<Uint8Array> | null>;
+  /** @returns a `PrebuiltUnit` as gzipped JSON, or `null`: the shell then builds it after this build. */
+  readPrebuilt(name: string, version: string): Promise<ReadableStream<Uint8Array> | null>;
+  /** Versions by package that every installation has, newest first. */
+  listPrebuilt(): Promise<Record<string, string[]>>;
   writeArtifact(kind: ArtifactKind, bytes: number, body: ReadableStream<Uint8Array>): Promise<void>;
 }
 
 /** The entrypoint `Build` of the isolate that the builder loads for each build. */
 export interface BuildIsolate {
   build(order: BuildOrder, sink: BuildSink, storage: BuildStore): Promise<BuildOutcome>;
+}
+
+export type PrebuildOrder = EgressPolicy & { name: string; version: string; registry_url: string };
+
+/** The entrypoint `Prebuild` of the same isolate. */
+export interface PrebuildIsolate {
+  /** @returns a `PrebuiltUnit` as gzipped JSON. */
+  prebuild(order: PrebuildOrder, storage: PackageStore): Promise<Uint8Array>;
 }
 
 export type BuildFailureReason =

@@ -14,6 +14,7 @@ import {
   openPackage,
   packPackage,
 } from "../../../src/control-plane/builds/packages/package-files.ts";
+import { PrebuiltUnits } from "../../../src/control-plane/builds/prebuilt/units.ts";
 import { BuildStorage } from "../../../src/control-plane/builds/queue/storage.ts";
 import { graphsModule } from "../../../src/control-plane/builds/types/graphs-module.ts";
 
@@ -63,7 +64,7 @@ const order: BuildOrder = {
   registry_url: "",
   allow_private: false,
 };
-const storage = () => new BuildStorage(env.ARTIFACTS, order);
+const storage = () => new BuildStorage(env.ARTIFACTS, order, new PrebuiltUnits(env.ARTIFACTS, {}));
 
 async function sha512(data: Uint8Array): Promise<Integrity> {
   const digest = await crypto.subtle.digest("SHA-512", data);

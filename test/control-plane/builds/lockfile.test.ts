@@ -5,11 +5,6 @@ import {
   reachable,
   readLockfile,
 } from "../../../src/control-plane/builds/packages/lockfile.ts";
-import {
-  closure,
-  providedPaths,
-  type Runtime,
-} from "../../../src/control-plane/builds/packages/prebuilt.ts";
 
 const REGISTRY = "https://registry.test/npm";
 
@@ -96,36 +91,6 @@ test("a package.json ahead of its lockfile is refused with the package's name", 
   expect(check({ a: "^1.0.0" })).not.toThrow();
   expect(check({ a: "^2.0.0" })).toThrow(/asks for a \^2.0.0, package-lock.json has 1.0.0/);
   expect(check({ b: "1" })).toThrow(/asks for b 1, which package-lock.json does not have/);
-});
-
-const PREBUILT = { core: "1.0.0", graph: "2.0.0" };
-
-test("prebuilt packages stand in only when all versions match and see each other", () => {
-  const same = {
-    "node_modules/core": { version: "1.0.0" },
-    "node_modules/graph": { version: "2.0.0" },
-  };
-  const paths = (packages: Record<string, object>) => [
-    ...providedPaths(PREBUILT, lock(packages), ""),
-  ];
-  expect(paths(same)).toEqual(["/node_modules/core", "/node_modules/graph"]);
-  expect(paths({ "node_modules/core": { version: "1.0.0" } })).toEqual(["/node_modules/core"]);
-  expect(paths({ ...same, "node_modules/core": { version: "1.0.1" } })).toEqual([]);
-  const nested = { "node_modules/graph/node_modules/core": { version: "1.0.0" } };
-  expect(paths({ ...same, ...nested })).toEqual([]);
-  expect(paths({})).toEqual([]);
-});
-
-test("an artifact gets the modules it needs and no others", () => {
-  const files: Runtime["files"] = {
-    "a.js": { text: "A", imports: ["c.js"] },
-    "b.js": { text: "B", imports: ["c.js", "a.js"] },
-    "c.js": { text: "C", imports: ["a.js"] },
-    "d.js": { text: "D", imports: [] },
-  };
-  const runtime = { packages: {}, entries: {}, files };
-  expect(closure(runtime, ["a.js"])).toEqual({ "rt/a.js": "A", "rt/c.js": "C" });
-  expect(closure(runtime, [])).toEqual({});
 });
 
 test.each([

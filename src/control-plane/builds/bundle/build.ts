@@ -13,7 +13,6 @@ import type {
 } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { ARTIFACT_BYTES, BUILD_TIMEOUT_MS } from "../limits.ts";
-import { prebuiltRuntime } from "../packages/carried.ts";
 import { installAll, readDependencies } from "../packages/dependencies.ts";
 import { installer } from "../packages/install.ts";
 import { readProject } from "../packages/project.ts";
@@ -52,12 +51,11 @@ async function build(storage: BuildStore, order: BuildOrder, log: BuildLog): Pro
   log.info(`Read ${order.config_path}: ${graphsText(config)}`);
   const project = readProject(tree, order.config_path);
   const policy: EgressPolicy = order;
-  const runtime = prebuiltRuntime();
   const options = { policy, registry_url: order.registry_url };
-  const dependencies = await readDependencies(log, project, runtime, options);
+  const dependencies = await readDependencies(log, storage, project, options);
   const packages = installer(storage, policy, log);
   await installAll(log, packages, project, dependencies);
-  const input = { tree, config, project, dependencies, installer: packages, runtime };
+  const input = { tree, config, project, dependencies, installer: packages };
   const artifact = await compile(log, input);
   const stored = await store(storage, order, artifact, await compileUi(log, input));
   log.info(

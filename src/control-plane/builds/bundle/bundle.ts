@@ -3,12 +3,16 @@ import * as esbuild from "esbuild-wasm/esm/browser.js";
 import type { UiFiles } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { BUNDLE_TIMEOUT_MS } from "../limits.ts";
+import { chunkNames, entryFile, UNIT_OPTIONS } from "../prebuilt/unit.ts";
 import type { TsConfig } from "./tsconfig.ts";
 import { withHostRequire } from "./ui-module.ts";
 
 type Failed = { ok: false; errors: string[] };
 export type Bundled = { ok: true; code: string; map: string; warnings: string[] } | Failed;
 type BundledUi = { ok: true; files: UiFiles; warnings: string[] } | Failed;
+type BundledUnit =
+  | { ok: true; outputFiles: esbuild.OutputFile[]; outputs: esbuild.Metafile["outputs"] }
+  | Failed;
 
 let started: Promise<void> | null = null;
 
@@ -71,6 +75,26 @@ export async function bundleUi(
     return [name, name.endsWith(".js") ? withHostRequire(text) : text];
   });
   return { ok: true, files: Object.fromEntries(files), warnings: warningsOf(built) };
+}
+
+/** Each specifier is an entry of its own. */
+export async function bundleUnit(
+  name: string,
+  specifiers: string[],
+  plugin: esbuild.Plugin,
+): Promise<BundledUnit> {
+  const built = await build({
+    ...UNIT_OPTIONS,
+    entryPoints: specifiers.map((specifier) => ({
+      in: specifier,
+      out: entryFile(specifier).replace(/\.js$/, ""),
+    })),
+    outdir: "/rt",
+    chunkNames: chunkNames(name),
+    plugins: [plugin],
+  });
+  if ("ok" in built) return built;
+  return { ok: true, outputFiles: built.outputFiles, outputs: built.metafile?.outputs ?? {} };
 }
 
 type Output = esbuild.BuildResult<{ write: false }>;

@@ -4,9 +4,9 @@ import { BuildFailure } from "../failure.ts";
 import { HARNESS } from "../packages/carried.ts";
 import type { Dependencies } from "../packages/dependencies.ts";
 import type { Installer } from "../packages/install.ts";
-import { closure, type Runtime } from "../packages/prebuilt.ts";
 import { type Project, textOf } from "../packages/project.ts";
 import { inRounds } from "../packages/rounds.ts";
+import { closure, RUNTIME_FOLDER } from "../prebuilt/unit.ts";
 import { bytesText, countText, durationText } from "../text.ts";
 import type { Tree } from "../tree.ts";
 import { contextType } from "../types/context-type.ts";
@@ -36,7 +36,6 @@ export type CompileInput = {
   project: Project;
   dependencies: Dependencies;
   installer: Installer;
-  runtime: Runtime;
 };
 
 export async function compile(log: BuildLog, input: CompileInput): Promise<Artifact> {
@@ -46,8 +45,8 @@ export async function compile(log: BuildLog, input: CompileInput): Promise<Artif
   const graphs = describeGraphs(log, input);
   let used = new Set<string>();
   const bundled = await inRounds(log, input, async () => {
-    const options = pluginOptions(input, tsconfig, graphs);
-    used = options.used;
+    used = new Set();
+    const options = pluginOptions(input, tsconfig, graphs, used);
     const plugin = heddlePlugin(options);
     return {
       bundled: await bundle("heddle:agent", plugin, tsconfig),
@@ -56,7 +55,7 @@ export async function compile(log: BuildLog, input: CompileInput): Promise<Artif
   });
   if (!bundled.ok) throw bundleFailed(log, input.dependencies, bundled.errors);
   for (const warning of bundled.warnings.slice(0, MAX_LOGGED)) log.warn(warning);
-  const prebuilt = closure(input.runtime, used);
+  const prebuilt = closure(input.dependencies.runtime, used);
   explain(log, bundled.code, prebuilt, Date.now() - started);
   return {
     compatibility_date: COMPATIBILITY_DATE,
@@ -66,14 +65,26 @@ export async function compile(log: BuildLog, input: CompileInput): Promise<Artif
   };
 }
 
-function pluginOptions(input: CompileInput, tsconfig: TsConfig, graphs: string): PluginOptions {
-  const { tree, dependencies, installer, runtime } = input;
+/** `used` is filled with the prebuilt files that the bundle imports. */
+function pluginOptions(
+  { tree, dependencies, installer }: CompileInput,
+  tsconfig: TsConfig,
+  graphs: string,
+  used: Set<string>,
+): PluginOptions {
   const files = disk(tree, dependencies.install, installer.installed);
-  const { langgraph, provided } = dependencies;
+  const { langgraph, provided, runtime } = dependencies;
+  const resolver = { disk: files, tsconfig, isBuiltin };
   return {
     disk: files,
-    resolve: createResolver({ disk: files, tsconfig, provided, isBuiltin }),
-    runtime,
+    resolve: createResolver({ ...resolver, provided }),
+    resolveInstalled: createResolver({ ...resolver, provided: new Set() }),
+    providedModule: (specifier) => {
+      const file = runtime.entries[specifier];
+      if (file === undefined) return null;
+      used.add(file);
+      return `./${RUNTIME_FOLDER}${file}`;
+    },
     virtual: {
       // Imports of the harness lead to the LangGraph that the agent has, and to what that one sees.
       "heddle:agent": {
@@ -84,7 +95,6 @@ function pluginOptions(input: CompileInput, tsconfig: TsConfig, graphs: string):
       "heddle:graphs": { text: graphs, directory: "/" },
     },
     loaders: AGENT_LOADERS,
-    used: new Set(),
     missing: new Set(),
   };
 }

@@ -1,10 +1,27 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import type { BuildIsolate, BuildOrder, BuildOutcome, BuildSink, BuildStore } from "../contract.ts";
+import type {
+  BuildIsolate,
+  BuildOrder,
+  BuildOutcome,
+  BuildSink,
+  BuildStore,
+  PackageStore,
+  PrebuildIsolate,
+  PrebuildOrder,
+} from "../contract.ts";
+import { prebuildPackage } from "../prebuilt/prebuild.ts";
 import { runBuild } from "./build.ts";
 
 /** The code of one build's isolate. It has no bindings: `storage` is all that it may read and write. */
 export class Build extends WorkerEntrypoint implements BuildIsolate {
   build(order: BuildOrder, sink: BuildSink, storage: BuildStore): Promise<BuildOutcome> {
     return runBuild(storage, order, sink);
+  }
+}
+
+/** Builds one version of a package for all agents that have it. */
+export class Prebuild extends WorkerEntrypoint implements PrebuildIsolate {
+  prebuild(order: PrebuildOrder, storage: PackageStore): Promise<Uint8Array> {
+    return prebuildPackage(storage, order);
   }
 }

@@ -7,7 +7,6 @@ import type {
   Plugin,
 } from "esbuild-wasm";
 import { ASSET_BYTES } from "../limits.ts";
-import { RUNTIME_FOLDER, type Runtime } from "../packages/prebuilt.ts";
 import { directoryOf } from "../paths.ts";
 import { bytesText } from "../text.ts";
 import type { Disk } from "./disk.ts";
@@ -17,7 +16,10 @@ import type { RequestKind, Resolved, Resolver } from "./resolver.ts";
 export type PluginOptions = {
   disk: Disk;
   resolve: Resolver;
-  runtime: Runtime;
+  /** Resolves what the prebuilt modules lack. */
+  resolveInstalled: Resolver;
+  /** @returns the path of the prebuilt module that a specifier leads to, or `null` without one. */
+  providedModule: (specifier: string) => string | null;
   /** `heddle:` modules by name. */
   virtual: Record<string, { text: string; directory: string }>;
   /** Files that the bundle can hold, by their extensions. */
@@ -26,8 +28,7 @@ export type PluginOptions = {
   isShared?: (specifier: string) => boolean;
   /** What a style sheet is before the bundler reads it. */
   styles?: (css: string, directory: string) => Promise<string>;
-  /** Filled while bundling: prebuilt files in use, and packages to fetch for a second try. */
-  used: Set<string>;
+  /** Filled while bundling: packages to fetch for a second try. */
   missing: Set<string>;
 };
 
@@ -91,7 +92,10 @@ function resolveImport(options: PluginOptions, args: OnResolveArgs): OnResolveRe
   if (resolved.type === "absent" && maySpare(kind, importer)) {
     return { path: resolved.text, namespace: ABSENT };
   }
-  return toResult(options, resolved, kind);
+  if (resolved.type !== "provided") return toResult(options, resolved, kind);
+  const module = options.providedModule(resolved.specifier);
+  if (module !== null) return toExternal(module, kind);
+  return toResult(options, options.resolveInstalled(path, directory, toRequest(kind)), kind);
 }
 
 /** Packages try what they have a use for; the agent's own source means what it imports. */
@@ -132,13 +136,13 @@ function toResult(options: PluginOptions, resolved: Resolved, kind: EsbuildKind)
     case "builtin":
       if (options.isShared) return { errors: [{ text: `No browser has ${resolved.name}` }] };
       return toExternal(toBuiltin(resolved.name), kind);
-    case "provided":
-      return toProvided(options, resolved.specifier, kind);
     case "missing":
       options.missing.add(resolved.directory);
       return {
         errors: [{ text: `The package in ${resolved.directory.slice(1)} is not there yet` }],
       };
+    case "provided":
+      return { errors: [{ text: `"${resolved.specifier}" has no prebuilt module` }] };
     case "absent":
     case "error":
       return { errors: [{ text: resolved.text }] };
@@ -147,21 +151,6 @@ function toResult(options: PluginOptions, resolved: Resolved, kind: EsbuildKind)
 
 function toBuiltin(name: string): string {
   return /^(node|cloudflare):/.test(name) ? name : `node:${name}`;
-}
-
-function toProvided(
-  { runtime, used }: PluginOptions,
-  specifier: string,
-  kind: EsbuildKind,
-): OnResolveResult {
-  const file = runtime.entries[specifier];
-  if (file === undefined) {
-    return {
-      errors: [{ text: `Could not resolve "${specifier}": its package.json exports no such path` }],
-    };
-  }
-  used.add(file);
-  return toExternal(`./${RUNTIME_FOLDER}${file}`, kind);
 }
 
 function toExternal(path: string, kind: EsbuildKind): OnResolveResult {

@@ -64,7 +64,7 @@ async function compileOne(
 }
 
 function pluginOptions(input: CompileInput, tsconfig: TsConfig, path: string): PluginOptions {
-  const { tree, config, dependencies, installer, runtime } = input;
+  const { tree, config, dependencies, installer } = input;
   const files = disk(tree, dependencies.install, installer.installed);
   const shared = [...HOST_PACKAGES, ...config.ui.shared];
   // Prebuilt modules are for the agent's isolate; a browser gets the packages themselves.
@@ -78,14 +78,14 @@ function pluginOptions(input: CompileInput, tsconfig: TsConfig, path: string): P
   return {
     disk: files,
     resolve,
-    runtime,
+    resolveInstalled: resolve,
+    providedModule: () => null,
     virtual: { [UI_ENTRY]: { text: uiModule(path), directory: dependencies.directory } },
     loaders: UI_LOADERS,
     styles: (css, directory) =>
       compileStyles(css, directory, () => sourcesOf(tree), readStyle(files, resolve)),
     isShared: (specifier) =>
       shared.some((name) => specifier === name || specifier.startsWith(`${name}/`)),
-    used: new Set(),
     missing: new Set(),
   };
 }

@@ -1,5 +1,8 @@
 import type { EgressPolicy } from "../../../shared/egress/egress.ts";
 import type { BuildLog } from "../build-log.ts";
+import type { BuildStore } from "../contract.ts";
+import { selectPrebuilt } from "../prebuilt/select.ts";
+import type { Runtime } from "../prebuilt/unit.ts";
 import { bytesText, countText, durationText, listText } from "../text.ts";
 import { warnOfAdvisories } from "./advisories.ts";
 import type { Installer } from "./install.ts";
@@ -11,7 +14,6 @@ import {
   reachable,
   readLockfile,
 } from "./lockfile.ts";
-import { providedPaths, type Runtime } from "./prebuilt.ts";
 import type { Project } from "./project.ts";
 import { resolveInstall } from "./registry.ts";
 
@@ -19,33 +21,38 @@ export type Dependencies = {
   install: Install;
   /** Where the agent's imports start their walk: "" for the root of the source. */
   directory: string;
-  /** Packages that the prebuilt runtime stands for. */
+  /** Packages that prebuilt modules replace. */
   provided: Set<string>;
+  runtime: Runtime;
   langgraph: string | null;
 };
 
+type Options = { policy: EgressPolicy; registry_url: string };
+
 export async function readDependencies(
   log: BuildLog,
+  storage: BuildStore,
   project: Project,
-  runtime: Runtime,
-  options: { policy: EgressPolicy; registry_url: string },
+  options: Options,
 ): Promise<Dependencies> {
   const directory = project.folder === "" ? "" : `/${project.folder}`;
-  const install = await toInstall(log, project, directory, runtime, options);
-  const used = reachable(install, directory, asksOf(project.manifest ?? {}), () => false);
+  const install = await toInstall(log, storage, project, directory, options);
+  const named = asksOf(project.manifest ?? {});
+  const used = reachable(install, directory, named, () => false);
   warnOfAdvisories(log, install, used);
-  const provided = providedPaths(runtime.packages, install, directory);
+  const { runtime, provided, lacking } = await selectPrebuilt(storage, install, directory, named);
   const langgraph = findPackage(install, directory, "@langchain/langgraph");
-  if (langgraph !== null) explain(log, install, langgraph, provided, runtime);
-  return { install, directory, provided, langgraph };
+  const version = install.packages.get(langgraph ?? "")?.version;
+  if (version !== undefined) log.info(explanationOf(version, provided.size > 0, lacking));
+  return { install, directory, provided, runtime, langgraph };
 }
 
 async function toInstall(
   log: BuildLog,
+  storage: BuildStore,
   project: Project,
   directory: string,
-  runtime: Runtime,
-  options: { policy: EgressPolicy; registry_url: string },
+  options: Options,
 ): Promise<Install> {
   const { manifest, lock, folder, foreign_lock } = project;
   if (manifest === null) return { packages: new Map(), links: new Map() };
@@ -58,11 +65,8 @@ async function toInstall(
   if (foreign_lock !== null)
     log.warn(`${foreign_lock} is not read; commit a package-lock.json to pin versions.`);
   const started = Date.now();
-  const install = await resolveInstall(
-    { ...options, preferred: runtime.packages },
-    directory,
-    manifest,
-  );
+  const preferred = await storage.listPrebuilt();
+  const install = await resolveInstall({ ...options, preferred }, directory, manifest);
   const chosen = [...install.packages.values()].map(({ name, version }) => `${name}@${version}`);
   const took = durationText(Date.now() - started);
   log.info(
@@ -72,27 +76,10 @@ async function toInstall(
   return install;
 }
 
-function explain(
-  log: BuildLog,
-  install: Install,
-  langgraph: string,
-  provided: Set<string>,
-  runtime: Runtime,
-): void {
-  const version = install.packages.get(langgraph)?.version;
-  if (provided.has(langgraph)) {
-    log.info(`LangGraph ${version} is prebuilt; its packages need not be fetched`);
-    return;
-  }
-  const different = Object.entries(runtime.packages).flatMap(([name, prebuilt]) => {
-    const found = install.packages.get(findPackage(install, langgraph, name) ?? "")?.version;
-    return found === undefined || found === prebuilt
-      ? []
-      : [`${name} ${found} (prebuilt: ${prebuilt})`];
-  });
-  log.info(
-    `Bundling LangGraph ${version} itself, which takes longer: ${listText(different) || "its packages are nested"}`,
-  );
+function explanationOf(version: string, isPrebuilt: boolean, lacking: string[]): string {
+  if (isPrebuilt) return `LangGraph ${version} is prebuilt; its packages need not be fetched`;
+  const why = lacking.length > 0 ? `${listText(lacking)} not prebuilt yet` : "packages are nested";
+  return `Bundling LangGraph ${version} itself, which takes longer: ${why}`;
 }
 
 /** Fetches what the agent asks for, without what is prebuilt. */

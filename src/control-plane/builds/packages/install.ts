@@ -2,7 +2,7 @@ import { type EgressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { mapConcurrent } from "../../../shared/work/chunks.ts";
 import type { BuildLog } from "../build-log.ts";
-import type { BuildStore } from "../contract.ts";
+import type { PackageStore } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { type Integrity, matches, parseIntegrity } from "../integrity.ts";
 import { PACKAGE_LIMITS } from "../limits.ts";
@@ -18,7 +18,7 @@ export type Installer = {
   install(packages: Package[]): Promise<{ cached: number; fetched: number; bytes: number }>;
 };
 
-export function installer(storage: BuildStore, policy: EgressPolicy, log: BuildLog): Installer {
+export function installer(storage: PackageStore, policy: EgressPolicy, log: BuildLog): Installer {
   const installed = new Map<string, PackageFiles>();
   let held = 0;
   return {
@@ -39,7 +39,7 @@ export function installer(storage: BuildStore, policy: EgressPolicy, log: BuildL
   };
 }
 
-async function obtain(storage: BuildStore, policy: EgressPolicy, log: BuildLog, item: Package) {
+async function obtain(storage: PackageStore, policy: EgressPolicy, log: BuildLog, item: Package) {
   const integrity = parseIntegrity(item.integrity);
   const stored = integrity === null ? null : await storage.readTarball(integrity);
   if (stored !== null) {

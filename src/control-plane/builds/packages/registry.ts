@@ -30,8 +30,10 @@ type Ask = { name: string; range: string; from: string; by: string; is_optional:
 type ResolveOptions = {
   policy: EgressPolicy;
   registry_url: string;
-  /** Versions to take where the range allows: the prebuilt runtime's. */
-  preferred: Record<string, string>;
+  /** Versions to take where the range allows, the best first: the prebuilt ones. */
+  preferred: Record<string, string[]>;
+  /** Packages that are not installed. */
+  skipped?: string[];
 };
 
 export async function resolveInstall(
@@ -47,9 +49,12 @@ export async function resolveInstall(
     return known;
   };
   const overrides = flatOverrides(manifest.overrides);
+  const isWanted = ({ name }: Ask) => !options.skipped?.includes(name);
   let asks = asksFrom(manifest, directory, "package.json");
   while (asks.length > 0) {
-    const wanted = asks.map((ask) => ({ ...ask, range: overrides[ask.name] ?? ask.range }));
+    const wanted = asks
+      .filter(isWanted)
+      .map((ask) => ({ ...ask, range: overrides[ask.name] ?? ask.range }));
     for (const ask of wanted) load(aliasOf(ask).name).catch(() => undefined);
     asks = [];
     for (const ask of wanted) asks.push(...(await place(options, install, directory, ask, load)));
@@ -83,7 +88,7 @@ async function place(
 function select(
   packument: Packument | null,
   range: string,
-  preferred: string | undefined,
+  preferred: string[] | undefined,
   ask: Ask,
 ): [string, Release] | null {
   const version = packument === null ? null : choose(packument, range, preferred);
@@ -142,12 +147,16 @@ function aliasOf({ name, range, by }: Ask): { name: string; range: string } {
 }
 
 /** Like npm: `latest` where it fits, else the highest that fits; a dist-tag names itself. */
-function choose(packument: Packument, range: string, preferred: string | undefined): string | null {
+function choose(
+  packument: Packument,
+  range: string,
+  preferred: string[] | undefined,
+): string | null {
   const versions = packument.versions ?? {};
   const tags = packument["dist-tags"] ?? {};
   const tagged = tags[range];
   if (tagged !== undefined) return tagged;
-  for (const candidate of [preferred, tags.latest]) {
+  for (const candidate of [...(preferred ?? []), tags.latest]) {
     if (candidate !== undefined && candidate in versions && satisfies(candidate, range))
       return candidate;
   }

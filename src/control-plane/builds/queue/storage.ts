@@ -1,33 +1,27 @@
 import { RpcTarget } from "cloudflare:workers";
-import { type ArtifactKind, type BuildOrder, type BuildStore, uiKeyOf } from "../contract.ts";
+import {
+  type ArtifactKind,
+  type BuildOrder,
+  type BuildStore,
+  type PackageStore,
+  uiKeyOf,
+} from "../contract.ts";
 import type { Integrity } from "../integrity.ts";
 import { ARTIFACT_BYTES, PACKAGE_LIMITS, UI_BYTES } from "../limits.ts";
+import type { PrebuiltUnits } from "../prebuilt/units.ts";
 
 /** The hashes that R2 verifies. SHA-1 is missing: two packages may have the same one. */
 const HASHES = { "SHA-512": "sha512", "SHA-384": "sha384", "SHA-256": "sha256" } as const;
 const HEX = { "SHA-512": 128, "SHA-384": 96, "SHA-256": 64 };
 const LIMITS = { artifact: ARTIFACT_BYTES, ui: UI_BYTES };
 
-/**
- * What one build may read and write in R2: its uploaded source, its own artifact, and packages by their hash,
- * which R2 verifies when they are written. Bodies are streams, so that this isolate holds none of them.
- */
-export class BuildStorage extends RpcTarget implements BuildStore {
+/** Packages by their hash, which R2 verifies when they are written. */
+export class PackageStorage extends RpcTarget implements PackageStore {
   readonly #bucket: R2Bucket;
-  readonly #order: BuildOrder;
-  #artifact_bytes: number | null = null;
 
-  constructor(bucket: R2Bucket, order: BuildOrder) {
+  constructor(bucket: R2Bucket) {
     super();
     this.#bucket = bucket;
-    this.#order = order;
-  }
-
-  async readSource(): Promise<ReadableStream<Uint8Array> | null> {
-    const { source } = this.#order;
-    if (source.kind !== "tarball") return null;
-    const object = await this.#bucket.get(source.object_key);
-    return object?.body ?? null;
   }
 
   async readTarball(integrity: Integrity): Promise<ReadableStream<Uint8Array> | null> {
@@ -44,7 +38,41 @@ export class BuildStorage extends RpcTarget implements BuildStore {
     const key = tarballKey(integrity);
     if (key === null || !(bytes <= PACKAGE_LIMITS.compressed_bytes)) return body.cancel();
     const { algorithm, hex } = integrity;
-    if (algorithm !== "SHA-1") await this.#put(key, bytes, body, { [HASHES[algorithm]]: hex });
+    const options = { [HASHES[algorithm as keyof typeof HASHES]]: hex };
+    await put(this.#bucket, key, bytes, body, options);
+  }
+}
+
+/**
+ * Everything that one build may read and write in R2: its uploaded source, its own artifact, packages and prebuilt
+ * units. Bodies are streams, so that this isolate holds none of them.
+ */
+export class BuildStorage extends PackageStorage implements BuildStore {
+  readonly #bucket: R2Bucket;
+  readonly #order: BuildOrder;
+  readonly #units: PrebuiltUnits;
+  #artifact_bytes: number | null = null;
+
+  constructor(bucket: R2Bucket, order: BuildOrder, units: PrebuiltUnits) {
+    super(bucket);
+    this.#bucket = bucket;
+    this.#order = order;
+    this.#units = units;
+  }
+
+  async readSource(): Promise<ReadableStream<Uint8Array> | null> {
+    const { source } = this.#order;
+    if (source.kind !== "tarball") return null;
+    const object = await this.#bucket.get(source.object_key);
+    return object?.body ?? null;
+  }
+
+  readPrebuilt(name: string, version: string): Promise<ReadableStream<Uint8Array> | null> {
+    return this.#units.read(name, version);
+  }
+
+  async listPrebuilt(): Promise<Record<string, string[]>> {
+    return this.#units.list();
   }
 
   async writeArtifact(
@@ -55,7 +83,7 @@ export class BuildStorage extends RpcTarget implements BuildStore {
     if (!(bytes <= LIMITS[kind])) throw new RangeError(`${kind}: more than ${LIMITS[kind]} bytes`);
     const key = this.#artifactKey();
     const httpMetadata = { contentType: "application/json" };
-    await this.#put(kind === "ui" ? uiKeyOf(key) : key, bytes, body, { httpMetadata });
+    await put(this.#bucket, kind === "ui" ? uiKeyOf(key) : key, bytes, body, { httpMetadata });
     if (kind === "artifact") this.#artifact_bytes = bytes;
   }
 
@@ -68,19 +96,17 @@ export class BuildStorage extends RpcTarget implements BuildStore {
   #artifactKey(): string {
     return `artifacts/${this.#order.revision_id}.json`;
   }
+}
 
-  async #put(
-    key: string,
-    bytes: number,
-    body: ReadableStream<Uint8Array>,
-    options: R2PutOptions,
-  ): Promise<void> {
-    const fixed = new FixedLengthStream(bytes);
-    await Promise.all([
-      body.pipeTo(fixed.writable),
-      this.#bucket.put(key, fixed.readable, options),
-    ]);
-  }
+async function put(
+  bucket: R2Bucket,
+  key: string,
+  bytes: number,
+  body: ReadableStream<Uint8Array>,
+  options: R2PutOptions,
+): Promise<void> {
+  const fixed = new FixedLengthStream(bytes);
+  await Promise.all([body.pipeTo(fixed.writable), bucket.put(key, fixed.readable, options)]);
 }
 
 /** @returns null for an integrity that is not cached. */

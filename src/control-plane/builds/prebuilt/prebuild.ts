@@ -1,0 +1,56 @@
+import { gzipSync } from "node:zlib";
+import { buildLog } from "../build-log.ts";
+import { isBuiltin } from "../bundle/builtins.ts";
+import { bundleUnit } from "../bundle/bundle.ts";
+import { disk } from "../bundle/disk.ts";
+import { AGENT_LOADERS, heddlePlugin } from "../bundle/plugin.ts";
+import { createResolver } from "../bundle/resolver.ts";
+import { readTsConfig } from "../bundle/tsconfig.ts";
+import type { PackageStore, PrebuildOrder } from "../contract.ts";
+import { BuildFailure } from "../failure.ts";
+import { installer } from "../packages/install.ts";
+import { reachable } from "../packages/lockfile.ts";
+import { resolveInstall } from "../packages/registry.ts";
+import { emptyTree } from "../tree.ts";
+import { entryFile, SHARED_PACKAGES, specifiersOf, toUnit } from "./unit.ts";
+
+/** Builds the unit of one version, from the registry alone: no agent's lockfile has a say in what others get. */
+export async function prebuildPackage(
+  storage: PackageStore,
+  order: PrebuildOrder,
+): Promise<Uint8Array> {
+  const { name, version, registry_url } = order;
+  const path = `/node_modules/${name}`;
+  const shared = SHARED_PACKAGES.filter((other) => other !== name);
+  const provided = new Set(shared.map((other) => `/node_modules/${other}`));
+  const options = { policy: order, registry_url, preferred: {}, skipped: shared };
+  const install = await resolveInstall(options, "", { dependencies: { [name]: version } });
+  const packages = installer(storage, order, buildLog({ log: async () => undefined }));
+  const paths = reachable(install, "", [name], (at) => provided.has(at));
+  await packages.install([...paths].flatMap((at) => install.packages.get(at) ?? []));
+  const files = disk(emptyTree(), install, packages.installed);
+  const specifiers = specifiersOf(name, files.manifest(path)?.exports);
+  const resolver = { disk: files, tsconfig: readTsConfig("", () => null), isBuiltin };
+  const bundled = await bundleUnit(
+    name,
+    specifiers,
+    heddlePlugin({
+      disk: files,
+      resolve: createResolver({ ...resolver, provided }),
+      resolveInstalled: createResolver({ ...resolver, provided: new Set() }),
+      providedModule: (specifier) => `./${entryFile(specifier)}`,
+      virtual: {},
+      loaders: AGENT_LOADERS,
+      missing: new Set(),
+    }),
+  );
+  if (!bundled.ok) throw new BuildFailure("bundle_failed", bundled.errors.join("\n"));
+  const integrity = install.packages.get(path)?.integrity ?? null;
+  const unit = toUnit(
+    { name, version, integrity },
+    specifiers,
+    bundled.outputFiles,
+    bundled.outputs,
+  );
+  return gzipSync(JSON.stringify(unit));
+}

@@ -1,0 +1,88 @@
+import { gunzipSync } from "node:zlib";
+import type { BuildStore } from "../contract.ts";
+import { findPackage, type Install, type Package } from "../packages/lockfile.ts";
+import {
+  mergeUnits,
+  PREBUILT_PACKAGES,
+  type PrebuiltUnit,
+  type Runtime,
+  SHARED_PACKAGES,
+} from "./unit.ts";
+
+type Units = Pick<BuildStore, "readPrebuilt">;
+
+export type Selection = {
+  runtime: Runtime;
+  /** Paths of the installed packages that prebuilt modules replace. */
+  provided: Set<string>;
+  /** Packages without a unit, as `name version`. */
+  lacking: string[];
+};
+
+/**
+ * Selects the units of the agent's packages: all shared ones, each in the lockfile's very version, or none.
+ * Other packages follow when package.json names them.
+ */
+export async function selectPrebuilt(
+  units: Units,
+  install: Install,
+  directory: string,
+  named: string[],
+): Promise<Selection> {
+  const shared = placeShared(install, directory);
+  if (shared === null) return { runtime: mergeUnits([]), provided: new Set(), lacking: [] };
+  const others = PREBUILT_PACKAGES.filter((name) => !SHARED_PACKAGES.includes(name)).flatMap(
+    (name) => (named.includes(name) ? (packageOf(install, directory, name) ?? []) : []),
+  );
+  const [ofShared, ofOthers] = await Promise.all([
+    Promise.all(shared.map((item) => readUnit(units, item))),
+    Promise.all(others.map((item) => readUnit(units, item))),
+  ]);
+  const lacking = shared.filter((_, n) => ofShared[n] === null).map(labelOf);
+  if (lacking.length > 0) return { runtime: mergeUnits([]), provided: new Set(), lacking };
+  const found = [...shared, ...others].flatMap((item, n) => {
+    const unit = [...ofShared, ...ofOthers][n];
+    return unit ? [{ path: item.path, unit }] : [];
+  });
+  return {
+    runtime: mergeUnits(found.map(({ unit }) => unit)),
+    provided: new Set(found.map(({ path }) => path)),
+    lacking: [],
+  };
+}
+
+/** @returns `null` when one of the packages sees another copy of one than the agent does. */
+export function placeShared(install: Install, directory: string): Package[] | null {
+  const paths = SHARED_PACKAGES.flatMap((name) => {
+    const path = findPackage(install, directory, name);
+    return path === null ? [] : [[name, path] as const];
+  });
+  const isFlat = paths.every(([, from]) =>
+    paths.every(([name, path]) => findPackage(install, from, name) === path),
+  );
+  const packages = paths.map(([name]) => packageOf(install, directory, name));
+  return isFlat && packages.every((item) => item !== null) ? packages : null;
+}
+
+/** @returns `null` for a link, and for another package under this name. */
+function packageOf(install: Install, directory: string, name: string): Package | null {
+  const item = install.packages.get(findPackage(install, directory, name) ?? "");
+  return item?.name === name ? item : null;
+}
+
+/** @returns `null` as well when the lockfile's package has other bytes. */
+async function readUnit(
+  units: Units,
+  { name, version, integrity }: Package,
+): Promise<PrebuiltUnit | null> {
+  const stream = await units.readPrebuilt(name, version);
+  if (stream === null) return null;
+  const bytes = gunzipSync(await new Response(stream).bytes());
+  const unit = JSON.parse(new TextDecoder().decode(bytes)) as PrebuiltUnit;
+  const isSame = integrity === undefined || integrity === unit.integrity;
+  return isSame ? unit : null;
+}
+
+function labelOf({ name, version }: Package): string {
+  return `${name} ${version}`;
+}

@@ -1,0 +1,63 @@
+import { parse, rcompare, satisfies } from "semver";
+import { PREBUILT_PACKAGES } from "./unit.ts";
+
+type Version = { name: string; version: string };
+
+/** Changes with the form of a unit. */
+const FORMAT = 1;
+
+/** Gzipped bytes of a unit; zod, the largest of today's packages, has 240 kB. */
+const UNIT_BYTES = 4 * 1024 * 1024;
+
+/** The units that one build may read: those in the script, and those in R2 that earlier builds caused. */
+export class PrebuiltUnits {
+  readonly #bucket: R2Bucket;
+  readonly #carried: Record<string, ArrayBuffer>;
+  readonly #missing = new Map<string, Version>();
+
+  constructor(bucket: R2Bucket, carried: Record<string, ArrayBuffer>) {
+    this.#bucket = bucket;
+    this.#carried = carried;
+  }
+
+  async read(name: string, version: string): Promise<ReadableStream<Uint8Array> | null> {
+    if (!isPrebuildable(name, version)) return null;
+    const carried = this.#carried[`${name}@${version}`];
+    if (carried) return new Response(carried).body;
+    const object = await this.#bucket.get(keyOf({ name, version }));
+    if (object === null) this.#missing.set(name, { name, version });
+    return object?.body ?? null;
+  }
+
+  list(): Record<string, string[]> {
+    const lists: Record<string, string[]> = {};
+    for (const id of Object.keys(this.#carried)) {
+      const at = id.lastIndexOf("@");
+      const name = id.slice(0, at);
+      lists[name] = [...(lists[name] ?? []), id.slice(at + 1)].sort(rcompare);
+    }
+    return lists;
+  }
+
+  /** At most one version of each package: the ones that the build wanted last. */
+  get missing(): Version[] {
+    return [...this.#missing.values()];
+  }
+
+  /** Two builds may do this at once: they have the same unit. */
+  async write(unit: Version, bytes: Uint8Array): Promise<void> {
+    if (bytes.byteLength > UNIT_BYTES) throw new RangeError(`More than ${UNIT_BYTES} bytes`);
+    await this.#bucket.put(keyOf(unit), bytes);
+  }
+}
+
+function keyOf({ name, version }: Version): string {
+  return `prebuilt/${FORMAT}/${name}@${version}.json.gz`;
+}
+
+/** Versions before 1 lack what other units import, and prereleases are not kept. */
+function isPrebuildable(name: unknown, version: unknown): boolean {
+  if (typeof name !== "string" || typeof version !== "string") return false;
+  const isExact = parse(version)?.version === version;
+  return isExact && PREBUILT_PACKAGES.includes(name) && satisfies(version, ">=1");
+}
