@@ -1,6 +1,6 @@
 import type { Usage } from "./usage.ts";
 
-/** Of a payload the text, or where in R2 it is. */
+/** Payload as text, or the key of its object in R2. */
 export type Payload = { text: string } | { key: string; bytes: number };
 export const PAYLOADS = ["inputs", "outputs", "extra", "events", "serialized"] as const;
 export type PayloadName = (typeof PAYLOADS)[number];
@@ -8,7 +8,7 @@ export type PayloadName = (typeof PAYLOADS)[number];
 export type AttachedFile = { run_id: string; name: string; content_type: string; data: Uint8Array };
 export type Attachment = { key: string; content_type: string; bytes: number };
 
-/** What a client said of a trace run, only what it named: nothing that is absent here is ever erased. */
+/** Fields that a client sent for a trace run. A missing field never erases a stored one. */
 export type RunChange = {
   id: string;
   kind: "post" | "patch";
@@ -33,7 +33,7 @@ export type RunColumns = {
   execution_order?: number;
 };
 
-/** What search and statistics see of the payloads. */
+/** Data that search and statistics read instead of the payloads. */
 export type Digest = {
   inputs?: PayloadDigest;
   outputs?: PayloadDigest & { usage: Usage | null };
@@ -41,12 +41,12 @@ export type Digest = {
   first_token_us?: number;
 };
 
-/** Metadata, inputs and outputs: what has keys and values that runs are found by. */
+/** Metadata, inputs, outputs. */
 export type PairKind = "m" | "i" | "o";
-/** `pairs` as `storage/migrations.ts` keeps them, and the terms of each. */
+/** `pairs` is the JSON of `run_digests`, `terms` are the terms of its pairs. */
 export type PairDigest = { pairs: string; terms: number[] };
 export type PayloadDigest = PairDigest & { search: string };
 export type ExtraDigest = PairDigest & { thread_id: string | null; usage: Usage | null };
 
-/** A change with what its request knows of where it belongs. */
+/** Change with the project that its request names. */
 export type IncomingRun = RunChange & { session_id: string | null; session_name: string | null };

@@ -1,11 +1,11 @@
 const MAX_COUNTS = 1000;
 
-/** Exact sums of decimals that are kept as text: plain digits, no exponent. */
+/** Exact sum of decimals stored as text: plain digits, no exponent. */
 export class DecimalSum {
   #total = 0n;
   #places = 0;
   #isEmpty = true;
-  /** Runs often cost the same: how often each text came, until there are many. */
+  /** Number of occurrences of each text: runs often cost the same. */
   readonly #counts = new Map<string, number>();
 
   add(text: string | null): void {
@@ -15,7 +15,7 @@ export class DecimalSum {
     if (this.#counts.size >= MAX_COUNTS) this.#settle();
   }
 
-  /** Null when nothing was added. */
+  /** @returns `null` when nothing was added */
   toText(): string | null {
     this.#settle();
     return this.#isEmpty ? null : toDecimalText(this.#total, this.#places);

@@ -5,13 +5,13 @@ import { MAX_KEYS_PER_RUN, MAX_PAIRS_CHARS, MAX_SEARCH_CHARS, MAX_VALUE_CHARS } 
 import { termOf } from "./terms.ts";
 import { findUsage, usageOfMetadata } from "./usage.ts";
 
-/** Dotted path, value as text, and as number where it is one. */
+/** Dotted path, value as text, and value as number when it is a number. */
 export type Pair = [key: string, value: string, number: number | null];
 
 const MAX_PAIRS = 500;
 const THREAD_KEYS = ["session_id", "thread_id", "conversation_id"];
 
-/** How many keys a run may still have: its metadata, inputs and outputs share them. */
+/** Number of keys a run may still add: metadata, inputs and outputs share the limit. */
 export type Room = { keys: number };
 
 export function digestInputs(value: unknown, room: Room = fullRoom()): PayloadDigest {
@@ -40,7 +40,7 @@ export function fullRoom(): Room {
   return { keys: MAX_KEYS_PER_RUN };
 }
 
-/** The moment of the first `new_token` event. */
+/** Returns the time of the first `new_token` event. */
 export function firstToken(events: unknown): number | undefined {
   if (!Array.isArray(events)) return undefined;
   for (const event of events) {
@@ -60,7 +60,7 @@ function threadOf(metadata: Record<string, unknown>): string | null {
   return null;
 }
 
-/** Arrays add one pair for each element under the array's own path. */
+/** Flattens a value. Each element of an array adds a pair with the array's path. */
 export function toPairs(value: unknown): Pair[] {
   const pairs: Pair[] = [];
   const keys = new Set<string>();
@@ -98,7 +98,7 @@ function toPair(path: string, value: unknown): Pair {
   return [key, value.slice(0, MAX_VALUE_CHARS), null];
 }
 
-/** An object of values; a number is there as text and as itself. A key of a list is there more than once. */
+/** Encodes pairs as a JSON object. Numbers become `[text, number]`; keys of arrays repeat. */
 export function digestPairs(kind: PairKind, pairs: Pair[], room: Room = fullRoom()): PairDigest {
   const keys = new Set<string>();
   const members: string[] = [];
@@ -118,7 +118,6 @@ export function digestPairs(kind: PairKind, pairs: Pair[], room: Room = fullRoom
   return { pairs: `{${members.join()}}`, terms };
 }
 
-/** What a search of the whole run sees of a payload. */
 function searchOf(pairs: Pair[]): string {
   let text = "";
   for (const [, value] of pairs) {

@@ -4,14 +4,17 @@ const SEGMENT =
   /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{6})Z([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
 
 export type Lineage = {
-  /** From the root to the run's parent. */
+  /** Ids from the root to the parent. */
   parent_run_ids: string[];
   trace_id: string;
   run_id: string;
   start_us: number;
 };
 
-/** Null when the text is no dotted order: segments of time and id, from the root to the run. */
+/**
+ * Parses segments of time and id, from the root to the run. Returns `null` when the text is
+ * malformed.
+ */
 export function parseDottedOrder(text: string): Lineage | null {
   const ids: string[] = [];
   let start_us = 0;
@@ -28,7 +31,7 @@ export function parseDottedOrder(text: string): Lineage | null {
   return { parent_run_ids: ids, trace_id: ids[0] ?? run_id, run_id, start_us };
 }
 
-/** The day of the trace's root where it is not the run's own: the root is then in another partition. */
+/** Returns the day of the trace's root when the root is in another partition. */
 export function farRootDay(dotted_order: string, start_us: number): string | null {
   const [year, month, day] = [0, 4, 6].map((at) => dotted_order.slice(at, at === 0 ? 4 : at + 2));
   const root_day = `${year}-${month}-${day}`;

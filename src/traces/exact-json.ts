@@ -1,10 +1,10 @@
 import { isRecord } from "../shared/guards.ts";
 import type { JsonObject } from "./json.ts";
 
-/** What the text says, and the same with every number as it was written: that one is only to be written again. */
+/** Parsed value, and a copy that keeps each number's digits for writing. */
 export type ExactJson = { value: unknown; exact: unknown };
 
-/** Of V8, and not of the compiler's library yet. */
+/** Source text access of V8, missing in TypeScript's library. */
 type ExactNumbers = {
   parse(
     text: string,
@@ -14,7 +14,7 @@ type ExactNumbers = {
 };
 const exactly = JSON as unknown as ExactNumbers;
 
-/** A double holds fifteen digits; one more and the point are looked at for nothing. */
+/** Doubles hold fifteen digits exactly; with a point and one more, 17 characters. */
 const LONG_NUMBER_CHARS = 17;
 const [POINT, ZERO, NINE] = [46, 48, 57];
 
@@ -23,12 +23,12 @@ export function parseExact(text: string): ExactJson {
   return { value, exact: hasLongNumber(text) ? parseNumbers(text) : value };
 }
 
-/** For what is written again and not looked at. */
+/** Parses JSON that is only written again, with all digits of its numbers. */
 export function parseToWrite(text: string): unknown {
   return hasLongNumber(text) ? parseNumbers(text) : JSON.parse(text);
 }
 
-/** Looks at one character in seventeen: a run of so many has one of them. */
+/** Samples every 17th character: a longer number contains one of them. */
 function hasLongNumber(text: string): boolean {
   for (let at = LONG_NUMBER_CHARS - 1; at < text.length; at += LONG_NUMBER_CHARS) {
     if (!isOfNumber(text.charCodeAt(at))) continue;
@@ -51,7 +51,7 @@ function parseNumbers(text: string): unknown {
   });
 }
 
-/** The texts of an object's fields where numbers would lose something, else none. */
+/** Returns the texts of fields whose numbers a double cannot hold. */
 export function exactTexts(
   { value, exact }: ExactJson,
   fields: readonly string[],

@@ -1,4 +1,4 @@
-/** Of one key: how often it was said, the numbers it was given, and the words. */
+/** Number of occurrences of a key, with its scores and values. */
 export type FeedbackTotals = {
   key: string;
   n: number;
@@ -25,7 +25,6 @@ function mergeFeedback(lists: FeedbackTotals[]): FeedbackTotals[] {
   return [...merged.values()];
 }
 
-/** As each run has it too. */
 export function toFeedbackStats(lists: FeedbackTotals[]) {
   return Object.fromEntries(
     mergeFeedback(lists).map(({ key, n, scores, sum, values }) => [

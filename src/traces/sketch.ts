@@ -1,12 +1,12 @@
-/** What travels: the values themselves while they are few, else how many lie in each bucket. */
+/** Serialized sketch: the values while few, then counts per bucket. */
 export type SketchData = { values: number[] } | { buckets: [index: number, n: number][] };
 
 const MAX_VALUES = 200;
-/** Each bucket ends one per cent above the one below: its middle is at most half a per cent off. */
+/** Relative width of a bucket: 1 %, so its middle is at most 0.5 % off. */
 const LOG_STEP = Math.log(1.01);
 const ZERO = -1_000_000;
 
-/** A distribution of numbers from zero on that can be added to others. Percentiles are exact for few values. */
+/** Mergeable distribution of numbers from zero on. Percentiles are exact for few values. */
 export class Sketch {
   #values: number[] = [];
   readonly #buckets = new Map<number, number>();
@@ -32,7 +32,7 @@ export class Sketch {
     this.#values = [];
   }
 
-  /** Null when there are no values. */
+  /** @returns `null` when there are no values */
   quantile(q: number): number | null {
     return this.#buckets.size === 0 ? exactQuantile(this.#values, q) : this.#bucketQuantile(q);
   }
@@ -68,7 +68,7 @@ function middleOf(index: number): number {
   return (2 * Math.exp(index * LOG_STEP)) / (1 + step);
 }
 
-/** Between two values, in proportion. */
+/** Interpolates linearly. */
 function exactQuantile(values: number[], q: number): number | null {
   const sorted = values.toSorted((a, b) => a - b);
   const at = q * (sorted.length - 1);

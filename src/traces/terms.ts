@@ -1,6 +1,6 @@
 import type { PairKind } from "./changes.ts";
 
-/** What rows are looked up by: a kind's key and value, or a tag, as one number that a double holds. */
+/** Kinds of terms. A term is a hash of kind, key and value that fits a double. */
 export type TermKind = PairKind | "tag";
 
 const [VALUE_BITS, KEY_BITS] = [32, 21];
@@ -8,12 +8,12 @@ const VALUES = 2 ** VALUE_BITS;
 const SEED = 0x811c9dc5;
 const PRIME = 0x01000193;
 
-/** Two texts may have one term: what it finds is looked at once more. */
+/** Collisions are possible: readers check the pairs of the rows found. */
 export function termOf(kind: TermKind, key: string, value: string): number {
   return firstTerm(kind, key) + hash(value, SEED);
 }
 
-/** The terms of all values of a key. */
+/** Returns the range of terms of all values of a key. */
 export function termsOfKey(kind: TermKind, key: string): { first: number; last: number } {
   const first = firstTerm(kind, key);
   return { first, last: first + VALUES - 1 };

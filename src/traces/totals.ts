@@ -11,11 +11,10 @@ export type CountedRun = Usage & {
 
 const TOKENS = ["total_tokens", "prompt_tokens", "completion_tokens"] as const;
 const COSTS = ["total_cost", "prompt_cost", "completion_cost"] as const;
-/** What is looked at of each run that is counted. */
 export const USAGE_COLUMNS = [...TOKENS, ...COSTS] as const;
 export const COURSE_COLUMNS = ["start_us", "end_us", "first_token_us", "status"] as const;
 
-/** The distributions that answers are made of; the first two are all that is kept for a whole project. */
+/** Distributions by name. The catalogue keeps only `TIMES`. */
 export const TIMES = ["latency", "first_token"] as const;
 export const DISTRIBUTIONS = [...TIMES, ...TOKENS, "total_cost"] as const;
 export type Distribution = (typeof DISTRIBUTIONS)[number];
@@ -31,7 +30,7 @@ export type TotalsData = {
   sketches: Partial<Record<Distribution, SketchData>>;
 };
 
-/** Sums and distributions of any number of runs, in little memory; those of two sets of runs add up. */
+/** Mergeable sums and distributions in bounded memory. */
 export class RunTotals {
   runs = 0;
   errors = 0;
@@ -62,7 +61,7 @@ export class RunTotals {
     }
   }
 
-  /** What a run used, without the run. */
+  /** Adds usage without counting a run. */
   addUsage(run: Usage): void {
     for (const name of TOKENS) this.tokens[name] += run[name] ?? 0;
     for (const name of COSTS) this.#costs[name].add(run[name]);
@@ -112,7 +111,7 @@ export class RunTotals {
   }
 }
 
-/** Times are microseconds. */
+/** Measures times in microseconds. */
 function measure(run: CountedRun, name: Distribution): number | null {
   switch (name) {
     case "latency":

@@ -12,7 +12,9 @@ export type Usage = {
   total_cost: string | null;
 };
 
-/** Of the run's outputs: `usage_metadata` beside a message or in it, or LangChain's `llmOutput`. */
+/**
+ * Reads usage from outputs: `usage_metadata` beside or in a message, or LangChain's `llmOutput`.
+ */
 export function findUsage(outputs: unknown): Usage | null {
   if (!isRecord(outputs)) return null;
   return (
@@ -36,7 +38,7 @@ function ofMessage(value: unknown): Usage | null {
   return ofUsageMetadata(kwargs.usage_metadata);
 }
 
-/** A batch of prompts is one run: what its messages used is added up. */
+/** Adds up the messages: a batch of prompts is one run. */
 function ofGenerations(value: unknown): Usage | null {
   if (!Array.isArray(value)) return null;
   const found = value
@@ -106,7 +108,7 @@ function toCount(value: unknown): number | null {
 const MAX_PLACES = 30;
 const DECIMAL = /^-?\d{1,30}(\.\d{1,30})?$/;
 
-/** Plain decimal digits, no exponent. */
+/** Returns plain decimal digits without exponent. */
 function toDecimal(value: unknown): string | null {
   if (typeof value === "string") return DECIMAL.test(value) ? value : null;
   if (typeof value !== "number" || !Number.isFinite(value)) return null;
@@ -114,7 +116,7 @@ function toDecimal(value: unknown): string | null {
   return exponent === undefined ? mantissa : withoutExponent(mantissa, Number(exponent));
 }
 
-/** `1.5e-7` is 0.00000015; what has a positive exponent is no cost. */
+/** Writes `1.5e-7` as 0.00000015; positive exponents are not costs. */
 function withoutExponent(mantissa: string, exponent: number): string | null {
   if (exponent > 0 || exponent < -MAX_PLACES) return null;
   const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");
@@ -124,7 +126,7 @@ function withoutExponent(mantissa: string, exponent: number): string | null {
   return `${sign}${digits.slice(0, -places).padStart(1, "0")}.${digits.slice(-places).padStart(places, "0")}`;
 }
 
-/** Null also where the sum is more than a double counts exactly. */
+/** Returns `null` also when a double cannot hold the sum exactly. */
 function add(a: number | null | undefined, b: number | null | undefined): number | null {
   return a == null && b == null ? null : toCount((a ?? 0) + (b ?? 0));
 }

@@ -4,24 +4,24 @@ import { constants, createZstdDecompress } from "node:zlib";
 const MAGIC = 0xfd2fb528;
 const SKIPPABLE = 0x184d2a50;
 const CHECKSUM_BYTES = 4;
-/** The type of a block that is one byte, however often. */
+/** Type of a block that repeats one byte. */
 const REPEATED = 1;
 const MAX_SEEN_BYTES = 4;
-/** The window of a frame is memory: 64 MB is more than a body may unpack to, zstd's own limit is twice that. */
+/** Bounds a frame's window, which is memory: 64 MB, the limit of an uncompressed body. */
 const WINDOW = { [constants.ZSTD_d_windowLogMax]: 26 };
 
 /**
- * Frame after frame, as the bytes come. Not zstdDecompressSync: workerd's refuses a frame that fills
- * a buffer of its own to the last byte, and everywhere it stops after the first frame.
+ * Decompresses all frames of a stream. zstdDecompressSync stops after the first frame, and
+ * workerd's rejects frames that fill its buffer exactly.
  */
 export async function* unpackZstd(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const engine = createZstdDecompress({ params: WINDOW });
-  // An error of either side ends the loop below.
+  // Errors of either side end the loop below.
   pipeline(Readable.from(cutAtFrames(packed)), engine, () => {});
   yield* engine;
 }
 
-/** The same bytes; no piece has bytes of two frames, because an engine may stop where a frame ends. */
+/** Cuts so that no chunk has bytes of two frames, because an engine may stop where a frame ends. */
 async function* cutAtFrames(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const cut = frameCutter();
   for await (const chunk of packed) yield* cut(chunk);
@@ -34,7 +34,7 @@ function frameCutter(): (chunk: Uint8Array) => Generator<Uint8Array> {
   let step = steps.next(header).value;
   let left = step.bytes;
 
-  /** Where the frame at hand ends, or the chunk, if that is before. */
+  /** Returns the end of the frame or of the chunk, whichever comes first. */
   function endOfPiece(chunk: Uint8Array, from: number): number {
     let at = from;
     do {
@@ -63,7 +63,7 @@ const END: Step = { is: "end", bytes: 0 };
 const see = (bytes: number): Step => ({ is: "seen", bytes });
 const pass = (bytes: number): Step => ({ is: "passed", bytes });
 
-/** What a frame's length depends on is asked for with `see`; the rest is passed over. */
+/** Requests bytes that determine a frame's length with `read`; skips the rest. */
 function* walk(): Generator<Step, never, DataView> {
   for (;;) {
     const magic = (yield see(4)).getUint32(0, true);
@@ -88,7 +88,7 @@ function* walkFrame(): Generator<Step, void, DataView> {
   if (descriptor & 4) yield pass(CHECKSUM_BYTES);
 }
 
-/** Window, dictionary and content size, behind the descriptor that says which of them there are. */
+/** Returns the size of window, dictionary and content size, by the descriptor's flags. */
 function moreHeaderBytes(descriptor: number): number {
   const isSingle = (descriptor & 0x20) !== 0;
   const dictionary = [0, 1, 2, 4][descriptor & 3] ?? 0;

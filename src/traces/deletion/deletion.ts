@@ -9,7 +9,7 @@ import { partitions, projects, run_locations } from "../object/table.ts";
 
 export type ProjectDeletionMessage = { project_id: string };
 
-/** Longer than any isolate remembers a project by its name: then nobody writes to it any more. */
+/** Longer than any isolate caches a project by its name, so all writes have ended. */
 const LAST_WRITES_MS = 60_000;
 const RESEND_AFTER_MS = 15_000;
 const PARTITIONS = 20;
@@ -20,7 +20,7 @@ export function isProjectDeletionMessage(body: unknown): body is ProjectDeletion
   return carries(body, "project_id");
 }
 
-/** One message does one bounded step; when more is left it sends the next message. The row goes last. */
+/** Does one bounded step and sends a message for the next. Deletes the project's row last. */
 export async function consumeProjectDeletion(
   env: Env,
   { project_id }: ProjectDeletionMessage,
@@ -33,12 +33,12 @@ export async function consumeProjectDeletion(
   for (const clean of [deletePartitions, deletePayloads, deleteLocations]) {
     if (!(await clean(env, project_id))) return sendOrLeave(env.DELETIONS, { project_id });
   }
-  // Until then the sweep comes back for what was still written after the deletion.
+  // Keeps the row until the sweep has deleted late writes.
   if (Date.parse(row.deleted_at) > Date.now() - LAST_WRITES_MS) return;
   await database(env).delete(projects).where(eq(projects.id, project_id));
 }
 
-/** Deletions whose message was lost, and those whose last writes are over by now. */
+/** Resends lost messages, and repeats deletions after the last writes. */
 export async function sweepProjectDeletions(env: Env, now: Date): Promise<void> {
   const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
   const due = database(env)

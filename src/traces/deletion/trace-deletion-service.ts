@@ -12,11 +12,13 @@ import { partitions } from "../object/table.ts";
 import type { MetadataPair } from "../reads/reads.ts";
 import type { DeletedTraces, DeleteTracesRequest } from "./trace-deletion-schema.ts";
 
-/** A request may call a thousand objects. */
+/** Limit of Workers: 1000 subrequests. */
 const MAX_PARTITIONS = 400;
 const AT_ONCE = 25;
 
-/** Gone when this returns; what they leave in R2 and the catalogue goes behind them. */
+/**
+ * Deletes the runs before it returns; objects in R2 and catalogue rows follow in the background.
+ */
 export async function deleteTraces(
   ctx: Context,
   input: DeleteTracesRequest,
@@ -55,7 +57,7 @@ async function deleteByMetadata(
   return runs;
 }
 
-/** The runs of a trace may have begun on several days. */
+/** Deletes from all partitions: runs of one trace may start on several days. */
 async function deleteFrom(ctx: Context, places: Place[], trace_ids: string[]): Promise<number> {
   let runs = 0;
   await mapConcurrent(places, AT_ONCE, async (place) => {
@@ -68,7 +70,7 @@ async function deleteFrom(ctx: Context, places: Place[], trace_ids: string[]): P
   return runs;
 }
 
-/** No run of the traces began before; empty when nobody knows. */
+/** Returns the earliest day on which the traces can have runs, `""` when unknown. */
 async function firstDay(ctx: Context, trace_ids: string[]): Promise<string> {
   const located = await findLocations(ctx, trace_ids);
   const days = trace_ids.map((id) => located.get(id)?.day ?? dayOfId(id) ?? "");

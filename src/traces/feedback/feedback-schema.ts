@@ -42,7 +42,7 @@ export const FeedbackUpdateRequest = FeedbackCreateRequest.pick({
 }).openapi("FeedbackUpdate");
 export type FeedbackUpdateRequest = z.infer<typeof FeedbackUpdateRequest>;
 
-/** Of who was given a URL for one key of one run. */
+/** Body accepted at a feedback URL. */
 export const FeedbackSaid = FeedbackCreateRequest.pick({
   score: true,
   value: true,
@@ -86,7 +86,7 @@ export type Feedback = z.infer<typeof Feedback>;
 const Ids = z.union([Id.transform((id) => [id]), z.array(Id).max(100)]);
 const Words = z.union([z.string().transform((word) => [word]), z.array(z.string()).max(100)]);
 
-/** As rows have it, so that text compares. */
+/** Normalized like the column, so that texts compare. */
 const Moment = z.iso
   .datetime({ offset: true, local: true })
   .transform((text) =>

@@ -40,7 +40,7 @@ export async function getFeedback(ctx: Context, feedback_id: string): Promise<Fe
   return toFeedback(row, place);
 }
 
-/** What a client does not name stays as it is. */
+/** Keeps fields that the request omits. */
 export async function updateFeedback(
   ctx: Context,
   feedback_id: string,
@@ -83,7 +83,7 @@ async function findFeedback(ctx: Context, feedback_id: string) {
   return found;
 }
 
-/** Ids of feedback do not tell the day of its run: each leaves a location row behind, first. */
+/** Saves locations before rows: ids of feedback do not contain the day of the run. */
 async function keep(ctx: Context, items: { row: FeedbackRow; place: Place }[]): Promise<void> {
   await saveLocations(
     ctx,
@@ -97,7 +97,7 @@ async function keep(ctx: Context, items: { row: FeedbackRow; place: Place }[]): 
   }
 }
 
-/** Of a multipart body, whose runs are kept by now. */
+/** Stores feedback of a multipart body, after its runs. */
 export async function keepFeedback(
   ctx: Context,
   items: { id: string; body: JsonObject }[],
@@ -158,7 +158,7 @@ async function placesOf(
   return rows.map((place) => ({ place, ids: null }));
 }
 
-/** Beside its run; of one that is still on its way, where the run will be. */
+/** Returns the partition of the run, or the one where a run that has not arrived belongs. */
 async function placeOf(ctx: Context, run_id: string, session_id: string | null): Promise<Place> {
   for (const { place, ids } of await candidates(ctx, [run_id])) {
     const [found] = await tracePartition(ctx.env, place).hasRuns(ids);

@@ -4,7 +4,7 @@ import { body, ErrorDetail, json, operationWithTag } from "../../shared/schema.t
 import { FeedbackSaid, FeedbackSaidQuery } from "./feedback-schema.ts";
 import { giveFeedback } from "./feedback-url-service.ts";
 
-/** Open to all: the URL is all the right it needs. */
+/** Routes without authentication: the signature in the URL is the credential. */
 export const feedbackUrlRoutes = router();
 
 const path = "/api/v1/feedback/tokens/{token}";

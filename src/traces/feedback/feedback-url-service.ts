@@ -7,11 +7,11 @@ import { baseUrl } from "../../shared/http/base-url.ts";
 import { FeedbackCreateRequest, type FeedbackSaid } from "./feedback-schema.ts";
 import { createFeedback } from "./feedback-service.ts";
 
-/** How long who holds a URL may say what they think. */
+/** Lifetime of a feedback URL. */
 const FEEDBACK_URL_HOURS = 24;
 const PURPOSE = "feedback-url";
 
-/** `expires`: epoch seconds. */
+/** Epoch seconds. */
 const Claim = z.object({
   workspace_id: z.string(),
   run_id: z.string(),
@@ -20,7 +20,7 @@ const Claim = z.object({
 });
 type About = Omit<z.infer<typeof Claim>, "expires">;
 
-/** A URL that takes feedback of one key for one run, from whoever holds it. */
+/** Returns a URL that accepts feedback with one key for one run from any holder. */
 export async function feedbackUrl(env: Env, origin: string, about: About): Promise<string> {
   const expires = Math.floor(Date.now() / 1000) + FEEDBACK_URL_HOURS * 3600;
   const claim = encodeText(JSON.stringify({ ...about, expires }), "base64url");
@@ -28,7 +28,7 @@ export async function feedbackUrl(env: Env, origin: string, about: About): Promi
   return `${baseUrl(env, origin)}/api/v1/feedback/tokens/${claim}.${key_id}.${signature}`;
 }
 
-/** Nobody is asked who they are: the signature says what they may do. Said again, it takes the place of what was said. */
+/** Stores feedback with the signature as authorization. A second call replaces the first. */
 export async function giveFeedback(
   env: Env,
   token: string,
@@ -51,7 +51,7 @@ export async function giveFeedback(
   return { message: "Thank you." };
 }
 
-/** One URL has one say. */
+/** Derives the feedback's id from the signature, so that each URL stores one row. */
 function idOf(signature: string): string {
   return signature.slice(0, 32).replace(/^(.{8})(.{4}).(.{3})(.{4})(.{12})$/, "$1-$2-8$3-$4-$5");
 }

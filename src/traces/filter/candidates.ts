@@ -4,9 +4,8 @@ import type { Compiled } from "./compile.ts";
 import type { Condition, Filter, PairKind, PairTest } from "./tree.ts";
 
 /**
- * Queries of the index tables, each giving the `row` of every run that the filter can match, and of
- * others. Where one gives few rows, `r.row IN (...)` beside the filter spares a scan of all runs;
- * where it gives many, the filter alone is faster. Counting up to a limit tells which.
+ * Returns index queries, each selecting the `row` of every run that can match. `r.row IN (...)` is
+ * faster than a scan when a query selects few rows; `narrow` counts them up to a limit.
  */
 export function findCandidates(filter: Filter): Compiled[] {
   switch (filter.kind) {
@@ -40,7 +39,7 @@ function ofTag(condition: Condition): Compiled[] {
   return [select(`t.term = ${termOf("tag", "", tag)}`)];
 }
 
-/** Beside a key that is asked for, a value is that of the same pair. */
+/** Combines tests of one pair: the value belongs to the same pair as the key. */
 function ofPairs(tests: PairTest[]): Compiled[] {
   const [first] = tests;
   const key = findText(tests, "key");

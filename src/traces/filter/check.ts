@@ -10,7 +10,7 @@ import { READERS, readCursor } from "./values.ts";
 
 type Asked = { call: Call; name: FunctionName; field: Field; field_name: string; value: Node };
 
-/** Gives the written filter its meaning, or says what has none. */
+/** Resolves functions and fields of a parsed filter. */
 export function checkFilter(node: Node): Filter {
   if (node.kind !== "call") {
     throw new FilterProblem(
@@ -132,7 +132,7 @@ function checkCursor({ name, field_name, value }: Asked): Filter {
   );
 }
 
-/** English words that say nothing, and those that are in every JSON text. */
+/** English stop words, and words that occur in every JSON text. */
 const STOP_WORDS = new Set(
   `i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she
   her hers herself it its itself they them their theirs themselves what which who whom this that
@@ -143,7 +143,7 @@ const STOP_WORDS = new Set(
   so than too very s t can will just don should now true false null`.split(/\s+/),
 );
 
-/** The words that a run's text must have, in any order. Stop words count only when there is nothing else. */
+/** Returns the words to find, in any order. Stop words count only when there are no others. */
 export function toWords(text: string): string[] {
   const words = [...new Set(text.toLowerCase().split(/\s+/))].filter((word) => word !== "");
   const telling = words.filter((word) => !STOP_WORDS.has(word));

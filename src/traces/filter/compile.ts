@@ -13,7 +13,7 @@ import type { Filter, PairKind } from "./tree.ts";
 type Place = { session_id: string };
 export type Compiled = { sql: string; params: Param[] };
 
-/** A condition on alias `r` of `runs`, in a partition of the project `session_id`. */
+/** Compiles to a condition on alias `r` of `runs` in one project's partition. */
 export function compileFilter(filter: Filter, place: Place): Compiled {
   const { sql, params } = compile(filter, place);
   return { sql, params };

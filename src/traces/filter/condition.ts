@@ -33,7 +33,7 @@ function readComparison(asked: Asked, op: Comparator, node: Node): Condition {
   return { op, operand: readOperand(asked, literal, node) };
 }
 
-/** Whether the literal says that there is a value, or that there is none; null for all others. */
+/** Returns whether the literal tests for presence or absence, `null` for other literals. */
 function presenceOf({ nullable, type }: Field, literal: Literal): boolean | null {
   if (nullable && literal === null) return false;
   return type === "error" && typeof literal === "boolean" ? literal : null;

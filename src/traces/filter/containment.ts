@@ -1,7 +1,7 @@
 import { MAX_VALUE_CHARS } from "../limits.ts";
 import type { Leaf } from "./tree.ts";
 
-/** The pairs that an object must bring to contain this one; null when the text is no JSON object. */
+/** Returns the pairs that an object must contain, `null` when the text is not a JSON object. */
 export function readLeaves(text: string): Leaf[] | null {
   const object = parseObject(text);
   if (object === null) return null;

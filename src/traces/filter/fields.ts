@@ -41,7 +41,7 @@ export type Source =
 export type Field = {
   type: FieldType;
   functions: readonly FunctionName[];
-  /** Whether eq and neq take null. */
+  /** Whether eq and neq accept null. */
   nullable: boolean;
   source: Source;
 };
@@ -119,7 +119,7 @@ function column(
   return field(type, functions, { kind: "column", sql: `r.${name}` }, nullable);
 }
 
-/** Stored as exact decimals. */
+/** Casts exact decimals stored as text. */
 function cost(name: string): Field {
   return field("number", NUMBER, { kind: "column", sql: `CAST(r.${name} AS REAL)` }, true);
 }

@@ -1,9 +1,9 @@
 import type { LikePattern } from "./tree.ts";
 
-/** SQLite refuses LIKE patterns of more bytes, here as on the platform. */
+/** Limit of SQLite on Cloudflare: 50 bytes in a LIKE pattern. */
 const MAX_LIKE_BYTES = 48;
 
-/** Null for a long pattern that plain text functions cannot stand in for. */
+/** Returns `null` for a long pattern that text functions cannot replace. */
 export function readLikePattern(text: string): LikePattern | null {
   if (new TextEncoder().encode(text).length <= MAX_LIKE_BYTES) return { kind: "short", text };
   const pieces = splitPattern(text);
@@ -16,14 +16,14 @@ export function readLikePattern(text: string): LikePattern | null {
   return { kind: "around", start, middle: middles[0] ?? "", end };
 }
 
-/** SQLite's lower() and LIKE know the letters of ASCII; both sides of a comparison must agree. */
+/** Lowers ASCII only, like SQLite's lower() and LIKE. */
 export function lowerAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 const PIECE = /\\([\s\S])|([\s\S])/gu;
 
-/** The texts between the % signs; null when there is a _, which stands for any one character. */
+/** Splits at the % signs. Returns `null` when the pattern has a _. */
 function splitPattern(text: string): string[] | null {
   const pieces: string[] = [];
   let piece = "";

@@ -3,11 +3,10 @@ import type { Condition, Filter, Leaf, PairKind, PairTest } from "./tree.ts";
 
 const VIEWS = { m: "metadata_pairs", i: "input_pairs", o: "output_pairs" } as const;
 
-/** Alternatives about one part of a pair: `or(eq(metadata_value, "a"), eq(metadata_value, "b"))`. */
 type Alternatives = { kind: "alternatives"; of: PairKind; isKey: boolean; tests: PairTest[] };
 export type PairMember = PairTest | Alternatives;
 
-/** What a filter says of pairs when it is an argument of `and`; null when it does not bind to one. */
+/** Returns the filter as a member of an `and` over pairs, `null` when it cannot be one. */
 export function toPairMember(filter: Filter): PairMember | null {
   if (filter.kind === "pair") return filter;
   if (filter.kind !== "or") return null;
@@ -21,8 +20,8 @@ export function toPairMember(filter: Filter): PairMember | null {
 }
 
 /**
- * The arguments of one `and` that speak of the same kind of pair. With a key they all mean one pair
- * that has it. Without one, `neq` says of every pair that it is another, as `neq` of a key always does.
+ * Compiles the arguments of one `and` about the same kind of pair. With a key, all arguments test
+ * one pair. Without a key, `neq` must hold for every pair.
  */
 export function compilePairs(of: PairKind, members: PairMember[]): Fragment {
   const hasKey = members.some((member) => isKey(member) && !isNegative(member));
@@ -42,7 +41,7 @@ export function compileLeaf(of: PairKind, { key, value, number }: Leaf): Fragmen
   return existsPair(of, test);
 }
 
-/** A key is there with a value of its own, or with keys beneath it; `/` is the character after `.`. */
+/** Matches the key itself or keys below it; `/` is the character after `.`. */
 export function compileKey(of: PairKind, key: string): Fragment {
   const test = "(p.key = ? OR (p.key > ? AND p.key < ?))";
   return existsPair(of, fragment(test, key, `${key}.`, `${key}/`));

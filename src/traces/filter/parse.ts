@@ -5,21 +5,21 @@ import { parseSyntax } from "./syntax.ts";
 import { FilterProblem } from "./tokens.ts";
 import type { Filter } from "./tree.ts";
 
-/** A filter is read in full before anything is asked: what is longer or deeper than this is refused. */
+/** Limits a filter before it is parsed. */
 const MAX_FILTER_CHARS = 65_536;
-/** A statement binds 100 values at most; the query around the filter has some of its own. */
+/** Limit of SQLite on Cloudflare: 100 bound values in a statement, shared with the query. */
 const MAX_FILTER_VALUES = 90;
 
 export type ReadFilter = { ok: true; filter: Filter } | { ok: false; message: string };
 
-/** `name` is the field of the body that holds the filter, for the error. */
+/** Throws an error that names the body's field `name`. */
 export function parseFilter(text: string, name = "filter"): Filter {
   const read = readFilter(text);
   if (read.ok) return read.filter;
   throw invalid(["body", name], read.message);
 }
 
-/** The filter, or what is wrong with it and where. */
+/** Returns the filter, or the problem with its position. */
 export function readFilter(text: string): ReadFilter {
   try {
     return { ok: true, filter: toFilter(text) };

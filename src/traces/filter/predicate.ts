@@ -2,7 +2,7 @@ import type { Comparator, Condition, LikePattern } from "./tree.ts";
 
 export type Param = string | number | null;
 
-/** A part of the condition; `height` is about how deep SQLite will find it. */
+/** Part of a condition; `height` approximates its depth in SQLite's parser. */
 export type Fragment = { sql: string; params: Param[]; height: number };
 
 const TEST_HEIGHT = 4;
@@ -17,7 +17,7 @@ export function negate({ sql, params, height }: Fragment): Fragment {
 
 /**
  * Joins the two flattest until one is left: a chain `a AND b AND c` would be as deep as it is long.
- * The deeper one stands first, which keeps SQLite's parser stack short.
+ * Puts the deeper one first, which keeps SQLite's parser stack short.
  */
 export function join(operator: "AND" | "OR", fragments: Fragment[]): Fragment {
   const open = [...fragments].sort((a, b) => a.height - b.height);
@@ -36,7 +36,7 @@ export function join(operator: "AND" | "OR", fragments: Fragment[]): Fragment {
   }
 }
 
-/** `sql` holds of a row of the other table that belongs to the run. */
+/** Tests rows of another table that belong to the run. */
 export function exists(
   table: string,
   belongs: string,
@@ -56,7 +56,7 @@ const OPERATORS: Record<Exclude<Comparator, "eq" | "neq">, string> = {
   lte: "<=",
 };
 
-/** True or false of every row, never NULL, so that `not` is the exact complement. */
+/** Evaluates to true or false, never to NULL, so that `not` is the exact complement. */
 export function predicate(sql: string, condition: Condition): Fragment {
   switch (condition.op) {
     case "eq":

@@ -1,11 +1,11 @@
 import { FilterProblem, type Token, tokenize } from "./tokens.ts";
 
-/** SQLite allows expressions 100 deep; a level takes one, the innermost test and the query the rest. */
+/** Limit of SQLite: expressions 100 deep. The innermost test and the query use the rest. */
 const MAX_FILTER_LEVELS = 64;
 
 export type Call = { kind: "call"; name: string; args: Node[]; offset: number };
 
-/** What is written, before anything is known of functions and fields. */
+/** Syntax tree before functions and fields are resolved. */
 export type Node =
   | Call
   | { kind: "word"; text: string; offset: number }
@@ -53,7 +53,7 @@ function assertLevel(level: number, offset: number): void {
   );
 }
 
-/** One or more, divided by commas, up to the closing mark. */
+/** Parses one or more nodes, separated by commas, up to the closing mark. */
 function parseSeries(reader: Reader, level: number, close: ")" | "]"): Node[] {
   const nodes: Node[] = [];
   for (;;) {

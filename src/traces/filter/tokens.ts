@@ -1,4 +1,4 @@
-/** Leaves the filter's reader only through `readFilter`, which turns it into an answer. */
+/** Error in a filter; `readFilter` turns it into a result. */
 export class FilterProblem extends Error {
   constructor(offset: number, text: string) {
     super(`At character ${offset + 1}: ${text}`);
@@ -8,7 +8,7 @@ export class FilterProblem extends Error {
 
 export type Token = {
   kind: "mark" | "text" | "number" | "word" | "end";
-  /** As it stands in the filter; of a text what it says. */
+  /** Source text; of a quoted text, its content. */
   text: string;
   offset: number;
 };
@@ -67,7 +67,7 @@ function matchAt(pattern: RegExp, filter: string, offset: number): string | null
   return pattern.exec(filter)?.[0] ?? null;
 }
 
-/** The escapes of JSON and \'; another backslash stays, as in the pattern '100\%'. */
+/** Resolves the escapes of JSON and \'. Keeps other backslashes, as in the pattern '100\%'. */
 function unquote(quoted: string): string {
   return quoted.slice(1, -1).replace(ESCAPE, (whole, hex?: string, character = "") => {
     if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));

@@ -3,13 +3,15 @@ import type { PairKind as StoredKind } from "../changes.ts";
 export type Comparator = "eq" | "neq" | "gt" | "gte" | "lt" | "lte";
 export type Operand = string | number;
 
-/** Matches with % and _; one too long for SQLite's LIKE is taken apart. Letters of ASCII match in either case. */
+/**
+ * Pattern with % and _, split when longer than SQLite's limit. ASCII letters match in either case.
+ */
 export type LikePattern =
   | { kind: "short"; text: string }
   | { kind: "exact"; text: string }
   | { kind: "around"; start: string; middle: string; end: string };
 
-/** What is asked of one value. Times and durations are microseconds, booleans 0 and 1. */
+/** Test of one value. Times and durations are microseconds, booleans 0 and 1. */
 export type Condition =
   | { op: Comparator; operand: Operand }
   | { op: "null" | "set" }

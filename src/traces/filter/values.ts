@@ -8,7 +8,7 @@ type Reader = { expected: string; read: (literal: Literal) => Operand | null };
 
 const TIME_EXAMPLE = '"2026-01-31T12:00:00Z"';
 
-/** How each type is written, and the value it stands for; null when it is none of the type. */
+/** Parsers of literals by type. They return `null` for literals of another type. */
 export const READERS: Record<FieldType, Reader> = {
   text: { expected: "a text in quotes", read: readText },
   name: {
@@ -72,7 +72,7 @@ const UNIT_US: Record<string, number> = {
 const DURATION = /^(?:\d+(?:\.\d+)?\s*(?:us|µs|ms|s|m|h|d)\s*)+$/;
 const DURATION_PART = /(\d+(?:\.\d+)?)\s*(us|µs|ms|s|m|h|d)/g;
 
-/** Microseconds. A bare number, in quotes or not, is seconds. */
+/** Parses to microseconds. A bare number, in quotes or not, is seconds. */
 function readDuration(literal: Literal): number | null {
   if (typeof literal === "number") return Math.round(literal * 1_000_000);
   const text = typeof literal === "string" ? literal.trim().slice(0, 100) : "";
@@ -88,7 +88,7 @@ function readDuration(literal: Literal): number | null {
 const TIME =
   /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d\d(?::?\d\d)?)?$/i;
 
-/** Epoch microseconds; a time without a zone is UTC. */
+/** Parses to epoch microseconds; a time without a zone is UTC. */
 function readTime(text: string): number | null {
   const match = TIME.exec(text.trim().slice(0, 100));
   if (!match) return null;
@@ -106,7 +106,7 @@ function toZone(zone: string): string {
 
 const CURSOR_ID = /[\s,|]*([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/i;
 
-/** A page ends at a time and, where several runs have it, at a run. */
+/** Parses the end of a page: a time, and the run's id when several runs share the time. */
 export function readCursor(text: string): { start_us: number; id: string | null } | null {
   const id = CURSOR_ID.exec(text);
   const start_us = readTime(id === null ? text : text.slice(0, id.index));

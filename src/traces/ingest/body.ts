@@ -3,10 +3,10 @@ import { type ExactJson, parseExact } from "../exact-json.ts";
 import { MAX_BODY_BYTES } from "../limits.ts";
 import { unpackZstd } from "../zstd.ts";
 
-/** A stream hands over a few kilobytes at a time by itself, and each time costs as much as reading ten. */
+/** Default chunks are a few kilobytes, and each read has a fixed cost. */
 const CHUNK_BYTES = 128 * 1024;
 
-/** The body's bytes, unpacked as Content-Encoding says, as they come; more than may be is a 413. */
+/** Yields the body decoded by Content-Encoding. Throws a 413 when it exceeds the limit. */
 export async function* readBytes(request: Request): AsyncGenerator<Uint8Array> {
   const encoding = request.headers.get("Content-Encoding")?.trim().toLowerCase() ?? "identity";
   const body = request.body ?? new Blob([]).stream();
@@ -53,7 +53,7 @@ async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
       if (value && value.byteLength > 0) yield value;
     }
   } finally {
-    // Who stops before the end wants no more of it.
+    // Cancels the stream when the consumer stops early.
     if (!isWhole) await reader.cancel();
   }
 }

@@ -10,7 +10,7 @@ import { IngestRun } from "./ingest-schema.ts";
 export type Kind = "post" | "patch";
 type Loc = (string | number)[];
 
-/** What one run object on the wire says. `texts` are payloads that came as text of their own. */
+/** Converts one run of a request. `texts` are payloads sent as separate parts. */
 export function toIncoming(
   value: unknown,
   kind: Kind,
@@ -66,7 +66,7 @@ function toColumns(run: IngestRun, lineage: Lineage | null): RunColumns {
   const named = Object.entries(columns).filter(
     ([, value]) => value !== undefined && value !== null,
   );
-  // What is left is what RunColumns allows: each field with a value of its own type.
+  // The remaining entries are fields of RunColumns with values of their types.
   return Object.fromEntries(named) as RunColumns;
 }
 

@@ -29,7 +29,7 @@ const DottedOrder = z.string().refine((text) => parseDottedOrder(text) !== null,
     "must be segments YYYYMMDDTHHMMSSffffffZ<run id> from the root to the run, with dots between",
 });
 
-/** What SDKs send of a run. What is missing or null says nothing. */
+/** Run as SDKs send it. Missing and `null` fields change nothing. */
 export const IngestRun = z
   .looseObject({
     id: Id.nullish(),
@@ -103,7 +103,7 @@ const run = {
 
 const runs = { type: "array", items: run } as const;
 
-/** For the reference alone: these bodies may be packed, and are read by `body.ts`. */
+/** OpenAPI only: `body.ts` parses these bodies, which may be compressed. */
 export const RUN_BODY = { content: { "application/json": { schema: run } }, required: true };
 export const BATCH_BODY = {
   content: {

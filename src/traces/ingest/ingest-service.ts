@@ -21,7 +21,7 @@ import { findHomes, type PlacedRun, placeRuns } from "./placement.ts";
 
 type Message = { message: string };
 
-/** What one call to an object carries at most. */
+/** Limits of one call to an object. */
 const CALL_RUNS = 1000;
 const CALL_CHARS = 8_000_000;
 
@@ -85,12 +85,12 @@ export async function ingestMultipart(ctx: Context, request: Request): Promise<M
   return { message: "Runs batch ingested" };
 }
 
-/** What Heddle's own runs tell: a JSON text, and long payloads as texts of their own. */
+/** Trace of a run of this service: JSON, with long payloads as separate texts. */
 export type OwnTrace = { kind: Kind; data: string; texts: Partial<Record<string, string>> };
 
 /**
- * A project that a run names goes before the given one. What ingestion refuses is left out: asking again
- * would not make it better.
+ * Prefers the project that a run names. Drops runs that ingestion rejects: a retry would fail
+ * again.
  */
 export async function ingestOwn(ctx: Context, project_id: string, told: OwnTrace[]): Promise<void> {
   const runs = told.flatMap((one) => {
@@ -110,7 +110,7 @@ function toOwn({ kind, data, texts }: OwnTrace): IncomingRun {
   return toIncoming({ ...JSON.parse(data), ...Object.fromEntries(apart) }, kind, ["body"], texts);
 }
 
-/** Durable when this returns. Doing it twice leaves what doing it once leaves. */
+/** Stores runs durably before it returns. Idempotent. */
 export async function ingest(
   ctx: Context,
   runs: IncomingRun[],
@@ -147,7 +147,7 @@ async function writeGroup(
         storePayloads(ctx.env, home.project_id, run, filesOf.get(run.id) ?? []),
       ),
     );
-    // A run of a slot that is full by now is changed where it is.
+    // Visits all slots: a run in an older, full slot is updated there.
     for (let slot = 0; slot <= last && changes.length > 0; slot++) {
       const place = { ...home, slot };
       const unknown = await tracePartition(ctx.env, place).ingest(place, changes, slot < last);
@@ -172,7 +172,7 @@ function* calls(group: PlacedRun[]): Generator<PlacedRun[]> {
   if (call.length > 0) yield call;
 }
 
-/** A file of a run that the body does not speak of otherwise. */
+/** Returns changes for files whose runs the body does not contain. */
 function attachedOnly(runs: IncomingRun[], files: AttachedFile[]): IncomingRun[] {
   const spoken = new Set(runs.map(({ id }) => id));
   const alone = new Set(files.map(({ run_id }) => run_id).filter((id) => !spoken.has(id)));

@@ -5,7 +5,7 @@ import { toDottedOrder } from "../dotted-order.ts";
 import { candidates } from "../object/catalogue.ts";
 import { tracePartition } from "../object/stub.ts";
 
-/** A run posted alone may leave out its place in the trace; its parent knows it. */
+/** Completes the lineage of a run posted alone from its parent. */
 export async function completeLineage(ctx: Context, run: IncomingRun): Promise<IncomingRun> {
   const { parent_run_id, dotted_order } = run.columns;
   if (dotted_order !== undefined || parent_run_id === undefined) return run;

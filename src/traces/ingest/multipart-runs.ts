@@ -8,7 +8,7 @@ import { parseJson } from "./body.ts";
 import { type Kind, toIncoming } from "./incoming.ts";
 import type { Part } from "./multipart.ts";
 
-/** What one multipart body holds. */
+/** Content of one multipart body. */
 export type Bundle = {
   runs: IncomingRun[];
   files: AttachedFile[];

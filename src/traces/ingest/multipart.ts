@@ -6,14 +6,14 @@ export type Part = { name: string; content_type: string; data: Uint8Array };
 const MAX_HEADER_BYTES = 16_384;
 const NAME = /;\s*name="((?:[^"\\]|\\.)*)"|;\s*name=([^\s;]+)/i;
 
-/** Null when the type is no multipart/form-data. */
+/** Returns `null` when the type is not multipart/form-data. */
 export function boundaryOf(content_type: string): string | null {
   if (!/^multipart\/form-data\s*;/i.test(content_type.trim())) return null;
   const match = /;\s*boundary=(?:"([^"]{1,200})"|([^\s;"]{1,200}))/i.exec(content_type);
   return match?.[1] ?? match?.[2] ?? null;
 }
 
-/** Part after part as the bytes arrive; lengths that a client gives are not needed and not believed. */
+/** Yields parts as bytes arrive, without trust in the lengths that clients send. */
 export async function* readParts(
   bytes: AsyncIterable<Uint8Array>,
   boundary: string,
@@ -30,12 +30,12 @@ export async function* readParts(
   }
 }
 
-/** What lies before and between delimiters; "end" when the bytes end without a closing one. */
+/** Yields the bytes before and between delimiters; "end" when the closing delimiter is missing. */
 async function* split(
   bytes: AsyncIterable<Uint8Array>,
   delimiter: Buffer,
 ): AsyncGenerator<Buffer | "end"> {
-  // The first delimiter needs no line break before it.
+  // The first delimiter may have no line break before it.
   let window = Buffer.from("\r\n");
   let held: Buffer[] = [];
   for await (const chunk of bytes) {
@@ -52,7 +52,7 @@ async function* split(
     if (kept > from) held.push(window.subarray(from, kept));
     window = window.subarray(kept);
   }
-  // The closing delimiter has two dashes behind it and perhaps nothing more.
+  // The closing delimiter ends with two dashes, and nothing has to follow it.
   const rest = Buffer.concat([...held, window]);
   yield rest.subarray(0, 2).toString("latin1") === "--" ? rest : "end";
 }
@@ -86,7 +86,7 @@ function readHeaders(text: string): Map<string, string> {
   return headers;
 }
 
-/** Without the length that SDKs put beside it. */
+/** Drops the length that SDKs append. */
 function typeOf(value: string | undefined): string {
   const parts = (value ?? "application/octet-stream").split(";");
   return parts

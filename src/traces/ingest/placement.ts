@@ -14,7 +14,7 @@ import { tracePartition } from "../object/stub.ts";
 
 export type PlacedRun = { run: IncomingRun; home: Home; location: Location | null };
 
-/** Where each run is or will be. A run that was seen before stays where it is. */
+/** Finds the home of each run. A known run keeps its home. */
 export async function placeRuns(ctx: Context, runs: IncomingRun[]): Promise<PlacedRun[]> {
   const mates = sessionsOfTraces(runs);
   const days = startDays(runs);
@@ -31,7 +31,7 @@ export async function placeRuns(ctx: Context, runs: IncomingRun[]): Promise<Plac
   return placed;
 }
 
-/** What the request and the catalogue tell of its runs: projects by trace, days and homes by id. */
+/** Projects by trace, days and homes by run id. */
 type Told = { mates: Map<string, string>; days: Map<string, string>; known: Map<string, Home> };
 
 async function placeRun(
@@ -49,7 +49,7 @@ async function placeRun(
   return { run, home, location };
 }
 
-/** Runs that are there already: their homes, by id. */
+/** Returns the homes of stored runs by id. */
 export async function findHomes(ctx: Context, runs: { id: string }[]): Promise<Map<string, Home>> {
   const ids = [...new Set(runs.map(({ id }) => id))];
   const homes = await findLocations(ctx, ids);
@@ -79,7 +79,7 @@ function projectOf(
     : projectNamed(ctx, mate.slice(5));
 }
 
-/** A run that names no project belongs where the rest of its trace goes, or is. */
+/** Maps traces to projects: a run that names no project belongs to its trace's. */
 function sessionsOfTraces(runs: IncomingRun[]): Map<string, string> {
   const sessions = new Map<string, string>();
   for (const { columns, session_id, session_name } of runs) {
@@ -98,18 +98,18 @@ function saysProject({ session_id, session_name }: IncomingRun): boolean {
   return session_id !== null || session_name !== null;
 }
 
-/** The day of the id is the day of the run: no other run could be elsewhere. */
+/** Whether the id contains the run's day, so that the run has no other home. */
 function tellsDay(run: IncomingRun, days: Map<string, string>): boolean {
   const day = dayOfId(run.id);
   return day !== null && day === wantedDay(run, days);
 }
 
-/** A patch may be late: what is said of the run's start goes before what its id says. */
+/** Prefers the day of the start time to the day in the id: a patch may be late. */
 function wantedDay({ id }: IncomingRun, days: Map<string, string>): string | null {
   return days.get(id) ?? dayOfId(id);
 }
 
-/** The days of runs whose start is said. One request may speak of a run twice: it has one day, its post's. */
+/** Maps runs to the days of their start times. A post wins over a patch of the same run. */
 function startDays(runs: IncomingRun[]): Map<string, string> {
   const days = new Map<string, string>();
   for (const run of runs) {

@@ -10,10 +10,10 @@ import { partitions, projects, run_locations } from "./table.ts";
 export type Home = { project_id: string; day: string };
 export type Location = Home & { run_id: string };
 
-/** How long an isolate goes without a look whether a day needs another slot. */
+/** Caches the open slot of each day. */
 const slots = new Recent<number>(60_000, 5000);
 
-/** The newest slot of the day. The catalogue has its row before the first run is written. */
+/** Returns the day's newest slot. Inserts the catalogue row before the first run is written. */
 export function openSlot(ctx: Context, home: Home): Promise<number> {
   return slots.get(`${home.project_id}/${home.day}`, () => findSlot(ctx, home));
 }
@@ -47,7 +47,7 @@ async function insertPartition(ctx: Context, place: Place): Promise<void> {
     .onConflictDoNothing();
 }
 
-/** Location rows of runs whose ids do not tell their day. */
+/** Returns locations of runs whose ids do not contain their day. */
 export async function findLocations(ctx: Context, ids: string[]): Promise<Map<string, Home>> {
   if (ids.length === 0) return new Map();
   const rows = await ctx.db
@@ -62,7 +62,9 @@ export async function findLocations(ctx: Context, ids: string[]): Promise<Map<st
   return new Map(rows.map(({ run_id, project_id, day }) => [run_id, { project_id, day }]));
 }
 
-/** Written before the runs: one that leads nowhere does no harm, a run that is not found does. */
+/**
+ * Precedes the write of the runs: a location without a run is harmless, a run without one is lost.
+ */
 export async function saveLocations(ctx: Context, locations: Location[]): Promise<void> {
   if (locations.length === 0) return;
   const { workspace_id } = ctx.caller;
@@ -75,7 +77,10 @@ export async function saveLocations(ctx: Context, locations: Location[]): Promis
   `);
 }
 
-/** Where a run can be: its location row says, or its id says the day and every project has one of it. */
+/**
+ * Returns the partitions that can contain each run: its location, or all projects on the day in its
+ * id.
+ */
 export async function candidates(
   ctx: Context,
   ids: string[],
@@ -105,7 +110,7 @@ export async function placesOn(ctx: Context, days: string[]): Promise<Place[]> {
   return days.length === 0 ? [] : livePlaces(ctx, among(partitions.day, days));
 }
 
-/** Places of the workspace, but of no project that is being deleted. */
+/** Returns partitions of the workspace, without projects that are being deleted. */
 export function livePlaces(ctx: Context, where: SQL | undefined) {
   return ctx.db
     .select({ project_id: partitions.project_id, day: partitions.day, slot: partitions.slot })
@@ -114,7 +119,7 @@ export function livePlaces(ctx: Context, where: SQL | undefined) {
     .where(and(areLive(ctx), where));
 }
 
-/** Of partitions joined with their projects. */
+/** Condition on partitions joined with their projects. */
 export function areLive({ caller }: Pick<Context, "caller">): SQL | undefined {
   return and(eq(partitions.workspace_id, caller.workspace_id), isNull(projects.deleted_at));
 }

@@ -6,7 +6,7 @@ import { partitions } from "./table.ts";
 
 type Place = { project_id: string; day: string; slot: number };
 
-/** Written twice it says the same, and an older count never takes the place of a newer one. */
+/** Idempotent: an older count never overwrites a newer one. */
 export async function writeCounts(
   env: Env,
   { project_id, day, slot }: Place,

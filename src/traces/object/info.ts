@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { Info, SERVICE_INFO } from "../../shared/http/version.ts";
 import { BATCH_INGEST_CONFIG, INSTANCE_FLAGS } from "../limits.ts";
 
-/** What tracers look at before they send, beside what other clients do. */
+/** Server information that tracers read before they send. */
 export const TracingInfo = Info.extend({
   git_sha: z.string().nullable().describe("Always `null`"),
   license_expiration_time: z.string().nullable().describe("Always `null`"),

@@ -9,7 +9,7 @@ import { run_locations } from "./table.ts";
 const RUNS = 50;
 const LOCATIONS = 5000;
 
-/** One bounded step, which may be done twice. True when nothing is left. */
+/** Deletes a bounded number of leftovers. Idempotent. Returns whether none remain. */
 export async function removeLeftovers(
   env: Env,
   { project_id }: { project_id: string },

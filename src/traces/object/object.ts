@@ -26,31 +26,33 @@ import type { ThreadTotals } from "../storage/threads.ts";
 import { writeCounts } from "./flush.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
-/** Which partition an object is; D1 knows it by the same three. */
+/** Key of a partition, in the object's name and in D1. */
 export type Place = { project_id: string; day: string; slot: number };
 
-/** Runs with what is kept beside their rows. */
+/** Runs with their feedback. */
 export type ReadRuns = {
   runs: RunRow[];
   feedback: (FeedbackStat & { run_id: string })[];
   values: (FeedbackValue & { run_id: string })[];
 };
 
-/** A page of a scan with what is kept beside its rows, none when there is nothing. */
+/** Page of a scan with feedback, `null` when there is none. */
 export type ScannedRows = Read & { beside: Pick<ReadRuns, "feedback" | "values"> | null };
 
 const FLUSH_MS = 1000;
-/** Sums are written down when nothing has come for so long: until then who asks has them made. */
+/** Writes totals to the catalogue after this long without changes. */
 const QUIET_MS = 60_000;
 const PLACE = "place";
 const NOTHING: ReadRuns = { runs: [], feedback: [], values: [] };
 
-/** One project's trace runs of one UTC day. Named `{project_id}/{day}/{slot}`. */
+/** Trace runs of one project on one UTC day. Named `{project_id}/{day}/{slot}`. */
 export class TracePartition extends DurableObject<Env> {
   #store = new PartitionStore(this.ctx.storage);
   #flushes = false;
 
-  /** All or none. The ids of those that are not here, when only known runs are to change. */
+  /**
+   * Applies all changes or none. With `known_only`, returns ids of runs that are not stored here.
+   */
   async ingest(place: Place, changes: RunChange[], known_only: boolean): Promise<string[]> {
     const unknown = this.#store.ingest(changes, known_only);
     if (unknown.length < changes.length) await this.#willFlush(place);
@@ -75,14 +77,16 @@ export class TracePartition extends DurableObject<Env> {
     return this.#store.exists ? this.#store.reads.matching(ids, filter, roots_only) : [];
   }
 
-  /** One page, and the newest sequence there is: what comes later is not part of the pages that follow. */
+  /**
+   * Returns one page and the newest sequence, which excludes later changes from following pages.
+   */
   async findRuns(query: RunsQuery): Promise<ReadRuns & { seq: number }> {
     const { seq } = this.#store.counts.current;
     if (!this.#store.exists) return { ...NOTHING, seq };
     return { ...this.#withFeedback(this.#store.find(query)), seq };
   }
 
-  /** Without `max_seq` the plan is of all that is here now, and the answer says up to where that is. */
+  /** Plans up to `max_seq`, or up to the newest sequence, which it returns. */
   async planScan(
     query: Omit<PlanQuery, "max_seq"> & { max_seq: number | null },
   ): Promise<Plan & { max_seq: number }> {
@@ -118,7 +122,6 @@ export class TracePartition extends DurableObject<Env> {
     return this.#store.exists ? this.#store.traceTotals() : noTraceTotals();
   }
 
-  /** Each run below the one. */
   async getRunsBelow(trace_id: string, run_id: string): Promise<RunBelow[]> {
     return this.#store.exists ? this.#store.reads.below(trace_id, run_id) : [];
   }
@@ -145,7 +148,7 @@ export class TracePartition extends DurableObject<Env> {
     return this.#store.exists ? this.#store.reads.tracesWith(pairs) : [];
   }
 
-  /** How many runs went; what they leave elsewhere the alarm takes away. Called until nothing goes. */
+  /** Returns the number of deleted runs, 0 when none remain. The alarm deletes their leftovers. */
   async deleteTraces(place: Place, trace_ids: string[]): Promise<number> {
     const gone = this.#store.exists ? this.#store.deleteTraces(place.day, trace_ids) : 0;
     if (gone > 0) await this.#willFlush(place);
@@ -182,7 +185,7 @@ export class TracePartition extends DurableObject<Env> {
     return { runs, feedback: reads.feedbackOf(ids), values: reads.feedbackValuesOf(ids) };
   }
 
-  /** No await before the alarm: it is durable with the rows, and the catalogue will hear of them. */
+  /** Sets the alarm without an await before it, so that it commits with the rows. */
   async #willFlush(place: Place): Promise<void> {
     if (this.#flushes) return;
     this.#flushes = true;

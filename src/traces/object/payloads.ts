@@ -17,7 +17,7 @@ export function payloadPrefix(project_id: string): string {
   return `runs/${project_id}/`;
 }
 
-/** The change as its partition takes it: what a row cannot hold lies in R2 before anybody hears of it. */
+/** Moves payloads that do not fit a row to R2, before the rows refer to them. */
 export async function storePayloads(
   env: Env,
   project_id: string,
@@ -55,7 +55,7 @@ function byteLength(text: string): number {
   return text.length > MAX_INLINE_BYTES ? text.length : Buffer.byteLength(text);
 }
 
-/** The key is of the content: a request that comes twice writes the same, and no pointer ever changes its meaning. */
+/** Stores under a key derived from the content: a repeated request writes the same object. */
 async function storeText(
   env: Env,
   project_id: string,
@@ -83,7 +83,7 @@ async function storeFiles(
   return stored;
 }
 
-/** The text of a payload that lies in R2; null when it is not there any more. */
+/** Returns the text of a payload in R2, `null` when it is deleted. */
 export async function loadText(env: Env, key: string): Promise<string | null> {
   const object = await env.ARTIFACTS.get(key);
   return object === null ? null : object.text();

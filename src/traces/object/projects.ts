@@ -7,7 +7,7 @@ import { projects } from "./table.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 
-/** How long a name may still lead to a project that was renamed or deleted. */
+/** Maximum staleness of a name whose project was renamed or deleted. */
 const recent = new Recent<string>(5000, 2000);
 const DEFAULT_PROJECT = "default";
 
@@ -24,13 +24,13 @@ export async function findProject(ctx: Context, project_id: string): Promise<Pro
   return row;
 }
 
-/** The id, once it is known to be one of this workspace. */
+/** Returns the id after a check that the project belongs to the workspace. */
 export function knownProject(ctx: Context, project_id: string): Promise<string> {
   const key = `${ctx.caller.workspace_id}/id/${project_id}`;
   return recent.get(key, async () => (await findProject(ctx, project_id)).id);
 }
 
-/** Of the name, made when there is none: what a tracer writes to need not be made before. */
+/** Returns the id of the named project, creating it when missing. */
 export function projectNamed(ctx: Context, name: string | null): Promise<string> {
   const wanted = name === null || name.trim() === "" ? DEFAULT_PROJECT : name.trim();
   const { workspace_id } = ctx.caller;
@@ -86,7 +86,7 @@ export async function idOfName(
   return row?.id ?? null;
 }
 
-/** Of all its partitions, from the catalogue. */
+/** Counts over all partitions of a project. */
 export const COUNTS = {
   last_start_us: sql<number | null>`(select max(max_start_us) from partitions
     where partitions.project_id = ${projects.id})`,

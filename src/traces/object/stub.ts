@@ -2,10 +2,10 @@ import type { DurableObject } from "cloudflare:workers";
 import { inRegion } from "../../shared/storage/objects.ts";
 import type { Place, TracePartition } from "./object.ts";
 
-// The types of RPC turn optional fields of what is sent into another type; the calls are what the class says.
+// RPC types change optional fields of arguments, so calls use the types of the class.
 export type PartitionCalls = Omit<TracePartition, keyof DurableObject | "alarm">;
 
-/** The project was found in the caller's workspace first: only its id leads to its partitions. */
+/** Returns the stub. Callers must have found the project in their workspace. */
 export function tracePartition(env: Env, { project_id, day, slot }: Place): PartitionCalls {
   return inRegion(env, env.PARTITIONS).getByName(
     `${project_id}/${day}/${slot}`,

@@ -9,7 +9,10 @@ import {
 } from "drizzle-orm/sqlite-core";
 import type { TraceTotals } from "../storage/stats.ts";
 
-/** What holds trace runs; `session_id` on the wire. A deleted one keeps its row until nothing else is left. */
+/**
+ * Containers of trace runs; `session_id` on the wire. A deleted project keeps its row until its
+ * data is deleted.
+ */
 export const projects = sqliteTable(
   "projects",
   {
@@ -26,7 +29,7 @@ export const projects = sqliteTable(
     created_at: text().notNull(),
     updated_at: text().notNull(),
     deleted_at: text(),
-    /** When the message of its deletion was sent last. */
+    /** Time of the last deletion message. */
     sent_at: text(),
   },
   (table) => [
@@ -36,7 +39,7 @@ export const projects = sqliteTable(
   ],
 );
 
-/** The catalogue: one row per object. Counts follow the object by moments; `seq` says how far they got. */
+/** Catalogue with one row per object. Counts are eventually consistent; `seq` is their version. */
 export const partitions = sqliteTable(
   "partitions",
   {
@@ -49,9 +52,9 @@ export const partitions = sqliteTable(
     seq: integer().notNull(),
     min_start_us: integer(),
     max_start_us: integer(),
-    /** How many traces began here; null in rows that were written before they were counted. */
+    /** Number of traces that start here; `null` in rows from before the column. */
     roots: integer(),
-    /** Sums of its traces as of `stats_seq`, written when nothing has come for a while. */
+    /** Totals as of `stats_seq`, written after a quiet period. */
     stats: text({ mode: "json" }).$type<TraceTotals>(),
     stats_seq: integer(),
     updated_at: text().notNull(),
@@ -62,7 +65,7 @@ export const partitions = sqliteTable(
   ],
 );
 
-/** Where a trace run is whose id does not tell the day it is kept under. */
+/** Locations of trace runs whose ids do not contain their partition's day. */
 export const run_locations = sqliteTable(
   "run_locations",
   {

@@ -16,7 +16,6 @@ const WEEK_US = 7 * 86_400_000_000;
 const MAX_PARTITIONS = 1000;
 const AT_ONCE = 25;
 
-/** Nothing unless asked for. */
 export async function statsFor(
   ctx: Context,
   ids: string[],
@@ -53,7 +52,7 @@ function selectPartitions(ctx: Context, ids: string[], first_day: string | null)
     .limit(MAX_PARTITIONS);
 }
 
-/** The catalogue knows those of partitions that have rested; the others are asked. */
+/** Reads totals from the catalogue when current, else from the object. */
 async function totalsOf(ctx: Context, { seq, stats, stats_seq, ...place }: PartitionRow) {
   if (stats !== null && stats_seq === seq) return stats;
   return tracePartition(ctx.env, place).getTraceTotals();

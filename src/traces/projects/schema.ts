@@ -93,7 +93,7 @@ export type ProjectsQuery = z.infer<typeof ProjectsQuery>;
 export const ProjectQuery = ProjectsQuery.pick({ include_stats: true, stats_start_time: true });
 export type ProjectQuery = z.infer<typeof ProjectQuery>;
 
-/** Null unless asked for. */
+/** Makes fields `null` by default. */
 function nullable<S extends z.ZodRawShape>(shape: S) {
   const fields = Object.entries(shape).map(([name, type]) => [
     name,

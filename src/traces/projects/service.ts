@@ -63,7 +63,7 @@ export async function getProject(
   return toProject(found.project, found, stats.get(project_id));
 }
 
-/** Refuses what is not a project of the workspace. */
+/** Throws when the project is not in the workspace. */
 export async function assertProject(ctx: Context, project_id: string): Promise<void> {
   assertMay(ctx, "read");
   await findProject(ctx, project_id);
@@ -120,7 +120,7 @@ export async function updateProject(
   return getProject(ctx, project_id);
 }
 
-/** Gone for its callers at once; what it holds goes in steps behind them. */
+/** Hides the project at once; its data is deleted in the background. */
 export async function deleteProject(
   ctx: Context,
   project_id: string,
@@ -166,7 +166,7 @@ function normal(time: string): string {
   return micros === null ? time : toIso(micros);
 }
 
-/** Of a create: what is null was not said. */
+/** Drops `null` fields: a create does not set them. */
 function given<T extends object>(fields: T) {
   const said = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
   return Object.fromEntries(said) as { [K in keyof T]?: NonNullable<T[K]> };

@@ -3,7 +3,7 @@ import { invalid } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/guards.ts";
 import type { Position } from "../reads/query.ts";
 
-/** Where the last page ended, and the newest sequence when the first page was read. */
+/** End of the last page, and the newest sequence at the first page. */
 export type Cursor = Position & { max_seq: number };
 
 export function writeCursor({ start_us, id, max_seq }: Cursor): string {

@@ -13,8 +13,7 @@ export type FarMatches = { trace: string[]; tree: string[] };
 type Far = { project_id: string; root_day: string; trace_id: string };
 
 /**
- * A trace that goes on after midnight lies in two partitions, and a filter of traces must see both.
- * Looked at are the days beside the group's, and those of the roots, however far.
+ * Matches traces that span partitions. Reads the days beside the group and the days of the roots.
  */
 export async function matchFarTraces(
   ctx: Context,

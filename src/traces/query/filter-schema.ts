@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 
 const FilterText = z.string().nullish();
 
-/** The body of a query; what is no filter is left to the query. */
+/** Body of a query, reduced to its filters. */
 export const FilterValidationRequest = z
   .looseObject({
     filter: FilterText.describe("Filter of the runs"),

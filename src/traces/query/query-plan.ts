@@ -12,7 +12,7 @@ import type { RunsQueryRequest } from "./query-schema.ts";
 import type { Scope } from "./scope.ts";
 import { RUN_COLUMNS } from "./to-run.ts";
 
-/** All of a query but what differs from partition to partition. */
+/** Parts of a query that are the same for all partitions. */
 export type Plan = Omit<
   RunsQuery,
   keyof Filters | "trace_matches" | "tree_matches" | "candidates"
@@ -20,7 +20,7 @@ export type Plan = Omit<
   filters: Filters;
 };
 
-/** SQLite binds 100 values to a statement; the rest of a query needs some of them. */
+/** Limit of SQLite on Cloudflare: 100 bound values in a statement. */
 const MAX_VALUES = 90;
 const PAYLOADS = new Set<string>(["inputs", "outputs", "extra", "events", "serialized"]);
 

@@ -77,7 +77,7 @@ async function collect(
   return { found: found.slice(0, plan.limit), seq };
 }
 
-/** The page before ended beyond it. */
+/** Whether earlier pages have covered the group. */
 function isPassed(group: RangedPlace[], { after, order }: Plan): boolean {
   if (after === null) return false;
   return order === "asc"

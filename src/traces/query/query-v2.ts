@@ -8,7 +8,7 @@ import { getTraceRun } from "./run-service.ts";
 
 const PAGE_SIZE = 100;
 
-/** What the fields of runs are called in this version. */
+/** Field names of version 2. */
 const RENAMED: Record<string, string> = {
   session_id: "project_id",
   in_dataset: "is_in_dataset",
@@ -24,7 +24,7 @@ const GONE = new Set([
 ]);
 const ORIGINAL = Object.fromEntries(Object.entries(RENAMED).map(([v1, v2]) => [v2, v1]));
 
-/** The same question in newer words: one day back unless it says otherwise, and only ids. */
+/** Translates to a version 1 query: one day by default, and only ids. */
 export async function queryRunsV2(ctx: Context, input: RunsQueryV2Request): Promise<RunsPageV2> {
   const { ids, project_ids, trace_id, reference_examples, page_size, selects, sort_order } = input;
   if (!ids && !project_ids && !trace_id && !reference_examples) {
@@ -52,7 +52,7 @@ export async function queryRunsV2(ctx: Context, input: RunsQueryV2Request): Prom
   return RunsPageV2.parse({ items: runs.map(toItem), has_more: next !== null, next_cursor: next });
 }
 
-/** One run, with all its fields unless some are selected. */
+/** Returns all fields unless some are selected. */
 export async function getRunV2(
   ctx: Context,
   run_id: string,

@@ -36,7 +36,7 @@ const attachment = operation("get", "/api/v1/runs/{run_id}/attachments/{name}", 
 traceRunRoutes.openapi(attachment, async (c) => {
   const { run_id, name } = c.req.valid("param");
   const { body, content_type } = await getAttachment(c.var.ctx, run_id, name);
-  // Never shown as a page of ours, whatever a client attached.
+  // Prevents browsers from rendering attachments as pages of this origin.
   const headers = {
     "Content-Type": content_type,
     "Content-Disposition": "attachment",

@@ -3,7 +3,7 @@ import { Timestamp } from "../../shared/schema.ts";
 
 const Loose = z.record(z.string(), z.unknown());
 const Tokens = z.number().int().nullable();
-/** An exact decimal as text. */
+/** Exact decimal as text. */
 const Cost = z.string().nullable();
 
 const FeedbackStat = z.object({

@@ -11,7 +11,7 @@ import type { Pointers, RunRow } from "../reads/rows.ts";
 import { TraceRun } from "./run-schema.ts";
 import { RUN_COLUMNS, toRun } from "./to-run.ts";
 
-/** How long a run is followed for its children. */
+/** Number of days searched for children. */
 const MAX_DAYS = 7;
 
 export type FoundRun = ReadRuns & { place: Place; row: RunRow };
@@ -28,7 +28,7 @@ export async function getTraceRun(ctx: Context, run_id: string): Promise<TraceRu
   });
 }
 
-/** A run that goes on after midnight has children in the partitions of the days that follow. */
+/** Searches the following days: a run may end after midnight. */
 async function runsBelow(ctx: Context, { project_id, day }: Place, row: RunRow) {
   const places = (await placesOn(ctx, daysOf(day, row))).filter(
     (place) => place.project_id === project_id,
@@ -39,7 +39,7 @@ async function runsBelow(ctx: Context, { project_id, day }: Place, row: RunRow) 
   return found.flat().sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
 }
 
-/** From the day it is kept under to that of its end, or of now while it has none. */
+/** Returns the days from the partition's to that of the end, or today's while pending. */
 function daysOf(day: string, { end_us }: RunRow): string[] {
   const last = dayOf(end_us ?? nowMicros());
   const days = [day];
@@ -50,7 +50,7 @@ function daysOf(day: string, { end_us }: RunRow): string[] {
   return days;
 }
 
-/** The bytes that were attached to a run, in the type they were sent with. */
+/** Returns the bytes of an attachment and their type. */
 export async function getAttachment(ctx: Context, run_id: string, name: string) {
   assertMay(ctx, "read");
   assertRate(ctx, "read");

@@ -18,10 +18,10 @@ export type Scope = {
   max_start_us: number | null;
 };
 
-/** A partition with the range of start times that it can hold. */
+/** Partition with the range of its start times. */
 export type RangedPlace = { place: Place; from_us: number; to_us: number };
 
-/** The partitions that can hold what is asked for, in groups that do not overlap in time. */
+/** Returns the partitions in scope, in groups that do not overlap in time. */
 export async function placesInScope(
   ctx: Context,
   scope: Scope,
@@ -52,7 +52,7 @@ export async function placesInScope(
   );
 }
 
-/** Null: all of the workspace. */
+/** Returns `null` for all projects of the workspace. */
 async function projectsInScope(ctx: Context, scope: Scope): Promise<string[] | null> {
   const { session, trace, parent_run, reference_example } = scope;
   if (session !== null) {
@@ -63,7 +63,7 @@ async function projectsInScope(ctx: Context, scope: Scope): Promise<string[] | n
   if (run_id !== null) {
     const home = (await findHomes(ctx, [{ id: run_id }])).get(run_id);
     if (home) return [home.project_id];
-    // The root may still be on its way while its children are here.
+    // The root may arrive after its children.
     return dayOfId(run_id) === null ? [] : null;
   }
   if (reference_example !== null) return null;

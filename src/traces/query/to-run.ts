@@ -8,7 +8,6 @@ import type { Place, ReadRuns } from "../object/object.ts";
 import { loadText } from "../object/payloads.ts";
 import type { Pointers, RunRow } from "../reads/rows.ts";
 
-/** Every column that an answer is made of. */
 export const RUN_COLUMNS = [
   "id",
   "trace_id",
@@ -41,7 +40,7 @@ export const RUN_COLUMNS = [
   "pointers",
 ] as const satisfies (keyof RunRow)[];
 
-/** The wire's fields of one row, of the columns that were read. Payloads in R2 are fetched when wanted. */
+/** Converts a row to its wire form. Fetches payloads from R2 when selected. */
 export async function toRun(
   env: Env,
   place: Place,

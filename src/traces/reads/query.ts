@@ -4,7 +4,7 @@ import type { RunRow } from "./rows.ts";
 
 export type Position = { start_us: number; id: string };
 
-/** What is asked of one partition. Absent or null asks for nothing. */
+/** Query of one partition. Missing and `null` fields do not filter. */
 export type RunsQuery = {
   columns: Columns;
   ids: string[] | null;
@@ -24,14 +24,14 @@ export type RunsQuery = {
   filter: Compiled | null;
   trace_filter: Compiled | null;
   tree_filter: Compiled | null;
-  /** Traces that a run in another partition brings. */
+  /** Traces that match by a run in another partition. */
   trace_matches: string[];
   tree_matches: string[];
-  /** Queries of the index that give each row the filter can match. */
+  /** Index queries that select every row the filter can match. */
   candidates: Compiled[];
 };
 
-/** Where the index names fewer rows than this, they are looked at alone. */
+/** Maximum number of candidate rows read one by one. */
 const MAX_CANDIDATES = 5000;
 
 export function findRuns(sql: SqlStorage, query: RunsQuery): RunRow[] {
@@ -43,7 +43,7 @@ export function findRuns(sql: SqlStorage, query: RunsQuery): RunRow[] {
   return sql.exec(statement, ...params).toArray() as unknown as RunRow[];
 }
 
-/** What holds of the rows that a query asks for; where an index names few of them, only those are looked at. */
+/** Returns the condition of a query, narrowed to candidate rows when the index selects few. */
 export function matchRuns(sql: SqlStorage, query: RunsQuery): Condition {
   const { text, params } = toCondition(query);
   const rows = narrow(sql, query.candidates);
@@ -54,7 +54,7 @@ export function matchRuns(sql: SqlStorage, query: RunsQuery): Condition {
   };
 }
 
-/** The rows of the shortest list that the index gives; null when every list is long. */
+/** Returns the rows of the shortest candidate list, `null` when all lists are long. */
 export function narrow(sql: SqlStorage, candidates: Compiled[]): number[] | null {
   let shortest: number[] | null = null;
   for (const { sql: text, params } of candidates) {
@@ -72,7 +72,7 @@ type Condition = { text: string; params: Param[] };
 
 function toCondition(query: RunsQuery): Condition {
   const plain = [...plainTests(query), ...rangeTests(query)];
-  // Filters may be as deep as SQLite goes: they stand beside each other, not below the rest.
+  // Joins filters side by side: each may use SQLite's full expression depth.
   const filters = [
     ...filterTest(query.filter, (text) => text),
     ...traceTest(query.trace_filter, "r.is_root = 1 AND ", query.trace_matches),
@@ -121,7 +121,7 @@ function idTests({ ids, reference_example_ids }: RunsQuery): Condition[] {
   });
 }
 
-/** Numbers of our own are written out: values are for what clients ask. */
+/** Inlines numbers: bound values are reserved for filters. */
 function rangeTests(query: RunsQuery): Condition[] {
   const { after, order, max_seq, min_start_us, max_start_us } = query;
   const tests: Condition[] = [];

@@ -13,7 +13,7 @@ const MAX_FAR = 10_000;
 export type FeedbackStat = { key: string; n: number; avg: number | null };
 export type FeedbackValue = { key: string; value: string; n: number };
 
-/** Questions that change nothing. */
+/** Read-only queries. */
 export class Reads {
   readonly #sql: SqlStorage;
 
@@ -31,7 +31,6 @@ export class Reads {
       .map(({ id }) => id);
   }
 
-  /** Of the times at which runs began. */
   range(): { min_start_us: number | null; max_start_us: number | null } {
     return this.#sql
       .exec<{ min_start_us: number | null; max_start_us: number | null }>(
@@ -41,7 +40,7 @@ export class Reads {
       .one();
   }
 
-  /** Traces with runs here whose roots began on another day. */
+  /** Returns traces with runs here whose roots started on another day. */
   far(): FarTrace[] {
     return this.#sql
       .exec<FarTrace>(
@@ -50,7 +49,7 @@ export class Reads {
       .toArray();
   }
 
-  /** Traces with a run that has one of the pairs in its metadata. */
+  /** Returns traces with a run that has one of the pairs in its metadata. */
   tracesWith(pairs: MetadataPair[]): string[] {
     return this.#sql
       .exec<{ trace_id: string }>(
@@ -66,7 +65,7 @@ export class Reads {
       .map(({ trace_id }) => trace_id);
   }
 
-  /** Of the traces those with a run here that the filter matches. */
+  /** Returns the traces with a run here that the filter matches. */
   matching(trace_ids: string[], filter: Compiled, roots_only: boolean): string[] {
     return this.#sql
       .exec<{ trace_id: string }>(
@@ -89,7 +88,7 @@ export class Reads {
       .toArray() as unknown as RunRow[];
   }
 
-  /** The runs below one, by their place in the trace. */
+  /** Returns the runs below one by dotted order. */
   below(trace_id: string, run_id: string): RunBelow[] {
     return this.#sql
       .exec<RunBelow>(
@@ -116,7 +115,7 @@ export class Reads {
       .toArray();
   }
 
-  /** How often each text was said; numbers and objects are no such values. */
+  /** Counts text values; numbers and objects have none. */
   feedbackValuesOf(run_ids: string[]): (FeedbackValue & { run_id: string })[] {
     return this.#sql
       .exec<FeedbackValue & { run_id: string }>(

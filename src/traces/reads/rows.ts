@@ -2,13 +2,13 @@ import type { Attachment, PayloadName } from "../changes.ts";
 
 export type Pointers = Partial<Record<PayloadName, { key: string; bytes: number }>> & {
   attachments?: Record<string, Attachment>;
-  /** As they came, where they are no Unicode that a column can hold. */
+  /** Original text, when a column cannot hold it because it is not well-formed Unicode. */
   exact?: { name?: string; error?: string };
-  /** There is an object that no pointer names any more. */
+  /** Whether R2 has an object that no pointer names any more. */
   replaced?: true;
 };
 
-/** A run without its payloads: what a merge looks at. */
+/** Run without its payloads, input of a merge. */
 export type StoredOutline = {
   row: number;
   start_us: number;
@@ -33,7 +33,7 @@ export type StoredOutline = {
   patched: number;
 };
 
-/** The row as queries give it; columns that were not asked for are missing. */
+/** Row of a query; columns that were not selected are missing. */
 export type RunRow = {
   id: string;
   trace_id: string;
@@ -77,6 +77,6 @@ export type FeedbackRow = {
   comment: string | null;
   body: string;
   created_at: string;
-  /** Null until it is changed. */
+  /** `null` until changed. */
   modified_at: string | null;
 };

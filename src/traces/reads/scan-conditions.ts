@@ -2,16 +2,18 @@ import type { Compiled } from "../filter/compile.ts";
 import { narrow } from "./query.ts";
 import type { ScanRange, ScanValue } from "./scan-types.ts";
 
-/** The filter, and queries of the index that give each row it can match. */
+/** Filter with index queries that select every row it can match. */
 export type ScanFilter = { filter: Compiled | null; candidates: Compiled[] };
 
 export type Condition = { from: string; text: string; params: ScanValue[] };
 
-/** A table that is read in the order of the scan. */
+/** Forces the index in the order of the scan. */
 export const IN_ORDER = "runs r INDEXED BY runs_by_start";
 export const ORDER = "ORDER BY r.start_us, r.id";
 
-/** Rows are numbered as they come, and the number is in every index: it stands for the sequence. */
+/**
+ * Compares row numbers instead of sequences: they grow together, and every index contains the row.
+ */
 export function conditionsOf(
   sql: SqlStorage,
   { filter, candidates, min_seq, max_seq }: ScanFilter & Pick<ScanRange, "min_seq" | "max_seq">,
@@ -26,7 +28,7 @@ export function conditionsOf(
   if (least > 0) tests.push(`+r.row > ${least}`);
   if (greatest < last) tests.push(`+r.row <= ${greatest}`);
   const bound = [...(filter?.params ?? []), ...(among === null ? [] : [JSON.stringify(among)])];
-  // Without candidates the order of the index is what keeps a page from reading the whole day.
+  // Without candidates, the index order keeps a page from reading the whole day.
   const from = among === null ? IN_ORDER : "runs r";
   return (range) => {
     const edges = rangeTests(range);
@@ -35,7 +37,7 @@ export function conditionsOf(
   };
 }
 
-/** The last row that came with the sequence or before it. */
+/** Finds the last row at or before the sequence. */
 function lastRow(sql: SqlStorage, seq: number, last: number): number {
   let [low, high] = [0, last];
   let middle = high;
@@ -49,7 +51,7 @@ function lastRow(sql: SqlStorage, seq: number, last: number): number {
   return low;
 }
 
-/** One lower and one upper edge: of two, SQLite would seek by the first it likes. */
+/** Returns one lower and one upper bound: of two lower bounds, SQLite seeks by either. */
 function rangeTests({ from_us, to_us, after, until }: ScanRange) {
   const lower =
     after === null

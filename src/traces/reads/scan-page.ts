@@ -8,35 +8,34 @@ import { isNumeric, type RunColumn, type ScanRange, type ScanValue } from "./sca
 export type ReadQuery = ScanFilter &
   ScanRange & {
     columns: RunColumn[];
-    /** Whether a part says which runs its rows are. */
     with_ids: boolean;
     max_bytes: number;
   };
-/** A payload that lies in R2, and the row of the part where its text belongs. */
+/** Payload in R2, and the row of the part that its text belongs to. */
 export type FarPayload = { column: PayloadName; index: number; key: string };
-/** As SQLite makes it: whoever asked takes it apart, with `toColumns`. */
+/** Part in SQLite's encoding; the caller decodes it with `toColumns`. */
 export type ReadPart = {
   rows: number;
   ids: string[];
-  /** Of each row a JSON array: the sizes of its texts, then its numbers, each in the order that was asked for. */
+  /** JSON array per row: the sizes of its texts, then its numbers, in column order. */
   numbers: string;
-  /** The texts of each column, packed. */
+  /** Packed texts of each column. */
   texts: ArrayBuffer[];
   far: FarPayload[];
 };
 export type Read = { parts: ReadPart[]; next: Position | null };
 
-/** A text has at most 1 MB, and no value of SQLite, such as the texts of a part, more than 2 MB. */
+/** Limits: 1 MB in a text, 2 MB in a value of SQLite such as the texts of a part. */
 const PART_BYTES = 512 * 1024;
 const PART_ROWS = 256;
-/** Ids and numbers, which are short. */
+/** Estimated size of ids and numbers. */
 const ROW_BYTES = 200;
 const SHORT: readonly RunColumn[] = [
   ...(["id", "trace_id", "parent_run_id", "status"] as const),
   ...(["total_cost", "prompt_cost", "completion_cost"] as const),
 ];
 
-/** One page: at least one row, and no more than fit. What lies in R2 counts as if it were here. */
+/** Reads at least one row, then as many as fit. Payloads in R2 count with their size. */
 export function readPage(sql: SqlStorage, query: ReadQuery): Read {
   const page: Read = { parts: [], next: null };
   const wanted = new Set<string>(query.columns);
@@ -60,7 +59,7 @@ export function readPage(sql: SqlStorage, query: ReadQuery): Read {
   return page;
 }
 
-/** Each row's number, its pointers, and how long its texts are. */
+/** Yields each row's number, its pointers and the size of its texts. */
 function readRows(
   sql: SqlStorage,
   { columns, ...query }: ScanFilter & ScanRange & { columns: RunColumn[] },
@@ -72,7 +71,7 @@ function readRows(
   if (from === IN_ORDER) {
     return valuesOf(sql, `SELECT ${list} FROM ${from} WHERE ${text} ${ORDER}`, params);
   }
-  // Sorted are the few rows alone, then each is read: payloads never pass through a sorter.
+  // Sorts row numbers only, then reads each row: payloads never pass through a sorter.
   const rows = [...valuesOf(sql, `SELECT r.row FROM ${from} WHERE ${text} ${ORDER}`, params)];
   return valuesOf(sql, `SELECT ${list} FROM ${AMONG}`, [JSON.stringify(rows.flat())]);
 }
@@ -82,7 +81,7 @@ function positionOf(sql: SqlStorage, row: number | undefined): Position | null {
   return found === undefined ? null : { start_us: Number(found[0]), id: String(found[1]) };
 }
 
-/** Rows by their numbers, in the order of these. */
+/** Rows by number, in the given order. */
 const AMONG = "json_each(?) j CROSS JOIN runs r ON r.row = j.value";
 const GAP = `CAST(zeroblob(${GAP_BYTES}) AS TEXT)`;
 
@@ -102,7 +101,7 @@ class OpenPart {
     this.#bytes += bytes;
   }
 
-  /** SQLite joins the values: handing over each of them would cost more than all else that is done with it. */
+  /** Joins values inside SQLite: a call per value would dominate the cost of a scan. */
   read(sql: SqlStorage, { columns, with_ids }: Pick<ReadQuery, "columns" | "with_ids">): ReadPart {
     const among = JSON.stringify(this.rows);
     const texts = columns.filter((name) => !isNumeric(name));

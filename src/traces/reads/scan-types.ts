@@ -5,7 +5,10 @@ import type { RunRow } from "./rows.ts";
 export type { Position };
 export type ScanPlace = { project_id: string; day: string; slot: number };
 
-/** Rows with from_us <= start_us < to_us, after `after`, up to and including `until`, min_seq < seq <= max_seq. */
+/**
+ * Rows with from_us <= start_us < to_us, after `after`, up to and including `until`, min_seq < seq
+ * <= max_seq.
+ */
 export type ScanRange = {
   from_us: number;
   to_us: number;
@@ -15,7 +18,7 @@ export type ScanRange = {
   max_seq: number;
 };
 
-/** A piece of one partition. `bytes` is an estimate of what a scan of all columns reads. */
+/** Piece of one partition. `bytes` estimates the size of all columns. */
 export type ScanChunk = ScanRange & { place: ScanPlace; rows: number; bytes: number };
 
 export type ScanRequest = {
@@ -23,9 +26,9 @@ export type ScanRequest = {
   from_us: number;
   to_us: number;
   filter: string | null;
-  /** By `${day}/${slot}`: only rows that came after this sequence. Absent: all. */
+  /** Exclusive lower sequence by `${day}/${slot}`. Missing: no limit. */
   min_seqs: Record<string, number> | null;
-  /** By `${day}/${slot}`: no row that came after this sequence. Absent: what is there now. */
+  /** Inclusive upper sequence by `${day}/${slot}`. Missing: the newest. */
   max_seqs?: Record<string, number>;
   max_rows: number;
   max_bytes: number;
@@ -33,7 +36,6 @@ export type ScanRequest = {
 
 export type ScanPlan = { chunks: ScanChunk[]; watermarks: Record<string, number> };
 
-/** Columns of numbers; all others are of texts. */
 const NUMERIC = [
   ...(["start_us", "end_us", "first_token_us", "is_root", "execution_order"] as const),
   ...(["total_tokens", "prompt_tokens", "completion_tokens"] as const),
@@ -55,6 +57,6 @@ export type PageRequest = {
 
 export type ScanValue = string | number | null;
 export type ScanColumns = Record<string, ScanValue[] | PackedTexts>;
-/** Texts are packed, but those that the scan itself makes or fetches. */
+/** Rows of a page as columns. Texts are packed, except those that the scan computes or fetches. */
 export type ScanPart = { rows: number; columns: ScanColumns };
 export type ScanPage = { parts: ScanPart[]; next: Position | null };

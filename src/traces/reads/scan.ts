@@ -7,12 +7,12 @@ import type { ScanChunk, ScanRange } from "./scan-types.ts";
 export type PlanQuery = ScanFilter &
   Omit<ScanRange, "until"> & { max_rows: number; max_bytes: number };
 export type Piece = Omit<ScanChunk, "place">;
-/** `next` is where a plan of more pieces than one answer holds goes on. */
+/** Pieces of a scan; `next` is the start of the next page of the plan. */
 export type Plan = { pieces: Piece[]; next: Position | null };
 
 const MAX_PIECES = 1000;
 const SAMPLES = 1000;
-/** What a row has beside its payloads. */
+/** Estimated size of a row without payloads. */
 const ROW_BYTES = 400;
 
 /** Plans what an export reads. */
@@ -23,7 +23,7 @@ export class Scan {
     this.#sql = sql;
   }
 
-  /** Pieces end where the index says so: nothing but their edges leaves SQLite. */
+  /** Cuts by index positions, so that only edges leave SQLite. */
   plan(query: PlanQuery): Plan {
     const { min_seq, max_seq } = query;
     const bytes = this.#averageBytes();
@@ -76,7 +76,7 @@ export class Scan {
   }
 }
 
-/** The part of the range that lies on the day of the position. */
+/** Returns the part of the range on the position's day. */
 function dayOf({ start_us }: Position, { from_us, to_us }: Pick<ScanRange, "from_us" | "to_us">) {
   const midnight = Math.floor(start_us / DAY_US) * DAY_US;
   return { from_us: Math.max(from_us, midnight), to_us: Math.min(to_us, midnight + DAY_US) };

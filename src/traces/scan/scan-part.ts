@@ -2,7 +2,7 @@ import { NULL_SIZE, type PackedTexts } from "../../shared/storage/packed-texts.t
 import type { ReadPart } from "../reads/scan-page.ts";
 import { isNumeric, type RunColumn, type ScanColumns } from "../reads/scan-types.ts";
 
-/** What SQLite made of the columns, taken apart: numbers as values, texts packed. */
+/** Decodes a part: numbers as values, texts packed. */
 export function toColumns(
   { rows, numbers, texts }: Pick<ReadPart, "rows" | "numbers" | "texts">,
   columns: readonly RunColumn[],

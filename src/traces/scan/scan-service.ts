@@ -41,14 +41,14 @@ export type {
   ScanValue,
 } from "../reads/scan-types.ts";
 
-/** A message of RPC has 32 MiB, and a text with one wide character takes two bytes for each. */
+/** Limit of RPC: 32 MiB in a message, with two bytes a character in texts beyond Latin-1. */
 const MAX_PAGE_BYTES = 12 * 1024 * 1024;
-/** Partitions that plan at once. */
+/** Number of partitions that plan at once. */
 const WIDTH = 8;
 
 /**
- * Freezes what is there: chunks in order of time, none of them empty and none across a UTC midnight
- * of start_us, and of each partition that was asked the newest sequence.
+ * Plans a consistent snapshot: non-empty chunks in order of time, none across a UTC midnight of
+ * start_us, with the newest sequence of each partition.
  */
 export async function planScan(ctx: Context, request: ScanRequest): Promise<ScanPlan> {
   assertMay(ctx, "read");
@@ -67,7 +67,7 @@ export async function planScan(ctx: Context, request: ScanRequest): Promise<Scan
   return { chunks: chunks.sort((a, b) => a.from_us - b.from_us), watermarks };
 }
 
-/** One page of a chunk, in parts of a few hundred rows, each as columns. `next` is null at the chunk's end. */
+/** Returns one page of a chunk as columns. `next` is `null` at the chunk's end. */
 export async function scanChunk(
   ctx: Context,
   chunk: ScanChunk,
@@ -116,8 +116,8 @@ async function planPlace(ctx: Context, place: Place, request: PlaceRequest) {
 }
 
 /**
- * A partition's day is that of where a run is kept; its start may be patched, or lie just beside
- * midnight. The catalogue's range follows by a second, so the days beside are asked without it.
+ * Includes the neighbouring days: a patch may move a run's start across midnight, and the
+ * catalogue's range is a second behind.
  */
 async function placesOf(ctx: Context, { project_id, from_us, to_us }: ScanRequest) {
   const { day, slot, min_start_us, max_start_us } = partitions;
@@ -146,7 +146,7 @@ function rangeOf({ from_us, to_us, until, min_seq, max_seq }: ScanChunk) {
   return { from_us, to_us, until, min_seq, max_seq };
 }
 
-/** One after the other: a page is as large as it was asked to be, and never larger on the way. */
+/** Fetches one payload at a time to bound memory by the page size. */
 async function loadFar(
   ctx: Context,
   { project_id }: Place,
@@ -155,7 +155,7 @@ async function loadFar(
 ): Promise<void> {
   for (const { column, index, key } of far) {
     const text = await loadText(ctx.env, key);
-    // Nothing but a deletion takes payloads away, and what is being deleted is not found.
+    // Payloads disappear only with their project, so this throws not found.
     if (text === null) await findProject(ctx, project_id);
     const found = columns[column] ?? [];
     const values = Array.isArray(found) ? found : unpackTexts(found);

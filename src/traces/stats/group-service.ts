@@ -17,7 +17,7 @@ const PREVIEW_CHARS = 1000;
 type End = { id: string; start_us: number; place: Place };
 type Thread = { thread_id: string; totals: RunTotals; first: End; last: End };
 
-/** Threads of a project by the roots of their traces, the one that went on last first. */
+/** Groups a project's root runs by thread, most recently active first. */
 export async function groupRuns(ctx: Context, input: GroupRunsRequest): Promise<RunGroups> {
   assertMay(ctx, "read");
   assertRate(ctx, "read");

@@ -5,10 +5,9 @@ import type { Distribution, RunTotals } from "../totals.ts";
 import type { RunStats, TraceStats } from "./stats-schema.ts";
 
 const MAX_FACETS = 50;
-/** Digits of a cost that lies between others. */
+/** Maximum number of digits of an interpolated cost. */
 const COST_PLACES = 12;
 
-/** The wire's words for what was counted. */
 export function toTraceStats(totals: RunTotals, feedback: FeedbackTotals[]): TraceStats {
   const { runs, max_start_us, tokens } = totals;
   const rate = (n: number) => (runs === 0 ? null : n / runs);

@@ -35,7 +35,7 @@ export type RunStatsRequest = z.infer<typeof RunStatsRequest>;
 
 const Seconds = z.number().nullable();
 const Tokens = z.number().nullable();
-/** An exact decimal as text. */
+/** Exact decimal as text. */
 const Cost = z.string().nullable();
 
 const FeedbackStats = z.record(
@@ -47,7 +47,7 @@ const FeedbackStats = z.record(
   }),
 );
 
-/** What a project says of its traces, too. */
+/** Statistics of runs and of projects. */
 export const TraceStats = z.object({
   run_count: z.number().int().describe("Number of runs"),
   latency_p50: Seconds.describe("Median duration in seconds"),
@@ -96,7 +96,7 @@ export const RunStats = TraceStats.extend({
 });
 export type RunStats = z.infer<typeof RunStats>;
 
-/** Of one set of runs, or by group when the question has a group_by. */
+/** Statistics of one set of runs, or by group with `group_by`. */
 export const RunStatsAnswer = z.union([
   RunStats.partial(),
   z.record(z.string(), RunStats.partial()),

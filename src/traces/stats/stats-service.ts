@@ -17,7 +17,7 @@ import { DISTRIBUTIONS, RunTotals, TIMES } from "../totals.ts";
 import { toRunStats } from "./run-stats.ts";
 import type { RunStats, RunStatsAnswer, RunStatsRequest } from "./stats-schema.ts";
 
-/** A request may call a thousand objects. */
+/** Limit of Workers: 1000 subrequests. */
 const MAX_PARTITIONS = 900;
 const AT_ONCE = 25;
 
@@ -42,7 +42,7 @@ export type CountedRuns = {
   facets: Facet[];
 };
 
-/** Partition after partition is added to the sums: what is held does not grow with the runs. */
+/** Adds partition after partition, so that memory does not grow with the runs. */
 async function countRuns(
   ctx: Context,
   input: Omit<RunsQueryRequest, "limit">,
@@ -72,7 +72,6 @@ function addTo(counted: CountedRuns, { totals, groups, feedback, facets }: Parti
   }
 }
 
-/** Ids are all there is to say of runs. */
 async function* askIds(
   ctx: Context,
   ids: string[],
@@ -95,7 +94,7 @@ async function* askScope(
   );
 }
 
-/** What each partition in scope answers, some at once. */
+/** Yields the result of each partition in scope, several at a time. */
 export async function* askPartitions<T>(
   ctx: Context,
   input: Omit<RunsQueryRequest, "limit">,
@@ -113,7 +112,7 @@ export async function* askPartitions<T>(
   }
 }
 
-/** Filters of traces look at the days around a group; without them days are only counted. */
+/** Keeps groups apart for filters of traces, which read the days around a group. */
 function inSteps(groups: RangedPlace[][], { filters }: Plan): RangedPlace[][] {
   if (filters.trace_filter || filters.tree_filter) return groups;
   return chunks(groups.flat(), AT_ONCE);

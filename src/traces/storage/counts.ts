@@ -1,4 +1,4 @@
-/** What the catalogue is told of a partition. */
+/** Counts that the catalogue mirrors. */
 export type Counts = {
   rows: number;
   seq: number;
@@ -8,7 +8,7 @@ export type Counts = {
 
 const COUNTS = "counts";
 
-/** Beside them the number of the newest row: rows that go leave no number to be used again. */
+/** Counts with the newest row number: deleted rows never free their numbers. */
 type StoredCounts = Counts & { last_row?: number };
 
 export class PartitionCounts {
@@ -25,7 +25,7 @@ export class PartitionCounts {
     return { rows, seq, min_start_us, max_start_us };
   }
 
-  /** Greater than any before, in this partition, and the time in microseconds: a moment is a watermark. */
+  /** Returns a greater sequence: microseconds since 1970, so that a time is a watermark. */
   nextSeq(): number {
     this.#counts.seq = Math.max(this.#counts.seq + 1, Date.now() * 1000);
     return this.#counts.seq;
@@ -50,12 +50,12 @@ export class PartitionCounts {
     if (max_start_us === null || start_us > max_start_us) this.#counts.max_start_us = start_us;
   }
 
-  /** Inside the transaction whose rows they count. */
+  /** Runs inside the transaction that writes the counted rows. */
   save(): void {
     this.#kv.put(COUNTS, this.#counts);
   }
 
-  /** After a transaction that failed. */
+  /** Discards changes of a failed transaction. */
   restore(): void {
     this.#counts = this.#read();
   }

@@ -10,8 +10,8 @@ import type { StoredOutline } from "../reads/rows.ts";
 export type MergedExtra = { text: string; digest: ExtraDigest };
 
 /**
- * Key by key, and so its metadata. Null when either lies in R2, or both together are too much for a row:
- * then one must take the other's place.
+ * Merges extra and its metadata key by key. Returns `null` when either is in R2 or the result is
+ * too large for a row; then one replaces the other.
  */
 export function mergeExtra(
   stored: StoredOutline,

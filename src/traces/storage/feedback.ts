@@ -11,7 +11,7 @@ export type FeedbackQuery = {
   limit: number;
 };
 
-/** What people and programs think of runs. One row per id: sent twice it is there once. */
+/** Feedback with one row per id; a repeated id updates its row. */
 export class Feedback {
   readonly #sql: SqlStorage;
 
@@ -45,7 +45,7 @@ export class Feedback {
     return row ?? null;
   }
 
-  /** Whether it was there. */
+  /** Returns whether the row existed. */
   delete(id: string): boolean {
     return this.#sql.exec("DELETE FROM feedback WHERE id = ?", id).rowsWritten > 0;
   }

@@ -5,9 +5,9 @@ import { termOf } from "../terms.ts";
 type Texts = Partial<Record<PairKind, string>>;
 type Bound = string | number | null;
 
-/** A statement takes 100 values. */
+/** Limit of SQLite on Cloudflare: 100 bound values in a statement. */
 const MAX_BOUND = 100;
-/** Rows of one entry: a longer list would not lie in the page of its term. */
+/** Maximum number of rows in an entry: a longer list leaves the page of its term. */
 const MAX_ROWS = 100;
 
 const DIGESTS = {
@@ -24,18 +24,18 @@ const TERMS = {
     ELSE rtrim(run_terms.rows, ']') || ',' || ltrim(excluded.rows, '[') END`,
 };
 
-/** The tables that find runs by what is inside them. Collected over a batch, written in few statements. */
+/** Index of digests and terms. Collects a batch and writes it in few statements. */
 export class IndexTables {
   readonly #sql: SqlStorage;
   readonly #texts = new Map<number, Texts>();
-  /** The rows of each term, ascending where the rows came so. */
+  /** Rows of each term in order of arrival. */
   readonly #terms = new Map<number, number[]>();
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
   }
 
-  /** A kind that is not given stays as it is. */
+  /** Leaves kinds unchanged that are not given. */
   addPairs(row: number, digests: Partial<Record<PairKind, PairDigest | undefined>>): void {
     const texts = this.#texts.get(row) ?? {};
     for (const kind of ["m", "i", "o"] as const) {
@@ -59,7 +59,7 @@ export class IndexTables {
       o ?? null,
     ]);
     this.#insert(DIGESTS, texts);
-    // In the order of the tree: each of its pages is changed once.
+    // Sorts by key, so that each page of the tree changes once.
     const entries = [...this.#terms].sort(([a], [b]) => a - b).flatMap(toEntries);
     this.#insert(TERMS, entries);
   }

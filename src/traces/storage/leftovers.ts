@@ -1,9 +1,9 @@
 import { dayOf, timeOfId } from "../../shared/times.ts";
 
-/** `payloads` is a run that left objects in R2, `location` a run or feedback with a row in the catalogue. */
+/** Run with objects in R2 (`payloads`), or run or feedback with a catalogue row (`location`). */
 export type LeftoverKind = "payloads" | "location";
 
-/** What deleted rows left elsewhere. It stays here until it is gone there. */
+/** Objects and catalogue rows of deleted runs. An entry stays until they are deleted. */
 export class Leftovers {
   readonly #sql: SqlStorage;
 
@@ -19,7 +19,7 @@ export class Leftovers {
     );
   }
 
-  /** Without those of runs that came again. */
+  /** Drops entries of runs that were created again. */
   list(kind: LeftoverKind, limit: number): string[] {
     this.#sql.exec("DELETE FROM leftovers WHERE id IN (SELECT id FROM runs)");
     return this.#sql
@@ -37,12 +37,12 @@ export class Leftovers {
   }
 }
 
-/** One transaction deletes this many runs at most. */
+/** Maximum number of runs deleted in a transaction. */
 const MAX_RUNS = 10_000;
 
 type Doomed = { row: number; id: string; has_payloads: number };
 
-/** Inside the caller's transaction. How many runs went. */
+/** Deletes inside the caller's transaction. Returns the number of deleted runs. */
 export function deleteTraces(
   sql: SqlStorage,
   { day, trace_ids }: { day: string; trace_ids: string[] },

@@ -6,7 +6,7 @@ import type { Usage } from "../usage.ts";
 
 export type Values = Record<string, string | number | null>;
 
-/** Who a run is: its post knows best, also when its patch came first. */
+/** Identity fields: a POST overrides the PATCH, even when it arrives later. */
 const IDENTITY = [
   "trace_id",
   "parent_run_id",
@@ -16,7 +16,7 @@ const IDENTITY = [
   "dotted_order",
 ] as const satisfies (keyof RunColumns)[];
 
-/** How it went: of a post and a patch the patch says the later thing. */
+/** Outcome fields: a PATCH overrides the POST. */
 const COURSE = [
   "end_us",
   "error",
@@ -25,12 +25,12 @@ const COURSE = [
   "execution_order",
 ] as const satisfies (keyof RunColumns)[];
 
-/** True: the post comes after its patch and only adds what that did not name. */
+/** Whether a late POST only adds fields that its PATCH omitted. */
 export function onlyAdds(stored: StoredOutline, change: RunChange): boolean {
   return change.kind === "post" && stored.patched === 1;
 }
 
-/** Columns that change. Extra, which is merged key by key, is the caller's. */
+/** Returns the columns that change. The caller merges extra. */
 export function mergedColumns(stored: StoredOutline, change: RunChange): Values {
   const { tags, kind } = change;
   const columns = storedColumns(change.columns);
@@ -45,7 +45,7 @@ export function mergedColumns(stored: StoredOutline, change: RunChange): Values 
   return { ...values, ...placeInTrace(stored, change, adds), ...stateOf({ ...stored, ...values }) };
 }
 
-/** A patch that came first, alone, was taken for a root that began when its id says; the post knows. */
+/** Corrects a PATCH that arrived first and was stored as a root that starts at its id's time. */
 function placeInTrace(stored: StoredOutline, { id, columns }: RunChange, adds: boolean): Values {
   const start_us = columns.start_us ?? stored.start_us;
   if (columns.dotted_order !== undefined) {
@@ -60,7 +60,7 @@ function put(values: Values, name: string, value: string | number | undefined): 
   if (value !== undefined) values[name] = value;
 }
 
-/** Payloads that this change may write over what is stored. */
+/** Returns the payloads that this change overwrites. */
 export function wonPayloads(stored: StoredOutline, change: RunChange): PayloadName[] {
   const adds = onlyAdds(stored, change);
   return PAYLOADS.filter((name) => {
@@ -77,7 +77,7 @@ export function stateOf(row: { error?: unknown; end_us?: unknown; parent_run_id?
   return { status, is_root: row.parent_run_id == null ? 1 : 0 };
 }
 
-/** A text that is no Unicode is stored as the nearest that is; `exact` has it as it came. */
+/** Replaces malformed Unicode in columns; `exact` keeps the original. */
 export function storedColumns(columns: RunColumns): RunColumns {
   const { name, error } = columns;
   return {

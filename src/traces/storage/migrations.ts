@@ -1,10 +1,9 @@
 /**
- * Tables of one partition. Append only: the version is the number of steps that ran.
- *
- * `run_digests` has the pairs of a run as JSON objects, read through a view for each kind. A number is stored
- * as `[text, number]`. `run_terms` leads from a term to the rows that have it: those of a batch are one entry, under
- * the first of them. It also names rows that had the term before they were changed or deleted, so a reader of
- * terms checks the pairs as well.
+ * Tables of one partition. Append only: the version is the number of applied steps.
+ * `run_digests` has the pairs of a run as JSON objects, read through a view for each kind. Numbers
+ * are stored as `[text, number]`.
+ * `run_terms` maps terms to rows; a batch writes one entry under its first row. Entries of changed
+ * and deleted rows remain, so readers check the pairs as well.
  */
 export const MIGRATIONS = [
   `CREATE TABLE runs (

@@ -19,7 +19,7 @@ import {
 } from "./stats.ts";
 import { collectThreads, type ThreadTotals } from "./threads.ts";
 
-/** All that one partition keeps. */
+/** Storage of one partition. */
 export class PartitionStore {
   readonly feedback: Feedback;
   readonly leftovers: Leftovers;
@@ -50,7 +50,10 @@ export class PartitionStore {
     return this.#storage.sql.databaseSize;
   }
 
-  /** Of `known_only` changes those whose runs are not here come back. One transaction. */
+  /**
+   * Applies changes in one transaction. With `known_only`, returns ids of runs that are not stored
+   * here.
+   */
   ingest(changes: RunChange[], known_only: boolean): string[] {
     if (!this.exists && known_only) return changes.map(({ id }) => id);
     migrate(this.#storage, MIGRATIONS);
@@ -108,7 +111,7 @@ export class PartitionStore {
     return gone;
   }
 
-  /** What is not ingestion: the sequence moves, so that sums made before it are known to be old. */
+  /** Runs a change other than ingestion. Advances the sequence, which invalidates cached totals. */
   change(work: () => void): void {
     migrate(this.#storage, MIGRATIONS);
     this.#transaction(() => {
@@ -118,7 +121,7 @@ export class PartitionStore {
     });
   }
 
-  /** What is left after everything was deleted is a partition that was never there. */
+  /** Resets to the state of a partition that never existed. */
   reset(): void {
     this.#counts = new PartitionCounts(this.#storage);
   }

@@ -24,12 +24,12 @@ const OUTLINE = `SELECT row, start_us, trace_id, parent_run_id, dotted_order, en
   events IS NOT NULL AS has_events, serialized IS NOT NULL AS has_serialized
   FROM runs WHERE id = ?`;
 
-/** Writes changes of runs, in their order, inside the caller's transaction. */
+/** Writes changes of runs in order, inside the caller's transaction. */
 export class RunWriter {
   readonly #sql: SqlStorage;
   readonly #counts: PartitionCounts;
   readonly #index: IndexTables;
-  /** One for all rows of a batch, so that it never runs ahead of the clock. */
+  /** Sequence of the whole batch, so that it never runs ahead of the clock. */
   readonly #seq: number;
 
   constructor(sql: SqlStorage, counts: PartitionCounts) {
@@ -44,7 +44,7 @@ export class RunWriter {
     else this.#insert(change);
   }
 
-  /** Rows of the index tables wait until the end, so that a batch costs few statements. */
+  /** Writes index rows at the end of the batch, in few statements. */
   finish(): void {
     this.#index.write();
   }
@@ -130,7 +130,6 @@ function inline({ payloads }: RunChange, names: PayloadName[]): Values {
 
 type DigestedExtra = { text: string | null } & Pick<MergedExtra, "digest">;
 
-/** What follows from payloads that were written. */
 function derivedColumns(
   { total_tokens }: StoredOutline,
   change: RunChange,
@@ -159,7 +158,7 @@ function toText(pointers: Pointers): string | null {
   return Object.keys(pointers).length === 0 ? null : JSON.stringify(pointers);
 }
 
-/** The two cannot be one: the newer takes its place, or, of a late post, none does. */
+/** Replaces extra that cannot merge; a late POST changes nothing. */
 function replacedExtra(
   stored: StoredOutline,
   { digest, payloads }: RunChange,
@@ -170,7 +169,7 @@ function replacedExtra(
   return { text: null, digest: digest.extra };
 }
 
-/** What a run cannot be without, from what is known of it. */
+/** Derives the mandatory fields of a new run. */
 function identityOf({ id, columns: said }: RunChange) {
   const columns = storedColumns(said);
   const lineage =

@@ -1,6 +1,6 @@
 import type { PayloadName, RunChange } from "../changes.ts";
 
-/** Never part of a client's text as it is stored here: the sections can be told apart again. */
+/** Separator that stored texts never contain, so that sections can be split again. */
 const MARK = "\u001f";
 
 type Sections = { name: string; error: string; inputs: string; outputs: string };

@@ -11,7 +11,6 @@ import {
 } from "../totals.ts";
 import type { Usage } from "../usage.ts";
 
-/** By what runs are counted apart. */
 export type GroupBy =
   | { attribute: "name" | "run_type" | "tag" }
   | { attribute: "metadata"; key: string };
@@ -19,7 +18,7 @@ export type GroupBy =
 export type Facet = { key: "name" | "run_type" | "status"; value: string; n: number };
 export type GroupTotals = { group: string; totals: TotalsData };
 
-/** What one partition says of the runs that a query matches. */
+/** Statistics of the runs of one partition that match a query. */
 export type PartitionStats = {
   totals: TotalsData;
   groups: GroupTotals[];
@@ -38,7 +37,7 @@ export function noStats(): PartitionStats {
   return { totals: new RunTotals([]).toData(), groups: [], feedback: [], facets: [] };
 }
 
-/** One pass over the matching runs, whose payloads are not touched. */
+/** Reads matching runs once, without their payloads. */
 export function collectStats(
   sql: SqlStorage,
   query: RunsQuery,
@@ -67,10 +66,10 @@ export function collectStats(
   };
 }
 
-/** What the catalogue keeps of a partition: its traces by their roots, and the feedback on any run. */
+/** Totals that the catalogue caches: traces by their roots, feedback on any run. */
 export type TraceTotals = Pick<PartitionStats, "totals" | "feedback">;
 
-/** Of usage that a run repeats from a model's run beneath it, only the model's counts. */
+/** Counts usage of a model's run once when parents repeat it. */
 export const USAGE_ONCE = `r.total_tokens IS NOT NULL AND (r.run_type = 'llm' OR NOT EXISTS (
   SELECT 1 FROM runs c WHERE c.trace_id = r.trace_id AND c.run_type = 'llm'
     AND c.total_tokens IS NOT NULL AND instr(c.dotted_order, r.dotted_order || '.') = 1))`;
@@ -99,7 +98,7 @@ function addTo(groups: Map<string, RunTotals>, group: string, row: CountedRun): 
   totals.add(row);
 }
 
-/** A JSON list of the groups that a run is in. */
+/** Returns a JSON list of a run's groups. */
 function groupColumn(group_by: GroupBy | null): { sql: string; params: string[] } {
   switch (group_by?.attribute) {
     case undefined:
@@ -149,7 +148,7 @@ function feedbackTotals(sql: SqlStorage, { text, params }: Match): FeedbackTotal
 
 type Named = { name: string; run_type: string; status: string };
 
-/** How often each value came, of the first that came. */
+/** Number of occurrences of each value, limited to the first values. */
 class FacetCounts {
   readonly #counts = { name: new Map(), run_type: new Map(), status: new Map() } satisfies Record<
     Facet["key"],

@@ -10,7 +10,7 @@ import {
 import type { Usage } from "../usage.ts";
 import { USAGE_ONCE } from "./stats.ts";
 
-/** What one partition says of a thread, by the roots of its traces. */
+/** Totals of a thread in one partition, by the roots of its traces. */
 export type ThreadTotals = {
   thread_id: string;
   totals: TotalsData;
@@ -18,7 +18,7 @@ export type ThreadTotals = {
   last: { id: string; start_us: number };
 };
 
-/** Of one partition, the newest first. */
+/** Maximum number of threads read from one partition, newest first. */
 const MAX_THREADS = 10_000;
 
 type Root = CountedRun & { id: string; thread_id: string };
@@ -46,7 +46,7 @@ export function collectThreads(sql: SqlStorage, query: RunsQuery): ThreadTotals[
   }));
 }
 
-/** The newest comes first. */
+/** Expects the newest root first. */
 function addRoot(threads: Map<string, Thread>, root: Root): void {
   const thread = threads.get(root.thread_id);
   if (thread) {
