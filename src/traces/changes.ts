@@ -6,7 +6,7 @@ export const PAYLOADS = ["inputs", "outputs", "extra", "events", "serialized"] a
 export type PayloadName = (typeof PAYLOADS)[number];
 
 export type AttachedFile = { run_id: string; name: string; content_type: string; data: Uint8Array };
-export type Attachment = { key: string; content_type: string; bytes: number };
+export type StoredAttachment = { key: string; content_type: string; bytes: number };
 
 /** Fields that a client sent for a trace run. A missing field never erases a stored one. */
 export type RunChange = {
@@ -15,7 +15,7 @@ export type RunChange = {
   columns: RunColumns;
   payloads: Partial<Record<PayloadName, Payload>>;
   tags?: string[];
-  attachments?: Record<string, Attachment>;
+  attachments?: Record<string, StoredAttachment>;
   digest: Digest;
 };
 
@@ -42,11 +42,14 @@ export type Digest = {
 };
 
 /** Metadata, inputs, outputs. */
-export type PairKind = "m" | "i" | "o";
+export type PairSource = "m" | "i" | "o";
 /** `pairs` is the JSON of `run_digests`, `terms` are the terms of its pairs. */
 export type PairDigest = { pairs: string; terms: number[] };
 export type PayloadDigest = PairDigest & { search: string };
 export type ExtraDigest = PairDigest & { thread_id: string | null; usage: Usage | null };
+
+/** Key of a partition, in its object's name and in D1. */
+export type PartitionKey = { project_id: string; day: string; slot: number };
 
 /** Change with the project that its request names. */
 export type IncomingRun = RunChange & { session_id: string | null; session_name: string | null };

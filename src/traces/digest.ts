@@ -1,6 +1,6 @@
 import { isRecord } from "../shared/guards.ts";
 import { toMicros } from "../shared/times.ts";
-import type { Digest, ExtraDigest, PairDigest, PairKind, PayloadDigest } from "./changes.ts";
+import type { Digest, ExtraDigest, PairDigest, PairSource, PayloadDigest } from "./changes.ts";
 import { MAX_KEYS_PER_RUN, MAX_PAIRS_CHARS, MAX_SEARCH_CHARS, MAX_VALUE_CHARS } from "./limits.ts";
 import { termOf } from "./terms.ts";
 import { findUsage, usageOfMetadata } from "./usage.ts";
@@ -12,31 +12,31 @@ const MAX_PAIRS = 500;
 const THREAD_KEYS = ["session_id", "thread_id", "conversation_id"];
 
 /** Number of keys a run may still add: metadata, inputs and outputs share the limit. */
-export type Room = { keys: number };
+export type KeyBudget = { keys: number };
 
-export function digestInputs(value: unknown, room: Room = fullRoom()): PayloadDigest {
+export function digestInputs(value: unknown, budget: KeyBudget = fullKeyBudget()): PayloadDigest {
   const pairs = toPairs(value);
-  return { ...digestPairs("i", pairs, room), search: searchOf(pairs) };
+  return { ...digestPairs("i", pairs, budget), search: searchOf(pairs) };
 }
 
 export function digestOutputs(
   value: unknown,
-  room: Room = fullRoom(),
+  budget: KeyBudget = fullKeyBudget(),
 ): NonNullable<Digest["outputs"]> {
   const pairs = toPairs(value);
-  return { ...digestPairs("o", pairs, room), search: searchOf(pairs), usage: findUsage(value) };
+  return { ...digestPairs("o", pairs, budget), search: searchOf(pairs), usage: findUsage(value) };
 }
 
-export function digestExtra(value: unknown, room: Room = fullRoom()): ExtraDigest {
+export function digestExtra(value: unknown, budget: KeyBudget = fullKeyBudget()): ExtraDigest {
   const metadata = isRecord(value) && isRecord(value.metadata) ? value.metadata : {};
   return {
-    ...digestPairs("m", toPairs(metadata), room),
+    ...digestPairs("m", toPairs(metadata), budget),
     thread_id: threadOf(metadata),
     usage: usageOfMetadata(metadata),
   };
 }
 
-export function fullRoom(): Room {
+export function fullKeyBudget(): KeyBudget {
   return { keys: MAX_KEYS_PER_RUN };
 }
 
@@ -71,7 +71,7 @@ export function toPairs(value: unknown): Pair[] {
     const inner = children(next.path, next.value);
     if (inner !== null) {
       stack.push(...inner.slice(0, MAX_PAIRS).reverse());
-    } else if (next.path !== "" && isRoom(keys, next.path)) {
+    } else if (next.path !== "" && addKey(keys, next.path)) {
       pairs.push(toPair(next.path, next.value));
     }
   }
@@ -85,7 +85,7 @@ function children(path: string, value: unknown): { path: string; value: unknown 
   return Object.entries(value).map(([key, inner]) => ({ path: prefix + key, value: inner }));
 }
 
-function isRoom(keys: Set<string>, path: string): boolean {
+function addKey(keys: Set<string>, path: string): boolean {
   if (!keys.has(path) && keys.size >= MAX_KEYS_PER_RUN) return false;
   keys.add(path);
   return true;
@@ -99,13 +99,17 @@ function toPair(path: string, value: unknown): Pair {
 }
 
 /** Encodes pairs as a JSON object. Numbers become `[text, number]`; keys of arrays repeat. */
-export function digestPairs(kind: PairKind, pairs: Pair[], room: Room = fullRoom()): PairDigest {
+export function digestPairs(
+  kind: PairSource,
+  pairs: Pair[],
+  budget: KeyBudget = fullKeyBudget(),
+): PairDigest {
   const keys = new Set<string>();
   const members: string[] = [];
   const terms: number[] = [];
   let chars = 0;
   for (const [key, value, number] of pairs) {
-    if (!keys.has(key) && keys.size >= room.keys) continue;
+    if (!keys.has(key) && keys.size >= budget.keys) continue;
     const text = number === null ? JSON.stringify(value) : JSON.stringify([value, number]);
     const member = `${JSON.stringify(key)}:${text}`;
     chars += member.length;
@@ -114,7 +118,7 @@ export function digestPairs(kind: PairKind, pairs: Pair[], room: Room = fullRoom
     members.push(member);
     terms.push(termOf(kind, key, value));
   }
-  room.keys -= keys.size;
+  budget.keys -= keys.size;
   return { pairs: `{${members.join()}}`, terms };
 }
 

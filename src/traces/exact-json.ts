@@ -31,16 +31,16 @@ export function parseToWrite(text: string): unknown {
 /** Samples every 17th character: a longer number contains one of them. */
 function hasLongNumber(text: string): boolean {
   for (let at = LONG_NUMBER_CHARS - 1; at < text.length; at += LONG_NUMBER_CHARS) {
-    if (!isOfNumber(text.charCodeAt(at))) continue;
+    if (!isNumberChar(text.charCodeAt(at))) continue;
     let [from, to] = [at, at];
-    while (isOfNumber(text.charCodeAt(from - 1))) from -= 1;
-    while (isOfNumber(text.charCodeAt(to + 1))) to += 1;
+    while (isNumberChar(text.charCodeAt(from - 1))) from -= 1;
+    while (isNumberChar(text.charCodeAt(to + 1))) to += 1;
     if (to - from + 1 >= LONG_NUMBER_CHARS) return true;
   }
   return false;
 }
 
-function isOfNumber(code: number): boolean {
+function isNumberChar(code: number): boolean {
   return (code >= ZERO && code <= NINE) || code === POINT;
 }
 

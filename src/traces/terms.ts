@@ -1,7 +1,7 @@
-import type { PairKind } from "./changes.ts";
+import type { PairSource } from "./changes.ts";
 
 /** Kinds of terms. A term is a hash of kind, key and value that fits a double. */
-export type TermKind = PairKind | "tag";
+export type TermKind = PairSource | "tag";
 
 const [VALUE_BITS, KEY_BITS] = [32, 21];
 const VALUES = 2 ** VALUE_BITS;

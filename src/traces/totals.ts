@@ -12,7 +12,7 @@ export type CountedRun = Usage & {
 const TOKENS = ["total_tokens", "prompt_tokens", "completion_tokens"] as const;
 const COSTS = ["total_cost", "prompt_cost", "completion_cost"] as const;
 export const USAGE_COLUMNS = [...TOKENS, ...COSTS] as const;
-export const COURSE_COLUMNS = ["start_us", "end_us", "first_token_us", "status"] as const;
+export const TIMING_COLUMNS = ["start_us", "end_us", "first_token_us", "status"] as const;
 
 /** Distributions by name. The catalogue keeps only `TIMES`. */
 export const TIMES = ["latency", "first_token"] as const;
@@ -53,7 +53,7 @@ export class RunTotals {
     this.runs += 1;
     if (run.status === "error") this.errors += 1;
     if (run.first_token_us !== null) this.streamed += 1;
-    this.#see(run.start_us);
+    this.#trackStart(run.start_us);
     this.addUsage(run);
     for (const [name, sketch] of this.#sketches) {
       const value = measure(run, name);
@@ -71,8 +71,8 @@ export class RunTotals {
     this.runs += data.runs;
     this.errors += data.errors;
     this.streamed += data.streamed;
-    this.#see(data.min_start_us);
-    this.#see(data.max_start_us);
+    this.#trackStart(data.min_start_us);
+    this.#trackStart(data.max_start_us);
     for (const name of TOKENS) this.tokens[name] += data.tokens[name];
     for (const name of COSTS) this.#costs[name].add(data.costs[name]);
     for (const [name, sketch] of this.#sketches) {
@@ -104,7 +104,7 @@ export class RunTotals {
     };
   }
 
-  #see(start_us: number | null): void {
+  #trackStart(start_us: number | null): void {
     if (start_us === null) return;
     this.min_start_us = Math.min(start_us, this.min_start_us ?? start_us);
     this.max_start_us = Math.max(start_us, this.max_start_us ?? start_us);

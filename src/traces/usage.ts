@@ -13,48 +13,48 @@ export type Usage = {
 };
 
 /**
- * Reads usage from outputs: `usage_metadata` beside or in a message, or LangChain's `llmOutput`.
+ * Reads usage from outputs: `usage_metadata` annotations or in a message, or LangChain's `llmOutput`.
  */
 export function findUsage(outputs: unknown): Usage | null {
   if (!isRecord(outputs)) return null;
   return (
-    ofUsageMetadata(outputs.usage_metadata) ??
-    ofMessage(outputs) ??
-    ofMessage(outputs.message) ??
-    ofMessage(outputs.output) ??
-    ofGenerations(outputs.generations) ??
-    ofLlmOutput(outputs.llmOutput ?? outputs.llm_output) ??
-    ofTokenUsage(outputs.usage)
+    fromUsageMetadata(outputs.usage_metadata) ??
+    fromMessage(outputs) ??
+    fromMessage(outputs.message) ??
+    fromMessage(outputs.output) ??
+    fromGenerations(outputs.generations) ??
+    fromLlmOutput(outputs.llmOutput ?? outputs.llm_output) ??
+    fromTokenUsage(outputs.usage)
   );
 }
 
 export function usageOfMetadata(metadata: JsonObject): Usage | null {
-  return ofUsageMetadata(metadata.usage_metadata);
+  return fromUsageMetadata(metadata.usage_metadata);
 }
 
-function ofMessage(value: unknown): Usage | null {
+function fromMessage(value: unknown): Usage | null {
   if (!isRecord(value)) return null;
   const kwargs = isRecord(value.kwargs) ? value.kwargs : value;
-  return ofUsageMetadata(kwargs.usage_metadata);
+  return fromUsageMetadata(kwargs.usage_metadata);
 }
 
 /** Adds up the messages: a batch of prompts is one run. */
-function ofGenerations(value: unknown): Usage | null {
+function fromGenerations(value: unknown): Usage | null {
   if (!Array.isArray(value)) return null;
   const found = value
     .flat()
-    .flatMap((one) => (isRecord(one) ? (ofMessage(one.message) ?? []) : []));
-  return found.length === 0 ? null : found.reduce(sum);
+    .flatMap((one) => (isRecord(one) ? (fromMessage(one.message) ?? []) : []));
+  return found.length === 0 ? null : found.reduce(addUsage);
 }
 
-function ofLlmOutput(value: unknown): Usage | null {
+function fromLlmOutput(value: unknown): Usage | null {
   if (!isRecord(value)) return null;
-  return ofTokenUsage(
+  return fromTokenUsage(
     value.tokenUsage ?? value.token_usage ?? value.estimatedTokenUsage ?? value.usage,
   );
 }
 
-function ofUsageMetadata(value: unknown): Usage | null {
+function fromUsageMetadata(value: unknown): Usage | null {
   if (!isRecord(value)) return null;
   return toUsage(
     [value.input_tokens, value.output_tokens, value.total_tokens],
@@ -62,7 +62,7 @@ function ofUsageMetadata(value: unknown): Usage | null {
   );
 }
 
-function ofTokenUsage(value: unknown): Usage | null {
+function fromTokenUsage(value: unknown): Usage | null {
   if (!isRecord(value)) return null;
   return toUsage(
     [
@@ -90,7 +90,7 @@ function toUsage(tokens: Three, costs: Three): Usage | null {
   return Object.values(usage).some((value) => value !== null) ? usage : null;
 }
 
-function sum(a: Usage, b: Usage): Usage {
+function addUsage(a: Usage, b: Usage): Usage {
   return {
     prompt_tokens: add(a.prompt_tokens, b.prompt_tokens),
     completion_tokens: add(a.completion_tokens, b.completion_tokens),

@@ -6,7 +6,7 @@ const SKIPPABLE = 0x184d2a50;
 const CHECKSUM_BYTES = 4;
 /** Type of a block that repeats one byte. */
 const REPEATED = 1;
-const MAX_SEEN_BYTES = 4;
+const MAX_READ_BYTES = 4;
 /** Bounds a frame's window, which is memory: 64 MB, the limit of an uncompressed body. */
 const WINDOW = { [constants.ZSTD_d_windowLogMax]: 26 };
 
@@ -29,8 +29,8 @@ async function* cutAtFrames(packed: AsyncIterable<Uint8Array>): AsyncGenerator<U
 
 function frameCutter(): (chunk: Uint8Array) => Generator<Uint8Array> {
   const steps = walk();
-  const header = new DataView(new ArrayBuffer(MAX_SEEN_BYTES));
-  const seen = new Uint8Array(header.buffer);
+  const header = new DataView(new ArrayBuffer(MAX_READ_BYTES));
+  const headerBytes = new Uint8Array(header.buffer);
   let step = steps.next(header).value;
   let left = step.bytes;
 
@@ -39,7 +39,7 @@ function frameCutter(): (chunk: Uint8Array) => Generator<Uint8Array> {
     let at = from;
     do {
       const bytes = chunk.subarray(at, at + left);
-      if (step.is === "seen") seen.set(bytes, step.bytes - left);
+      if (step.is === "read") headerBytes.set(bytes, step.bytes - left);
       at += bytes.length;
       left -= bytes.length;
       if (left > 0) return at;
@@ -57,35 +57,35 @@ function frameCutter(): (chunk: Uint8Array) => Generator<Uint8Array> {
   };
 }
 
-type Step = { is: "seen" | "passed" | "end"; bytes: number };
+type Step = { is: "read" | "skip" | "end"; bytes: number };
 
 const END: Step = { is: "end", bytes: 0 };
-const see = (bytes: number): Step => ({ is: "seen", bytes });
-const pass = (bytes: number): Step => ({ is: "passed", bytes });
+const read = (bytes: number): Step => ({ is: "read", bytes });
+const skip = (bytes: number): Step => ({ is: "skip", bytes });
 
 /** Requests bytes that determine a frame's length with `read`; skips the rest. */
 function* walk(): Generator<Step, never, DataView> {
   for (;;) {
-    const magic = (yield see(4)).getUint32(0, true);
+    const magic = (yield read(4)).getUint32(0, true);
     if (magic === MAGIC) yield* walkFrame();
     else if ((magic & 0xfffffff0) >>> 0 === SKIPPABLE) {
-      yield pass((yield see(4)).getUint32(0, true));
+      yield skip((yield read(4)).getUint32(0, true));
     }
     yield END;
   }
 }
 
 function* walkFrame(): Generator<Step, void, DataView> {
-  const descriptor = (yield see(1)).getUint8(0);
-  yield pass(moreHeaderBytes(descriptor));
+  const descriptor = (yield read(1)).getUint8(0);
+  yield skip(moreHeaderBytes(descriptor));
   for (let isLast = false; !isLast; ) {
-    const view = yield see(3);
+    const view = yield read(3);
     const header = view.getUint16(0, true) | (view.getUint8(2) << 16);
     const isRepeated = ((header >> 1) & 3) === REPEATED;
-    yield pass(isRepeated ? 1 : header >> 3);
+    yield skip(isRepeated ? 1 : header >> 3);
     isLast = (header & 1) === 1;
   }
-  if (descriptor & 4) yield pass(CHECKSUM_BYTES);
+  if (descriptor & 4) yield skip(CHECKSUM_BYTES);
 }
 
 /** Returns the size of window, dictionary and content size, by the descriptor's flags. */

@@ -16,7 +16,10 @@ beforeAll(async () => {
 });
 
 const FRAME_BYTES = 40_960;
-/** workerd's buffer for zlib is of 40,960 bytes and grows twofold; a unit that fills it is easily taken for half of one. */
+/**
+ * workerd's zlib buffer has 40,960 bytes and doubles; frames that fill it exactly were once taken
+ * for truncated.
+ */
 const SIZES = [40_960, 81_920, 163_840].flatMap((size) => [size - 1, size, size + 1]);
 
 const PACKED: [name: string, encoding: string, Pack][] = [
@@ -37,7 +40,7 @@ describe.each(PACKED)("a body packed by %s", (_, encoding, pack) => {
     }
   });
 
-  test("that is cut off, or followed by something else, is a 400 that says so", async () => {
+  test("that is truncated or followed by other bytes is a 400", async () => {
     const { run, text: _, ...body } = await sized(81_920, asMultipart);
     const packed = Buffer.from(await pack(body.bytes));
     const wrong = [1, 4, 2000].map((cut) => packed.subarray(0, -cut));
@@ -45,7 +48,7 @@ describe.each(PACKED)("a body packed by %s", (_, encoding, pack) => {
       const response = await send({ ...body, bytes }, encoding);
       expect(response.status).toBe(400);
       expect((await response.json<{ error: string }>()).error).toBe(
-        `The body is not whole ${encoding}: it is cut off, or something in it is not ${encoding}.`,
+        `The body is not valid ${encoding}: it is truncated or corrupt.`,
       );
     }
     await expect(read(ours.viewer, run.id)).rejects.toThrow("404");
@@ -64,7 +67,7 @@ describe.each(PACKED)("a body packed by %s", (_, encoding, pack) => {
 
 type Write = (run: ReturnType<typeof wireRun>) => Promise<Body>;
 
-/** A body of exactly so many bytes that hold one run, whose input does not become smaller. */
+/** Returns a body of exactly this size with one run whose input does not compress. */
 async function sized(size: number, write: Write) {
   const run = wireRun("sized");
   const empty = await write({ ...run, inputs: { text: "" } });

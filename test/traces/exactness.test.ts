@@ -15,7 +15,7 @@ async function textOf(id: string): Promise<string> {
 }
 
 test.each(Array.from({ length: 20 }, (_, n) => n))(
-  "a long number is seen wherever it stands, here after %i letters",
+  "finds a long number at any position, here after %i letters",
   (n) => {
     const number = "12345678901234567";
     const { value, exact } = parseExact(`["${"x".repeat(n)}",${number}]`);
@@ -24,12 +24,12 @@ test.each(Array.from({ length: 20 }, (_, n) => n))(
   },
 );
 
-/** The run with its inputs written as this text. */
+/** Writes the run with this text as its inputs. */
 function written(run: object, inputs: string): string {
   return JSON.stringify({ ...run, inputs: "HERE" }).replace('"HERE"', inputs);
 }
 
-describe("numbers that no double holds come out as they came in", () => {
+describe("numbers beyond a double's precision are returned unchanged", () => {
   const send = (path: string, body: string, method = "POST") =>
     api(path, { key: ours.editor, method, body });
 
@@ -86,10 +86,10 @@ describe("numbers that no double holds come out as they came in", () => {
   });
 });
 
-/** Written, so that a text that is no Unicode can be told of. */
+/** Serializes, so that texts of malformed Unicode can be compared. */
 const asText = (value: object) => JSON.stringify(value);
 
-describe("texts come out as they came in", () => {
+describe("texts are returned unchanged", () => {
   test.each([
     ["a NUL", "a\\u0000b"],
     ["emoji and letters of all kinds", "🙂é漢字\\u202e"],
@@ -105,22 +105,22 @@ describe("texts come out as they came in", () => {
       inputs: { [`k${text}`]: text },
       extra: { metadata: { key: text } },
     };
-    const asked = async (id: string) => {
+    const readText = async (id: string) => {
       const { name, tags, error, inputs, extra } = await read(ours.viewer, id);
       return asText({ name, tags, error, inputs, extra });
     };
     const run = wireRun("texts", fields);
     expect((await batch(ours.editor, [run])).status).toBe(202);
-    expect(await asked(run.id)).toBe(asText(fields));
+    expect(await readText(run.id)).toBe(asText(fields));
     const patched = wireRun("texts", { extra: null });
     await batch(ours.editor, [patched]);
     expect((await patch(ours.editor, patched.id, fields)).status).toBe(202);
-    expect(await asked(patched.id)).toBe(asText(fields));
+    expect(await readText(patched.id)).toBe(asText(fields));
   });
 });
 
-describe("a patch that names no project", () => {
-  test("of a run that is not there yet goes where its trace is", async () => {
+describe("a patch without a project", () => {
+  test("of a run that has not arrived is stored with its trace", async () => {
     const root = wireRun("traced");
     await batch(ours.editor, [root]);
     const child = wireRun("traced", {}, { parent: root });
@@ -138,7 +138,7 @@ describe("a patch that names no project", () => {
   });
 });
 
-test("a patch that came first does not make a root of a child", async () => {
+test("a patch that arrives first does not turn a child into a root", async () => {
   const at = Date.parse("2026-05-06T12:00:00Z");
   const root = wireRun("orphan", {}, { at });
   for (const parent of [undefined, root]) {
@@ -155,7 +155,7 @@ test("a patch that came first does not make a root of a child", async () => {
   }
 });
 
-test("a patch beside its post is of the same run, though its id tells another day", async () => {
+test("a patch in the same request as its post changes the same run, even if its id has another day", async () => {
   const at = Date.parse("2026-05-05T12:00:00Z");
   const later = idAt(at + 86_400_000);
   for (const id of [crypto.randomUUID(), later]) {
@@ -172,7 +172,7 @@ test("a patch beside its post is of the same run, though its id tells another da
   }
 });
 
-test("whatever a run is told piece by piece, its row holds it", async () => {
+test("a run updated in many steps fits its row", async () => {
   const text = "é".repeat(124_000);
   const run = wireRun("piecemeal", { inputs: { text } });
   await batch(ours.editor, [run]);

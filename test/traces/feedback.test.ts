@@ -18,7 +18,7 @@ async function list(query: string, key = ours.viewer) {
   return (await api(`/feedback?${query}`, { key })).json<Feedback[]>();
 }
 
-test("feedback is kept once, listed, and counted with its run", async () => {
+test("feedback is stored once, listed, and counted with its run", async () => {
   const run = wireRun("liked");
   await batch(ours.editor, [run]);
   const [first, second] = [idAt(Date.now()), idAt(Date.now())];
@@ -50,7 +50,7 @@ test("texts are counted one by one, numbers and objects are not texts", async ()
   });
 });
 
-test("feedback may come before its run", async () => {
+test("feedback may arrive before its run", async () => {
   await batch(ours.editor, [wireRun("soon")]);
   const run = wireRun("soon");
   const session_id = await projectId(ours.viewer, "soon");
@@ -60,7 +60,7 @@ test("feedback may come before its run", async () => {
   expect(await read(ours.viewer, run.id)).toMatchObject({ feedback_stats: { k: { n: 1 } } });
 });
 
-test("feedback on what is not there, or not ours, is refused", async () => {
+test("feedback on unknown runs or runs of other workspaces is rejected", async () => {
   const run = wireRun("private");
   await batch(ours.editor, [run]);
   const good = { run_id: run.id, key: "k", score: 1 };
@@ -82,7 +82,7 @@ async function given(json: Record<string, unknown>): Promise<Feedback> {
   return answer.json<Feedback>();
 }
 
-test("one feedback is read, changed and taken back by its id, however old its run", async () => {
+test("feedback is read, changed and deleted by its id, however old its run", async () => {
   const run = wireRun("judged", {}, { at: Date.parse("2025-01-01T12:00:00Z") });
   await batch(ours.editor, [run]);
   const first = await given({ run_id: run.id, key: "good", score: 1, comment: "yes" });
@@ -112,11 +112,11 @@ test("one feedback is read, changed and taken back by its id, however old its ru
   expect(await read(ours.viewer, run.id)).toMatchObject({ feedback_stats: {} });
 });
 
-test("lists are narrowed by what feedback has and when it came", async () => {
+test("lists filter by fields and time of feedback", async () => {
   const run = wireRun("narrow");
   await batch(ours.editor, [run]);
   const scored = await given({ run_id: run.id, key: "a", score: 1 });
-  const said = await given({ run_id: run.id, key: "b", comment: "hm" });
+  const commented = await given({ run_id: run.id, key: "b", comment: "hm" });
   const keys = async (query: string) =>
     (await list(`run=${run.id}&${query}`)).map(({ key }) => key).sort();
   expect(await keys("has_score=true")).toEqual(["a"]);
@@ -126,5 +126,5 @@ test("lists are narrowed by what feedback has and when it came", async () => {
   expect(await keys(`key=a&key=b`)).toEqual(["a", "b"]);
   expect(await keys("min_created_at=2024-01-01T00:00:00Z")).toEqual(["a", "b"]);
   expect(await keys("max_created_at=2024-01-01T00:00:00")).toEqual([]);
-  expect([scored.key, said.key]).toEqual(["a", "b"]);
+  expect([scored.key, commented.key]).toEqual(["a", "b"]);
 });

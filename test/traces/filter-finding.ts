@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { findCandidates } from "../../src/traces/filter/candidates.ts";
-import { type Compiled, compileFilter } from "../../src/traces/filter/compile.ts";
+import { type CompiledFilter, compileFilter } from "../../src/traces/filter/compile.ts";
 import { parseFilter } from "../../src/traces/filter/parse.ts";
 
-/** The runs that a filter finds when all are looked through, and when the index names candidates. */
+/** Returns the runs that a filter finds by scan and by index. */
 export async function findBothWays(text: string, session_id: string) {
   const filter = parseFilter(text);
   const condition = compileFilter(filter, { session_id });
@@ -17,7 +17,7 @@ export async function findBothWays(text: string, session_id: string) {
   return { all, named };
 }
 
-async function find({ sql, params }: Compiled): Promise<string[]> {
+async function find({ sql, params }: CompiledFilter): Promise<string[]> {
   const { results } = await env.DB.prepare(`SELECT r.id FROM runs r WHERE ${sql} ORDER BY r.row`)
     .bind(...params)
     .all<{ id: string }>();

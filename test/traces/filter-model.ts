@@ -7,7 +7,9 @@ import {
   type TestRun,
 } from "./filter-runs.ts";
 
-/** A filter as it is written, and what it means of a run in memory, with no SQL and no parser. */
+/**
+ * Model of a filter: its source text and its meaning for a run in memory, without SQL and parser.
+ */
 export type Value = string | number | boolean | null;
 export type Test = { fn: string; field: string; value: Value | Value[] };
 export type Expression =
@@ -39,7 +41,7 @@ export function holds(expression: Expression, run: TestRun): boolean {
 
 const FAMILIES = ["metadata", "input", "output", "feedback"];
 
-/** The arguments of one `and`: the tests of one family of pairs are about one pair. */
+/** Groups the arguments of one `and` by family: tests of one family test one pair. */
 function holdTogether(args: Expression[], run: TestRun): boolean {
   const alone = args.filter((arg) => familyOf(arg) === null);
   if (!alone.every((arg) => holdsAlone(arg, run))) return false;
@@ -80,17 +82,18 @@ function holdOfPairs(tests: Expression[], rows: Row[]): boolean {
   const namesKey = tests.some((test) => isKey(test) && !isDenial(test));
   if (namesKey) {
     const denied = tests.filter((test) => isKey(test) && isDenial(test));
-    const asked = tests.filter((test) => !denied.includes(test));
+    const positive = tests.filter((test) => !denied.includes(test));
     return (
       denied.every((test) => rows.every((row) => holdsOfRow(test, row))) &&
-      rows.some((row) => asked.every((test) => holdsOfRow(test, row)))
+      rows.some((row) => positive.every((test) => holdsOfRow(test, row)))
     );
   }
-  const asked = tests.filter((test) => "field" in test && !isDenial(test));
+  const positive = tests.filter((test) => "field" in test && !isDenial(test));
   const denied = tests.filter((test) => isDenial(test));
   const either = tests.filter((test) => "args" in test);
   return (
-    (asked.length === 0 || rows.some((row) => asked.every((test) => holdsOfRow(test, row)))) &&
+    (positive.length === 0 ||
+      rows.some((row) => positive.every((test) => holdsOfRow(test, row)))) &&
     denied.every((test) => rows.every((row) => holdsOfRow(test, row))) &&
     either.every((arg) => "args" in arg && arg.args.some((test) => holdOfPairs([test], rows)))
   );
@@ -105,7 +108,7 @@ function holdsOfRow(test: Expression, row: Row): boolean {
   return compare(test.fn, value as Value, test.value);
 }
 
-/** A number asks for numbers, a text for the text of anything. */
+/** Compares numbers with numbers, and texts with the text of any value. */
 function holdsOfPairValue(test: Test, { value, number }: TestPair): boolean {
   if (test.fn === "in") {
     return (test.value as Value[]).some((item) => (item === number ? true : item === value));
@@ -190,7 +193,7 @@ function isLike(text: string, pattern: string): boolean {
   return new RegExp(`^${source.join("")}$`, "is").test(text);
 }
 
-/** Each leaf of the wanted object is somewhere at the same path; arrays have no path of their own. */
+/** Finds each leaf at the same path; elements of arrays share the array's path. */
 function contains(whole: unknown, wanted: unknown): boolean {
   const pairs = pairsOf(whole);
   return pairsOf(wanted).every((leaf) =>

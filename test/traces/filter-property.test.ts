@@ -119,7 +119,7 @@ const pairTest: fc.Arbitrary<Test> = fc.oneof(
   tests(["feedback_source"], EQUAL, pick(["api", "app"])),
 );
 
-/** Where the rules of pairs bite: a few tests of one family in one `and`. */
+/** Combines tests of one family in one `and`. */
 const bound: fc.Arbitrary<Expression> = pick(["metadata", "input", "feedback"]).chain((family) => {
   const last = family === "feedback" ? "score" : "value";
   const key = tests([`${family}_key`], EQUAL, pick(["k", "j"]));
@@ -161,7 +161,7 @@ const { expression } = fc.letrec<{ expression: Expression }>((tie) => {
   };
 });
 
-test("a filter's SQL finds what the filter means, whatever the filter and the runs", async () => {
+test("the SQL of any filter finds the runs that the filter's model selects", async () => {
   const stored: TestRun[] = fc
     .sample(runs, { seed: SEED, numRuns: RUNS })
     .map((fields, index) => testRun(`run-${index}`, fields));

@@ -1,7 +1,7 @@
 import { digestExtra, digestInputs, digestOutputs } from "../../src/traces/digest.ts";
 import { MIGRATIONS } from "../../src/traces/storage/migrations.ts";
 import { termOf } from "../../src/traces/terms.ts";
-/** A trace run as far as filters see it, and its rows as ingestion leaves them. */
+/** Trace run as filters read it, with its rows as ingestion writes them. */
 export type TestFeedback = {
   key: string;
   score: number | null;
@@ -56,7 +56,6 @@ export function testRun(id: string, fields: Partial<TestRun> = {}): TestRun {
   };
 }
 
-/** Epoch microseconds of `2024-01-01T00:00:00.000001Z` or of a number that is already that. */
 export function micros(time: string | number): number {
   if (typeof time === "number") return time;
   const [whole = "", fraction = ""] = time.replace("Z", "").split(".");

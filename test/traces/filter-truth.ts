@@ -9,7 +9,7 @@ const START = "2024-06-01T10:00:00Z";
 const score = (key: string, score: number | null) => ({ key, score });
 const lasting = (seconds: number) => ({ end: Date.parse(START) * 1000 + seconds * 1_000_000 });
 
-/** Each run is there for one of the filters, as what must be found or as what nearly is. */
+/** Each run matches one of the filters, or nearly does. */
 export const RUNS: TestRun[] = [
   testRun("r01", { name: "extractor", execution_order: 3 }),
   testRun("r02", { name: "Extractor", start: "2025-06-11T16:24:35.433001Z" }),
@@ -111,7 +111,7 @@ const allBut = (ids: string) => {
 
 export type Truth = { filter: string; ids: string[] };
 
-/** What published clients and pages send. */
+/** Filters of published clients and pages. */
 export const PUBLISHED: Truth[] = [
   { filter: `eq(name, "extractor")`, ids: only("r01") },
   { filter: `and(eq(feedback_key, "star_rating"), gt(feedback_score, 4))`, ids: only("r04") },
@@ -190,7 +190,7 @@ export const PUBLISHED: Truth[] = [
   },
 ];
 
-/** What the same rules mean for filters that nobody published. */
+/** Filters beyond published clients. */
 export const OTHERS: Truth[] = [
   { filter: `neq(metadata_key, 'conversation_id')`, ids: allBut("r26 r27 r28 r30") },
   {

@@ -26,7 +26,6 @@ function refusalOf(filter: string): unknown {
   }
 }
 
-/** `inner` with `open` around it `depth` times. */
 function nested(depth: number, open: string, inner = 'eq(name, "step")'): string {
   const opened = open.split("(").length - open.split(")").length;
   return `${open.repeat(depth)}${inner}${")".repeat(depth * opened)}`;
@@ -43,7 +42,7 @@ describe("a filter finds exactly its runs among sixty", () => {
     expect(await find(filter)).toEqual(ids);
   });
 
-  test("when a page ends between runs of one moment", async () => {
+  test("when a page ends between runs with the same time", async () => {
     const before = `497f6eca-6276-4993-bfeb-53cbbbba6f07`;
     const moment = "2024-06-01 10:00:00.000000";
     const [at, after] = await Promise.all([
@@ -69,12 +68,12 @@ describe("a large filter", () => {
     ["and around not", 30, 'and(neq(name, "x"), not(', wide, []],
     ["the deepest test", 62, "not(", wide, []],
     ["pairs at each level", 29, 'and(eq(metadata_key, "k"), neq(metadata_value, "v"), ', last, []],
-  ])("may be nested as deep as the limit says: %s", async (_name, depth, open, inner, ids) => {
+  ])("may be nested up to the limit: %s", async (_name, depth, open, inner, ids) => {
     const found = await find(nested(depth, open, inner));
     expect(found).toEqual(ids);
   });
 
-  test("may have as many arguments as it may have values", async () => {
+  test("may have as many arguments as values", async () => {
     const names = Array.from({ length: 90 }, (_, index) => `eq(name, "n${index}")`);
     names[89] = 'eq(name, "my_tool")';
     expect(await find(`or(${names.join(", ")})`)).toEqual(["r40"]);
@@ -103,7 +102,7 @@ describe("a large filter", () => {
   });
 });
 
-describe("a wrong filter", () => {
+describe("an invalid filter", () => {
   test.each([
     ["", 'At character 1: expected a function such as eq(name, "x"), found the end of the filter'],
     ['and(eq(name, "x")', "At character 18: expected , or ), found the end of the filter"],
@@ -113,22 +112,22 @@ describe("a wrong filter", () => {
     ['eq(name, "x)', 'At character 10: the text that begins here lacks its closing "'],
     ["and()", "At character 5: expected an argument, found )"],
     ["in(name, [])", "At character 11: expected a value, found ]"],
-    ["eq(name, x)", 'At character 10: expected a value, found x; a text stands in quotes: "x"'],
-    ["eq(is_root, True)", "At character 13: expected a value, found True; a text stands in"],
-    ["name = 'x'", "At character 6: = stands for nothing here; a text stands in quotes"],
+    ["eq(name, x)", 'At character 10: expected a value, found x; write texts in quotes: "x"'],
+    ["eq(is_root, True)", "At character 13: expected a value, found True; write texts in"],
+    ["name = 'x'", "At character 6: = is unexpected; write texts in quotes"],
     ['"name"', 'At character 1: expected a function such as eq(name, "x"), found "name"'],
-    ['equals(name, "x")', "At character 1: equals is no function; the functions are and, or, not,"],
-    ['AND(eq(name, "x"))', "At character 1: AND is no function"],
-    ['and(eq(name, "x"), nlike(name, "y"))', "At character 20: nlike is no function"],
-    ['eq(nam, "x")', "At character 4: nam is no field; the fields are id, trace_id, session_id"],
-    ['eq(toString, "x")', "At character 4: toString is no field"],
+    ['equals(name, "x")', "At character 1: equals is not a function; use and, or, not,"],
+    ['AND(eq(name, "x"))', "At character 1: AND is not a function"],
+    ['and(eq(name, "x"), nlike(name, "y"))', "At character 20: nlike is not a function"],
+    ['eq(nam, "x")', "At character 4: nam is not a field; use id, trace_id, session_id"],
+    ['eq(toString, "x")', "At character 4: toString is not a field"],
     ['eq(metadata_key("user_id"), "u")', "At character 4: expected the name of a field, found the"],
     ['eq("x")', "At character 1: eq() takes a field and a value, not 1 arguments"],
     ['eq(name, "x", "y")', "At character 1: eq() takes a field and a value, not 3 arguments"],
     ["not(eq(name, 'x'), eq(name, 'y'))", "At character 1: not() takes one filter, not 2"],
-    ['gt(tags, "x")', "At character 1: gt() does not go with tags; it takes has, in, like, search"],
-    ['gt(name, "x")', "At character 1: gt() does not go with name; it takes eq, neq, in, like"],
-    ['has(name, "x")', "At character 1: has() does not go with name"],
+    ['gt(tags, "x")', "At character 1: gt() does not support tags; use has, in, like, search"],
+    ['gt(name, "x")', "At character 1: gt() does not support name; use eq, neq, in, like"],
+    ['has(name, "x")', "At character 1: has() does not support name"],
     ["eq(name, 5)", "At character 10: eq(name, ...) takes a text in quotes, not 5"],
     ["eq(name, null)", "At character 10: eq(name, ...) takes a text in quotes, not null"],
     [
@@ -148,14 +147,14 @@ describe("a wrong filter", () => {
     ['in(name, ["x", 5])', "At character 16: in(name, ...) takes a text in quotes, not 5"],
     ['eq(name, ["x"])', "At character 10: expected one value, found a list"],
     ['has(metadata, "key")', "At character 15: has(metadata, ...) takes a JSON object in quotes"],
-    ["eq(total_tokens, 1e999)", "At character 18: 1e999 is more than a number can hold"],
+    ["eq(total_tokens, 1e999)", "At character 18: 1e999 is out of range"],
     ['search("  ")', "At character 8: search() needs a word to look for"],
     ['search(name, "")', "At character 14: search() needs a text to look for"],
     [
       `like(name, "%${"x_".repeat(40)}%")`,
       "At character 12: a pattern over 48 bytes may have no _",
     ],
-  ])("%s is told what is wrong and where", (filter, message) => {
+  ])("%s names the problem and its position", (filter, message) => {
     expect(messageOf(filter)).toContain(message);
   });
 
@@ -171,7 +170,7 @@ describe("a wrong filter", () => {
 });
 
 describe.each(["/api/v1/runs/query/validate", "/runs/query/validate"])("POST %s", (path) => {
-  test("tells right filters from wrong ones, each by its field", async () => {
+  test("validates each filter by its field", async () => {
     const { viewer } = await workspace();
     const right = await api(path, {
       key: viewer,
@@ -189,7 +188,7 @@ describe.each(["/api/v1/runs/query/validate", "/runs/query/validate"])("POST %s"
       errors: [
         {
           field: "filter",
-          message: 'At character 10: expected a value, found a; a text stands in quotes: "a"',
+          message: 'At character 10: expected a value, found a; write texts in quotes: "a"',
         },
         {
           field: "tree_filter",
@@ -199,7 +198,7 @@ describe.each(["/api/v1/runs/query/validate", "/runs/query/validate"])("POST %s"
     });
   });
 
-  test("refuses a filter that is no text, and callers without a key", async () => {
+  test("rejects a filter of another type, and callers without a key", async () => {
     const { viewer } = await workspace();
     const wrong = await api(path, { key: viewer, json: { filter: 5 } });
     expect(wrong.status).toBe(422);

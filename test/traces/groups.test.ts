@@ -11,7 +11,7 @@ let ours: TestWorkspace;
 let theirs: TestWorkspace;
 let session_id: string;
 
-/** One turn of a conversation: a trace with a model's run. */
+/** Returns one turn of a conversation: a trace with a model's run. */
 function turn(thread_id: string, at: number, text: string, fields: Record<string, unknown> = {}) {
   const extra = { metadata: { thread_id } };
   const root = wireRun(
@@ -80,7 +80,7 @@ test.each([
   expect([found.groups.map(({ group_key }) => group_key), found.total]).toEqual([keys, total]);
 });
 
-describe("groups are refused", () => {
+describe("groups reject", () => {
   test.each([
     [{ session_id: "x" }, "session_id"],
     [{ group_by: "name" }, "group_by"],
@@ -92,14 +92,14 @@ describe("groups are refused", () => {
     expect([response.status, await response.text()]).toEqual([422, expect.stringContaining(field)]);
   });
 
-  test("to strangers and other workspaces", async () => {
+  test("anonymous callers and other workspaces", async () => {
     const json = { session_id, group_by: "conversation" };
     expect((await api("/runs/group", { json })).status).toBe(401);
     expect((await api("/runs/group", { key: theirs.admin, json })).status).toBe(404);
   });
 });
 
-test("a filter of blanks is none, also for who has it checked", async () => {
+test("a blank filter is ignored, also in validation", async () => {
   const json = { filter: "  ", trace_filter: "" };
   const response = await api("/runs/query/validate", { key: ours.viewer, json });
   expect(await response.json()).toEqual({ valid: true, errors: [] });

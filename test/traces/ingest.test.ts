@@ -29,7 +29,7 @@ async function accepted(response: Promise<Response>) {
 }
 
 describe("one run", () => {
-  test("posted and patched is read with what both said", async () => {
+  test("returns the fields of its post and its patch", async () => {
     const run = wireRun("single", { name: "root", tags: ["t1"] });
     await accepted(post(ours.editor, "/runs", run));
     expect(await read(ours.viewer, run.id)).toMatchObject({ status: "pending", end_time: null });
@@ -58,7 +58,7 @@ describe("one run", () => {
     });
   });
 
-  test("may leave out its place in the trace", async () => {
+  test("may omit its position in the trace", async () => {
     const [root, child] = [idAt(Date.now()), idAt(Date.now())];
     const base = { session_name: "rest", run_type: "chain", inputs: {} };
     await accepted(post(ours.editor, "/api/v1/runs", { ...base, id: root, name: "root" }));
@@ -98,11 +98,11 @@ describe("one run", () => {
 });
 
 describe("a patch", () => {
-  test("before its post is kept, and the post erases nothing of it", async () => {
+  test("is stored when it precedes its post, which erases none of its fields", async () => {
     const run = wireRun("early", { outputs: null, end_time: null, error: null });
     const { id, trace_id, dotted_order, session_name } = run;
-    const said = { id, trace_id, dotted_order, session_name, end_time: END, outputs: { a: 1 } };
-    await accepted(batch(ours.editor, [], [{ ...said, extra: { metadata: { user_id: "u2" } } }]));
+    const fields = { id, trace_id, dotted_order, session_name, end_time: END, outputs: { a: 1 } };
+    await accepted(batch(ours.editor, [], [{ ...fields, extra: { metadata: { user_id: "u2" } } }]));
     await accepted(batch(ours.editor, [run]));
     expect(await read(ours.viewer, id)).toMatchObject({
       name: "step",
@@ -113,7 +113,7 @@ describe("a patch", () => {
     });
   });
 
-  test("that names no project finds its run in any of the workspace", async () => {
+  test("without a project finds its run in any project of the workspace", async () => {
     const run = wireRun("somewhere");
     await accepted(batch(ours.editor, [run]));
     await accepted(batch(ours.editor, [], [{ id: run.id, outputs: { a: 1 } }]));
@@ -121,7 +121,7 @@ describe("a patch", () => {
     expect([outputs, session_id]).toEqual([{ a: 1 }, await projectId(ours.viewer, "somewhere")]);
   });
 
-  test("of a run that is nowhere, or elsewhere, is a 404", async () => {
+  test("of an unknown run or a run of another workspace is a 404", async () => {
     const run = wireRun("foreign");
     await accepted(batch(theirs.editor, [run]));
     for (const id of [run.id, idAt(Date.now()), crypto.randomUUID()]) {
@@ -135,7 +135,7 @@ describe("a patch", () => {
   });
 });
 
-test("requests that come twice, and a merged create and update, leave one run", async () => {
+test("repeated requests, and a merged create and update, store one run", async () => {
   const run = wireRun("twice", { end_time: END, outputs: { a: 1 } });
   const child = wireRun("twice", {}, { parent: run });
   for (const _ of [1, 2, 3]) await accepted(batch(ours.editor, [run, child], [{ ...run }]));
@@ -154,10 +154,10 @@ test("requests that come twice, and a merged create and update, leave one run", 
   });
 });
 
-test("runs near midnight are each kept under their own day", async () => {
+test("runs near midnight are stored under their own day", async () => {
   const midnight = Date.parse("2026-03-01T00:00:00Z");
   const before = wireRun("night", {}, { at: midnight - 1 });
-  // The id was made before midnight, the run began after it.
+  // The id is from before midnight, the start from after.
   const after = wireRun("night", { id: idAt(midnight - 1) }, { at: midnight, parent: before });
   await accepted(batch(ours.editor, [before, after]));
   await accepted(
@@ -248,7 +248,7 @@ describe("a multipart body", () => {
   });
 });
 
-describe("ingestion refuses", () => {
+describe("ingestion rejects", () => {
   const run = wireRun("refused");
   test.each([
     [{ ...run, id: "x" }, "id"],
@@ -265,7 +265,7 @@ describe("ingestion refuses", () => {
     expect((await api(`/runs/${run.id}`, { key: ours.viewer })).status).toBe(404);
   });
 
-  test("a viewer, a stranger, and another workspace's project", async () => {
+  test("viewers, anonymous callers, and projects of other workspaces", async () => {
     expect((await batch(ours.viewer, [run])).status).toBe(403);
     expect((await api("/runs/batch", { json: { post: [run] } })).status).toBe(401);
     await accepted(batch(theirs.editor, [wireRun("theirs")]));
@@ -274,7 +274,7 @@ describe("ingestion refuses", () => {
     expect(response.status).toBe(404);
   });
 
-  test("what is no JSON", async () => {
+  test("malformed JSON", async () => {
     const response = await api("/runs/batch", { key: ours.editor, method: "POST", body: "{" });
     expect(response.status).toBe(400);
   });
@@ -286,7 +286,7 @@ test("a run of another workspace is not found", async () => {
   expect((await api(`/runs/${run.id}`, { key: theirs.admin })).status).toBe(404);
 });
 
-test("a payload over a megabyte comes back whole", async () => {
+test("returns a payload over a megabyte unchanged", async () => {
   const text = "é".repeat(700_000);
   const run = wireRun("large", { inputs: { text }, outputs: { text: "small" } });
   await accepted(batch(ours.editor, [run]));

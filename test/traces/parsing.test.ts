@@ -34,11 +34,11 @@ test.each([
   Number.NaN,
   1e30,
   -62_167_219_201,
-])("%j is no time, or one that four digits cannot name the year of", (value) => {
+])("%j is not a time with a year of four digits", (value) => {
   expect(toMicros(value)).toBeNull();
 });
 
-test("an id of version 7 tells its moment, others do not", () => {
+test("an id of version 7 contains its time, others do not", () => {
   const micros = timeOfId("019a9d5c-3b80-7000-8000-000000000000");
   expect(micros === null ? null : dayOf(micros)).toBe("2025-11-19");
   expect(timeOfId("019a9d5c-3b80-4000-8000-000000000000")).toBeNull();
@@ -48,7 +48,7 @@ test("an id of version 7 tells its moment, others do not", () => {
 describe("a dotted order", () => {
   const text = `20261120T180040545001Z${ROOT}.20261120T180040545002Z${CHILD}`;
 
-  test("tells the run's place and start", () => {
+  test("contains the run's lineage and start", () => {
     expect(parseDottedOrder(text)).toEqual({
       trace_id: ROOT,
       run_id: CHILD,
@@ -117,7 +117,7 @@ test.each([
   expect(findUsage(outputs)).toMatchObject(usage);
 });
 
-test("what is no usage is none", () => {
+test("values without usage return null", () => {
   for (const outputs of [
     null,
     1,
@@ -155,7 +155,7 @@ describe("a digest", () => {
     expect([pairs.length, pairs[0]?.[1].length]).toEqual([100, 250]);
   });
 
-  test("of deep data ends", () => {
+  test("of deep data is bounded", () => {
     let deep: unknown = "bottom";
     for (let n = 0; n < 10_000; n++) deep = { a: deep };
     expect(toPairs(deep)).toHaveLength(1);
@@ -170,7 +170,7 @@ describe("a digest", () => {
     expect(digestExtra({ metadata }).thread_id).toBe(thread_id);
   });
 
-  test("knows the first token", () => {
+  test("contains the time of the first token", () => {
     const events = [
       { name: "start", time: 1 },
       { name: "new_token", time: "2026-11-20T18:00:40Z" },
@@ -216,7 +216,7 @@ describe("multipart parts", () => {
     },
   );
 
-  test("without a name are refused", async () => {
+  test("without a name are rejected", async () => {
     await expect(readAll("--b\r\nX: y\r\n\r\n\r\n--b--", 9)).rejects.toThrow("no name");
   });
 

@@ -77,7 +77,7 @@ describe("a project", () => {
     expect(await projectId(theirs.viewer, "gamma")).toBeUndefined();
   });
 
-  test("is not made, changed or deleted by those who may not", async () => {
+  test("is not created, changed or deleted without permission", async () => {
     const { id } = await created({ name: "delta" });
     expect((await api("/sessions", { key: ours.viewer, json: { name: "x" } })).status).toBe(403);
     const change = { key: ours.viewer, method: "PATCH", json: { name: "x" } };
@@ -96,7 +96,7 @@ describe("a project", () => {
     expect(await response.text()).toContain(field);
   });
 
-  test("takes no other's name", async () => {
+  test("cannot take the name of another project", async () => {
     const { id } = await created({ name: "one" });
     await created({ name: "two" });
     const response = await api(`/sessions/${id}`, {
@@ -108,7 +108,7 @@ describe("a project", () => {
   });
 });
 
-test("a deleted project is gone at once, and all that it held goes, however often that runs", async () => {
+test("a deleted project disappears at once, and its data in repeatable steps", async () => {
   const ws = await workspace();
   const big = "x".repeat(1_000_000);
   const run = wireRun("doomed", { outputs: { big } });

@@ -12,7 +12,7 @@ type Recorded = { path: string; headers: Headers; body: Uint8Array };
 
 const TEXT = 'quotes " and \\, é, 🙂, nul \u0000, line\r\n--';
 
-/** One request as `test/fixtures/traces/record.py` wrote it down. */
+/** Parses a request recorded by `test/fixtures/traces/record.py`. */
 function recorded(bytes: ArrayBuffer): Recorded {
   const buffer = Buffer.from(bytes);
   const end = buffer.indexOf("\r\n\r\n");
@@ -87,8 +87,8 @@ async function expectTrace(ours: TestWorkspace, has_files: boolean) {
   expect([...(await file("disk file"))]).toEqual(Array.from({ length: 256 }, (_, n) => n));
 }
 
-describe("what the Python SDK sends is kept whole", () => {
-  test("packed by zstd, as one stream", async () => {
+describe("requests of the Python SDK are stored completely", () => {
+  test("compressed by zstd, as one stream", async () => {
     const ours = await workspace();
     const request = recorded(zstdRequest);
     expect(request.headers.get("Content-Encoding")).toBe("zstd");
@@ -96,13 +96,13 @@ describe("what the Python SDK sends is kept whole", () => {
     await expectTrace(ours, true);
   });
 
-  test("as it is", async () => {
+  test("uncompressed", async () => {
     const ours = await workspace();
     await replay(recorded(plainRequest), ours);
     await expectTrace(ours, true);
   });
 
-  test("in a batch without files, for a server that takes no multipart bodies", async () => {
+  test("in a batch without files, for a server without multipart bodies", async () => {
     const ours = await workspace();
     const request = recorded(batchRequest);
     expect(request.path).toBe("/runs/batch");
@@ -110,7 +110,7 @@ describe("what the Python SDK sends is kept whole", () => {
     await expectTrace(ours, false);
   });
 
-  test("packed by gzip on the way", async () => {
+  test("compressed by gzip", async () => {
     const ours = await workspace();
     const request = recorded(plainRequest);
     request.headers.set("Content-Encoding", "gzip");
@@ -118,7 +118,7 @@ describe("what the Python SDK sends is kept whole", () => {
     await expectTrace(ours, true);
   });
 
-  test("in several zstd frames, with one between them that says nothing", async () => {
+  test("in several zstd frames, with an empty one between them", async () => {
     const ours = await workspace();
     const request = recorded(zstdRequest);
     const body = zstdDecompressSync(request.body);
@@ -130,7 +130,7 @@ describe("what the Python SDK sends is kept whole", () => {
     await expectTrace(ours, true);
   });
 
-  test("twice, and is there once", async () => {
+  test("twice, stored once", async () => {
     const ours = await workspace();
     for (const _ of [1, 2]) await replay(recorded(zstdRequest), ours);
     await expectTrace(ours, true);

@@ -83,7 +83,7 @@ test("runs are found by trace, parent and id, with or without their project", as
   expect(byId.runs.map(({ id }) => id).sort()).toEqual([tool.id, next.id].sort());
 });
 
-test("filters of a trace see its runs on both sides of midnight", async () => {
+test("trace filters match runs on both sides of midnight", async () => {
   const midnight = Date.parse("2026-06-02T00:00:00Z");
   const evening = wireRun("span", { name: "evening", tags: ["x"] }, { at: midnight - 5 });
   const morning = wireRun("span", { name: "morning" }, { at: midnight + 5, parent: evening });
@@ -99,7 +99,7 @@ test("filters of a trace see its runs on both sides of midnight", async () => {
   expect(await found({ ...since, tree_filter: 'has(tags, "x")' })).toEqual(["morning"]);
 });
 
-test("only what is selected comes, and its id", async () => {
+test("returns only selected fields and the id", async () => {
   const { runs } = await query({ filter: 'eq(name, "model")', select: ["total_cost", "inputs"] });
   expect(runs).toEqual([{ id: llm.id, total_cost: "0.01", inputs: { question: "why" } }]);
 });
@@ -123,13 +123,13 @@ test("pages hold each run once while others arrive between them", async () => {
 });
 
 describe("version 2", () => {
-  const ask = (json: unknown, key = ours.viewer) => api("/api/v2/runs/query", { key, json });
+  const query = (json: unknown, key = ours.viewer) => api("/api/v2/runs/query", { key, json });
 
-  test("has its own words for question and answer", async () => {
+  test("has its own names of fields in requests and responses", async () => {
     const selects = ["ID", "NAME", "STATUS", "RUN_TYPE", "PROJECT_ID", "LATENCY_SECONDS"];
     const min_start_time = "2026-05-01T00:00:00Z";
-    const asked = { project_ids: [session], min_start_time, run_type: "LLM", selects };
-    expect(await (await ask(asked)).json()).toEqual({
+    const request = { project_ids: [session], min_start_time, run_type: "LLM", selects };
+    expect(await (await query(request)).json()).toEqual({
       items: [
         {
           id: llm.id,
@@ -143,19 +143,19 @@ describe("version 2", () => {
       has_more: false,
       next_cursor: null,
     });
-    const recent = await ask({ project_ids: [session] });
+    const recent = await query({ project_ids: [session] });
     expect(await recent.json()).toMatchObject({ items: [] });
   });
 
-  test("gives one run, to its own workspace", async () => {
+  test("returns one run, only to its workspace", async () => {
     const path = `/api/v2/runs/${tool.id}?selects=NAME&selects=PROJECT_ID`;
     const response = await api(path, { key: ours.viewer });
     expect(await response.json()).toEqual({ id: tool.id, name: "search", project_id: session });
     expect((await api(path, { key: theirs.admin })).status).toBe(404);
   });
 
-  test("tells problems in their own shape", async () => {
-    const response = await ask({ project_ids: [session], filter: "eq(" });
+  test("returns errors as problem+json", async () => {
+    const response = await query({ project_ids: [session], filter: "eq(" });
     expect(response.status).toBe(422);
     expect(response.headers.get("Content-Type")).toBe("application/problem+json");
     expect(await response.json()).toMatchObject({
@@ -166,7 +166,7 @@ describe("version 2", () => {
   });
 });
 
-describe("a query is refused", () => {
+describe("a query is rejected", () => {
   test.each([
     [{ session: null }, "session"],
     [{ filter: "eq(name" }, "filter"],
@@ -193,7 +193,7 @@ describe("a query is refused", () => {
   });
 });
 
-test("a filter as deep and wide as may be is answered", async () => {
+test("accepts a filter at the limits of depth and width", async () => {
   const deep = `${"and(".repeat(63)}eq(name, "search")${")".repeat(63)}`;
   const wide = `or(${Array.from({ length: 29 }, (_, n) => `eq(name, "${n}")`).join()}, ${deep.slice(4, -1)})`;
   expect(await names({ filter: wide, trace_filter: wide, tree_filter: wide })).toEqual([]);
@@ -207,11 +207,11 @@ test("a filter as deep and wide as may be is answered", async () => {
   ]);
 });
 
-test("of a run that one request posts and patches, the index knows what it is in the end", async () => {
+test("indexes the final state of a run that one request posts and patches", async () => {
   const run = wireRun("twice", { tags: ["before"], outputs: { answer: "before" } }, { at: NOON });
   const change = { id: run.id, trace_id: run.trace_id, dotted_order: run.dotted_order };
-  const said = { ...change, tags: ["after"], outputs: { answer: "after" } };
-  expect((await batch(ours.editor, [run], [said])).status).toBe(202);
+  const patched = { ...change, tags: ["after"], outputs: { answer: "after" } };
+  expect((await batch(ours.editor, [run], [patched])).status).toBe(202);
   const project = (await projectId(ours.viewer, "twice")) ?? "";
   for (const filter of ['has(tags, "X")', 'eq(output_value, "X")']) {
     const found = async (word: string) =>
@@ -220,7 +220,7 @@ test("of a run that one request posts and patches, the index knows what it is in
   }
 });
 
-test("runs that came in one batch are all found when a later batch changes some of them", async () => {
+test("finds all runs of a batch after a later batch changes some of them", async () => {
   const extra = { metadata: { color: "red" } };
   const [one, two, three] = ["one", "two", "three"].map((name) =>
     wireRun("shared", { name, extra, tags: ["t"] }),

@@ -30,7 +30,7 @@ beforeAll(async () => {
   ctx = systemContext(ours.workspace_id, "viewer");
 });
 
-/** A project of its own with these runs. */
+/** Creates a project with these runs. */
 async function given(runs: (name: string) => WireRun[]): Promise<string> {
   const name = crypto.randomUUID();
   const response = await batch(ours.editor, runs(name));
@@ -98,7 +98,7 @@ const several = (count: number, fields: (i: number) => Record<string, unknown> =
   );
 
 describe("a plan", () => {
-  test("takes the start of its range and leaves its end, to the microsecond", async () => {
+  test("includes the start of its range and excludes its end, to the microsecond", async () => {
     const project = await several(3);
     const at = (i: number) => (NOON + i) * 1000 + 1;
     const between = async (from_us: number, to_us: number) =>
@@ -108,7 +108,7 @@ describe("a plan", () => {
     expect(await between(at(1), at(1))).toEqual([]);
   });
 
-  test("has chunks of whole rows in order, the last with what is left", async () => {
+  test("has chunks in order, the last with the remaining rows", async () => {
     const { chunks } = await plan(await several(7), { max_rows: 3 });
     expect(chunks.map(({ rows }) => rows)).toEqual([3, 3, 1]);
     expect(await names(chunks)).toEqual([0, 1, 2, 3, 4, 5, 6].map((i) => `run ${i}`));
@@ -126,7 +126,7 @@ describe("a plan", () => {
       wireRun(name, { name: "new" }, { at: MIDNIGHT }),
     ]);
     const { chunks, watermarks } = await plan(project, { max_rows: 2 });
-    expect(chunks.map(({ rows, place }) => [place.day, rows])).toEqual([
+    expect(chunks.map(({ rows, partition }) => [partition.day, rows])).toEqual([
       ["2026-05-04", 2],
       ["2026-05-04", 1],
       ["2026-05-05", 1],
@@ -144,7 +144,7 @@ describe("a plan", () => {
     expect((await patch(ours.editor, run.id, { start_time })).status).toBe(202);
     const project = (await projectId(ours.viewer, "moved")) ?? "";
     const { chunks } = await plan(project, { to_us: MIDNIGHT * 1000 });
-    expect(chunks.map(({ place }) => place.day)).toEqual(["2026-05-05"]);
+    expect(chunks.map(({ partition }) => partition.day)).toEqual(["2026-05-05"]);
     expect(await names(chunks)).toEqual(["moved"]);
     const both = (await plan(project)).chunks;
     expect(both.map(({ rows, from_us }) => [rows, from_us])).toEqual([
@@ -153,14 +153,14 @@ describe("a plan", () => {
     ]);
   });
 
-  test("is of the rows that were there: what comes later is only in a later one", async () => {
+  test("covers the rows at its start; later rows are in later plans", async () => {
     const project = await several(4);
     const first = await plan(project, { max_rows: 3 });
     const late = wireRun("", { name: "late" }, { at: NOON + 1 });
     await add(project, [late]);
     expect(await names(first.chunks)).toEqual(["run 0", "run 1", "run 2", "run 3"]);
     expect(await names((await plan(project)).chunks)).toHaveLength(5);
-    // Which partitions have news is what the catalogue says, and it is told by alarm.
+    // Plans skip partitions by the catalogue, which the alarm updates.
     await runDurableObjectAlarm(env.PARTITIONS.getByName(`${project}/2026-05-05/0`));
     const rest = await plan(project, { min_seqs: first.watermarks });
     expect(rest.chunks.map(({ rows }) => rows)).toEqual([1]);
@@ -168,7 +168,7 @@ describe("a plan", () => {
     expect((await plan(project, { min_seqs: rest.watermarks })).chunks).toEqual([]);
   });
 
-  test("counts a run that is patched as the one that came", async () => {
+  test("counts a patched run once", async () => {
     const run = wireRun("patched", { name: "old" }, { at: NOON });
     await batch(ours.editor, [run]);
     const project = (await projectId(ours.viewer, "patched")) ?? "";
@@ -198,7 +198,7 @@ describe("a plan", () => {
     await expect(plan(project, { filter: "nonsense(" })).rejects.toThrow(/filter/);
   });
 
-  test("asks every slot of a day", async () => {
+  test("covers every slot of a day", async () => {
     const project = await several(1);
     const day = "2026-05-06";
     const full = 7_000_000_000;
@@ -210,8 +210,8 @@ describe("a plan", () => {
       .run();
     await add(project, [wireRun("", { name: "second" }, { at: NOON + DAY })]);
     const { session_name: _, ...run } = wireRun("", { name: "first" }, { at: NOON + DAY + 1 });
-    const place = { project_id: project, day, slot: 0 };
-    await tracePartition(env, place).ingest(place, [toIncoming(run, "post", [])], false);
+    const partition = { project_id: project, day, slot: 0 };
+    await tracePartition(env, partition).ingest(partition, [toIncoming(run, "post", [])], false);
     const { chunks, watermarks } = await plan(project);
     expect(Object.keys(watermarks)).toEqual(["2026-05-05/0", `${day}/0`, `${day}/1`]);
     expect((await names(chunks)).sort()).toEqual(["first", "run 0", "second"]);
@@ -219,7 +219,7 @@ describe("a plan", () => {
     expect((await names(rest.chunks)).sort()).toEqual(["run 0", "second"]);
   });
 
-  test("goes on in a second answer when one cannot hold its chunks", async () => {
+  test("spans several responses when one cannot hold its chunks", async () => {
     const project = await several(5);
     const more = Array.from({ length: 1200 }, (_, i) => wireRun("", {}, { at: NOON + 10 + i }));
     await add(project, more.slice(0, 600));
@@ -232,7 +232,7 @@ describe("a plan", () => {
 describe("a page", () => {
   const COLUMNS: ScanColumn[] = ["id", "start_us", "inputs", "tags", "total_tokens", "error"];
 
-  test("by page a chunk is what it is in one", async () => {
+  test("by page returns the same rows as in one", async () => {
     const project = await several(9, (i) => ({
       tags: ["t"],
       inputs: { text: "ü".repeat(i * 100) },
@@ -249,7 +249,7 @@ describe("a page", () => {
     expect(JSON.parse(String(whole.columns.inputs?.[2]))).toEqual({ text: "ü".repeat(200) });
   });
 
-  test("has no more than fits, of long rows one each", async () => {
+  test("returns as many rows as fit, one long row at a time", async () => {
     const project = await several(6, () => ({ inputs: { text: "x".repeat(850_000) } }));
     const { chunks } = await plan(project, { max_bytes: 3 * MEGABYTE });
     expect(chunks.map(({ rows }) => rows)).toEqual([3, 3]);
@@ -261,7 +261,7 @@ describe("a page", () => {
     expect((await scan(chunks, ["name"], { max_bytes: 2 * MEGABYTE })).pages).toEqual([3, 3]);
   });
 
-  test("counts payloads in R2 as if they were in the row, and brings their text", async () => {
+  test("counts payloads in R2 like inline ones, and returns their text", async () => {
     const long = "y".repeat(2 * MEGABYTE);
     const project = await several(4, (i) => (i % 2 === 0 ? { outputs: { long } } : {}));
     const { chunks } = await plan(project);
@@ -273,7 +273,7 @@ describe("a page", () => {
     expect((await scan(chunks, ["name"], { max_bytes: 3 * MEGABYTE })).pages).toEqual([4]);
   });
 
-  test("has texts as they are: empty, absent, with NUL, wide or with a mark of byte order", async () => {
+  test("returns texts unchanged: empty, missing, with NUL, wide or with a byte order mark", async () => {
     const names = ["", "a\u0000b", "\u0000", "", "\ufeffx", "é漢😀", "", "plain"];
     const errors = names.map((name) => (name === "" ? null : name));
     const project = await several(names.length, (i) => ({ name: names[i], error: errors[i] }));
@@ -282,7 +282,7 @@ describe("a page", () => {
     expect(columns).toEqual({ name: names, error: errors, parent_run_id: names.map(() => null) });
   });
 
-  test("has one sign for half of a surrogate pair", async () => {
+  test("replaces half of a surrogate pair by one character", async () => {
     const fields = { name: "n\ud800", error: "\udfffe", inputs: { a: "\ud800" } };
     const project = await several(1, () => fields);
     const { chunks } = await plan(project);
@@ -297,7 +297,7 @@ describe("a page", () => {
     expect(await read(ours.viewer, String(id))).toMatchObject({ error: "x\udc00" });
   });
 
-  test("says of feedback what a read of the run says", async () => {
+  test("returns the same feedback as a read of the run", async () => {
     const runs = [wireRun("rated", {}, { at: NOON }), wireRun("rated", {}, { at: NOON + 1 })];
     await batch(ours.editor, runs);
     for (const [key, score] of [
@@ -317,7 +317,7 @@ describe("a page", () => {
   });
 });
 
-test("a project without runs has no chunks, and one that is another's or deleted is not found", async () => {
+test("a project without runs has no chunks, and other workspaces' and deleted ones are not found", async () => {
   const empty = await api("/sessions", { key: ours.editor, json: { name: crypto.randomUUID() } });
   const { id } = await empty.json<{ id: string }>();
   expect(await plan(id)).toEqual({ chunks: [], watermarks: {} });

@@ -9,7 +9,7 @@ function sketchOf(values: number[]): Sketch {
   return sketch;
 }
 
-/** What the n-th of them is, without any doubt. */
+/** Returns the exact values on both sides of the quantile. */
 function around(values: number[], q: number): [number, number] {
   const sorted = values.toSorted((a, b) => a - b);
   const at = q * (sorted.length - 1);

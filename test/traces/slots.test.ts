@@ -9,7 +9,7 @@ import { batch, catalogue, read, wireRun } from "./support/runs.ts";
 const day = "2026-02-03";
 const NOON = Date.parse(`${day}T12:00:00Z`);
 
-test("a day that outgrows its object goes on in the next, and its older runs stay where they are", async () => {
+test("a day that outgrows its object opens the next slot, and older runs stay in theirs", async () => {
   const ours = await workspace();
   const made = await api("/sessions", { key: ours.editor, json: { name: "large" } });
   const { id: project_id } = await made.json<{ id: string }>();
@@ -37,12 +37,12 @@ test("a day that outgrows its object goes on in the next, and its older runs sta
     outputs: { a: 1 },
     child_run_ids: [child.id],
   });
-  const ask = async (path: string, json: object) =>
+  const post = async (path: string, json: object) =>
     (await api(path, { key: ours.admin, json: { ...json, session: [project_id] } })).json();
-  expect(await ask("/runs/query", { select: ["outputs"], order: "asc" })).toMatchObject({
+  expect(await post("/runs/query", { select: ["outputs"], order: "asc" })).toMatchObject({
     runs: [{ outputs: { a: 1 } }, { outputs: { b: 1 } }],
   });
-  expect(await ask("/runs/stats", {})).toMatchObject({ run_count: 2 });
+  expect(await post("/runs/stats", {})).toMatchObject({ run_count: 2 });
   const trace = { session_id: project_id, trace_ids: [root.id] };
-  expect(await ask("/runs/delete", trace)).toEqual({ message: "2 runs deleted." });
+  expect(await post("/runs/delete", trace)).toEqual({ message: "2 runs deleted." });
 });

@@ -14,7 +14,7 @@ let theirs: TestWorkspace;
 let session: string;
 let runs: WireRun[];
 
-/** A model's run of one of three days, with times, tokens and a cost of its own. */
+/** Returns a model's run on one of three days, with its own times, tokens and cost. */
 function modelRun(n: number, parent?: WireRun): WireRun {
   const at = NOON + (n % 3) * DAY + n;
   const usage_metadata = { input_tokens: n, output_tokens: 1, total_cost: "0.1" };
@@ -102,7 +102,7 @@ test("runs are counted by id and by trace, whatever their project", async () => 
   expect(await stats({ session: null, trace: ids[0] })).toMatchObject({ run_count: 1 });
 });
 
-test("nothing found is a zero, not an error", async () => {
+test("statistics of no runs are zero, not an error", async () => {
   expect(await stats({ filter: 'eq(name, "none")' })).toMatchObject({
     run_count: 0,
     latency_p50: null,
@@ -129,14 +129,14 @@ test.each([
   expect(Object.fromEntries(counts)).toEqual(groups);
 });
 
-test("only the numbers that are selected come", async () => {
+test("statistics contain only selected fields", async () => {
   expect(await stats({ select: ["run_count", "latency_p50"] })).toEqual({
     run_count: 10,
     latency_p50: expect.any(Number),
   });
 });
 
-describe("statistics are refused", () => {
+describe("statistics reject", () => {
   test.each([
     [{ session: null }, "session"],
     [{ filter: "eq(" }, "filter"],
@@ -148,7 +148,7 @@ describe("statistics are refused", () => {
     expect([response.status, await response.text()]).toEqual([422, expect.stringContaining(field)]);
   });
 
-  test("to strangers and other workspaces", async () => {
+  test("anonymous callers and other workspaces", async () => {
     const json = { session: [session] };
     expect((await api("/runs/stats", { json })).status).toBe(401);
     expect((await api("/runs/stats", { key: theirs.admin, json })).status).toBe(404);
@@ -170,14 +170,14 @@ test("percentiles of many runs on many days are half a per cent off at most", as
   expect(Number(found.latency_p99) / 8.91).toBeCloseTo(1, 2);
 });
 
-describe("a project's own numbers", () => {
+describe("project statistics", () => {
   type Project = Stats & { id: string };
   const read = async (id: string, query = "?include_stats=true") =>
     (await api(`/sessions/${id}${query}`, { key: ours.viewer })).json<Project>();
   const list = async (query: string) =>
     (await api(`/sessions?${query}`, { key: ours.viewer })).json<Project[]>();
 
-  test("are of its traces, and each token is counted once", async () => {
+  test("count traces, and each token once", async () => {
     const usage_metadata = { input_tokens: 5, output_tokens: 2, total_cost: "0.02" };
     const at = Date.now() - 1000;
     const outputs = { output: { usage_metadata } };
@@ -206,7 +206,7 @@ describe("a project's own numbers", () => {
     expect(several.find((project) => project.id === id)).toMatchObject(expected);
   });
 
-  test("are of a week in a list of several, or since the time that is asked for", async () => {
+  test("cover a week in lists of several projects, or start at the given time", async () => {
     const counts = async (query: string) => {
       const projects = await list(`include_stats=true&${query}`);
       return projects.find(({ id }) => id === session)?.run_count;
@@ -216,7 +216,7 @@ describe("a project's own numbers", () => {
     expect(await read(session)).toMatchObject({ run_count: 10 });
   });
 
-  test("come from the catalogue once the partition rests, until something changes", async () => {
+  test("come from the catalogue after a quiet period, until a change", async () => {
     const at = NOON;
     const run = wireRun("resting", { end_time: at + 2000 }, { at });
     await batch(ours.editor, [run]);

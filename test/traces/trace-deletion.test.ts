@@ -29,7 +29,7 @@ async function objects(project_id: string) {
   return (await env.ARTIFACTS.list({ prefix: `runs/${project_id}/` })).objects.length;
 }
 
-test("traces go with their runs of all days, feedback, files and locations, and others stay", async () => {
+test("deleting traces removes their runs of all days, feedback, files and locations, and no others", async () => {
   const big = "x".repeat(1_000_000);
   const root = wireRun("purged", { outputs: { big } }, { at: MIDNIGHT - 5 });
   const old = wireRun("purged", { id: crypto.randomUUID() }, { at: MIDNIGHT + 5, parent: root });
@@ -37,14 +37,14 @@ test("traces go with their runs of all days, feedback, files and locations, and 
   await batch(ours.editor, [root, old, kept]);
   const id = (await projectId(ours.viewer, "purged")) ?? "";
   const feedback = { key: ours.editor, json: { run_id: old.id, key: "k", score: 1 } };
-  const said = await (await api("/feedback", feedback)).json<{ id: string }>();
+  const created = await (await api("/feedback", feedback)).json<{ id: string }>();
   expect([await objects(id), await locations(id)]).toEqual([2, 2]);
 
   const json = { session_id: id, trace_ids: [root.trace_id] };
   const response = await remove(json);
   expect([response.status, await response.json()]).toEqual([200, { message: "2 runs deleted." }]);
   expect([await status(root), await status(old), await status(kept)]).toEqual([404, 404, 200]);
-  expect((await api(`/feedback/${said.id}`, { key: ours.viewer })).status).toBe(404);
+  expect((await api(`/feedback/${created.id}`, { key: ours.viewer })).status).toBe(404);
   for (const day of ["2026-03-01", "2026-03-02"]) {
     const stub = env.PARTITIONS.getByName(`${id}/${day}/0`);
     await evictDurableObject(stub);
@@ -63,7 +63,7 @@ test("traces go with their runs of all days, feedback, files and locations, and 
   expect(await read(ours.viewer, kept.id)).toMatchObject({ inputs: { big } });
 });
 
-test("a payload that was replaced goes too", async () => {
+test("deleting a trace removes replaced payloads", async () => {
   const run = wireRun("replaced", { outputs: { big: "x".repeat(1_000_000) } }, { at: MIDNIGHT });
   await batch(ours.editor, [run]);
   await batch(ours.editor, [], [{ id: run.id, outputs: { small: 1 } }]);
@@ -77,7 +77,7 @@ test("a payload that was replaced goes too", async () => {
   expect(await objects(id)).toBe(0);
 });
 
-test("what comes again before the rest is gone keeps what is its own", async () => {
+test("a run created again during its deletion keeps its new data", async () => {
   const run = wireRun("again", { outputs: { big: "x".repeat(1_000_000) } }, { at: MIDNIGHT });
   await batch(ours.editor, [run]);
   const id = (await projectId(ours.viewer, "again")) ?? "";
@@ -87,7 +87,7 @@ test("what comes again before the rest is gone keeps what is its own", async () 
   expect(await read(ours.viewer, run.id)).toMatchObject({ outputs: run.outputs });
 });
 
-test("traces with one of the pairs in their metadata go, of one project or of all", async () => {
+test("deletes traces by metadata, in one project or in all", async () => {
   const tagged = (project: string, user_id: string) => {
     const root = wireRun(project, { extra: {} }, { at: MIDNIGHT });
     const fields = { extra: { metadata: { user_id } } };
@@ -110,7 +110,7 @@ test("traces with one of the pairs in their metadata go, of one project or of al
   });
 });
 
-describe("a deletion is refused", () => {
+describe("trace deletion rejects", () => {
   const some = { session_id: idAt(1), trace_ids: [idAt(1)] };
   test.each([
     [{}, "trace_ids"],
@@ -124,7 +124,7 @@ describe("a deletion is refused", () => {
     expect([response.status, await response.text()]).toEqual([422, expect.stringContaining(field)]);
   });
 
-  test("to those who may not, and for another workspace's project", async () => {
+  test("callers without permission and projects of other workspaces", async () => {
     const run = wireRun("guarded");
     await batch(ours.editor, [run]);
     const json = { session_id: await projectId(ours.viewer, "guarded"), trace_ids: [run.id] };

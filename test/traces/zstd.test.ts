@@ -6,7 +6,7 @@ import { packZstd } from "./support/zstd.ts";
 
 const SKIPPABLE = Buffer.from([0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3]);
 
-test("any bytes come back from any frames, however they are cut on their way", async () => {
+test("decompresses any frames, however they are chunked", async () => {
   const frames = fc.array(
     fc.record({
       bytes: fc.oneof(fc.uint8Array({ maxLength: 300 }), fc.constant(new Uint8Array(300_000))),
@@ -40,7 +40,7 @@ describe.each([40_960, 65_536, 81_920, 131_072, 163_840, 327_680])("%i bytes", (
     }
   });
 
-  test("that end too early, or are followed by something else, are an error", async () => {
+  test("that are truncated or followed by other bytes are an error", async () => {
     const frame = await packZstd(randomBytes(size), true);
     for (const cut of [1, 4, 5, 1000, 40_000]) {
       await expect(unpack(frame.subarray(0, -cut))).rejects.toThrow();
@@ -60,21 +60,21 @@ test("a frame that ends after any of its bytes but the last is an error", async 
   }
 });
 
-test("a checksum that does not fit is an error", async () => {
+test("a wrong checksum is an error", async () => {
   const frame = await packZstd(Buffer.from("hello hello hello hello"), true);
   frame.set([(frame.at(-1) ?? 0) ^ 1], frame.length - 1);
   await expect(unpack(frame)).rejects.toThrow();
 });
 
-test("a frame that wants more memory than a body may fill is an error", async () => {
-  // A window of 128 MB: the exponent stands over 10, in the upper five bits.
+test("a frame whose window exceeds the limit of a body is an error", async () => {
+  // Window of 128 MB: the exponent minus 10, in the upper five bits.
   const frame = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, (27 - 10) << 3, 1, 0, 0]);
   await expect(unpack(frame)).rejects.toThrow();
   frame[5] = (26 - 10) << 3;
   expect((await unpack(frame)).length).toBe(0);
 });
 
-test("a reader that has enough ends the source", async () => {
+test("a consumer that stops early ends the source", async () => {
   const ended = Promise.withResolvers<void>();
   const frame = await packZstd(randomBytes(1_000_000));
   async function* source() {
@@ -91,7 +91,7 @@ test("a reader that has enough ends the source", async () => {
   await ended.promise;
 });
 
-test("an error of the source arrives as it is", async () => {
+test("an error of the source is rethrown", async () => {
   const error = new Error("the client went away");
   async function* source() {
     yield await packZstd(Buffer.from("hello"));

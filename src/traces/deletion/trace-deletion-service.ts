@@ -4,9 +4,9 @@ import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";
 import { assertRate } from "../../shared/http/rate-limit.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
-import { dayOfId, findLocations, livePlaces } from "../object/catalogue.ts";
-import type { Place } from "../object/object.ts";
-import { knownProject } from "../object/projects.ts";
+import type { PartitionKey } from "../changes.ts";
+import { dayOfId, findLocations, livePartitions } from "../object/catalogue.ts";
+import { resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
 import type { MetadataPair } from "../reads/reads.ts";
@@ -25,12 +25,12 @@ export async function deleteTraces(
 ): Promise<DeletedTraces> {
   assertMay(ctx, "delete");
   assertRate(ctx, "read");
-  const project_id = input.session_id ? await knownProject(ctx, input.session_id) : null;
+  const project_id = input.session_id ? await resolveProject(ctx, input.session_id) : null;
   const named = [...(input.trace_ids ?? []), ...(input.run_ids ?? [])];
   let runs = 0;
   if (project_id !== null && named.length > 0) {
-    const places = await placesOf(ctx, project_id, await firstDay(ctx, named));
-    runs += await deleteFrom(ctx, places, named);
+    const keys = await partitionsOf(ctx, project_id, await firstDay(ctx, named));
+    runs += await deleteFrom(ctx, keys, named);
   }
   if (input.metadata) runs += await deleteByMetadata(ctx, project_id, toPairs(input.metadata));
   return { message: `${runs} runs deleted.` };
@@ -41,28 +41,32 @@ async function deleteByMetadata(
   project_id: string | null,
   pairs: MetadataPair[],
 ): Promise<number> {
-  const places = await placesOf(ctx, project_id, "");
+  const keys = await partitionsOf(ctx, project_id, "");
   const found = new Map<string, Set<string>>();
-  await mapConcurrent(places, AT_ONCE, async (place) => {
-    const ids = await tracePartition(ctx.env, place).findTraces(pairs);
-    const known = found.get(place.project_id) ?? new Set();
-    found.set(place.project_id, new Set([...known, ...ids]));
+  await mapConcurrent(keys, AT_ONCE, async (partition) => {
+    const ids = await tracePartition(ctx.env, partition).findTraces(pairs);
+    const known = found.get(partition.project_id) ?? new Set();
+    found.set(partition.project_id, new Set([...known, ...ids]));
   });
   let runs = 0;
   for (const [id, traces] of found) {
     if (traces.size === 0) continue;
-    const here = places.filter((place) => place.project_id === id);
+    const here = keys.filter((partition) => partition.project_id === id);
     runs += await deleteFrom(ctx, here, [...traces]);
   }
   return runs;
 }
 
 /** Deletes from all partitions: runs of one trace may start on several days. */
-async function deleteFrom(ctx: Context, places: Place[], trace_ids: string[]): Promise<number> {
+async function deleteFrom(
+  ctx: Context,
+  keys: PartitionKey[],
+  trace_ids: string[],
+): Promise<number> {
   let runs = 0;
-  await mapConcurrent(places, AT_ONCE, async (place) => {
+  await mapConcurrent(keys, AT_ONCE, async (partition) => {
     for (;;) {
-      const n = await tracePartition(ctx.env, place).deleteTraces(place, trace_ids);
+      const n = await tracePartition(ctx.env, partition).deleteTraces(partition, trace_ids);
       runs += n;
       if (n === 0) return;
     }
@@ -77,17 +81,17 @@ async function firstDay(ctx: Context, trace_ids: string[]): Promise<string> {
   return days.toSorted()[0] ?? "";
 }
 
-async function placesOf(
+async function partitionsOf(
   ctx: Context,
   project_id: string | null,
   first_day: string,
-): Promise<Place[]> {
+): Promise<PartitionKey[]> {
   const ofProject = project_id === null ? undefined : eq(partitions.project_id, project_id);
-  const places = await livePlaces(ctx, and(ofProject, gte(partitions.day, first_day))).limit(
+  const keys = await livePartitions(ctx, and(ofProject, gte(partitions.day, first_day))).limit(
     MAX_PARTITIONS + 1,
   );
-  if (places.length <= MAX_PARTITIONS) return places;
-  const text = `there are more than ${MAX_PARTITIONS} days of runs to look at; name one project, or traces by their ids`;
+  if (keys.length <= MAX_PARTITIONS) return keys;
+  const text = `the runs span more than ${MAX_PARTITIONS} days; name one project, or traces by id`;
   throw invalid(["body", "session_id"], text);
 }
 

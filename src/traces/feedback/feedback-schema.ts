@@ -43,15 +43,15 @@ export const FeedbackUpdateRequest = FeedbackCreateRequest.pick({
 export type FeedbackUpdateRequest = z.infer<typeof FeedbackUpdateRequest>;
 
 /** Body accepted at a feedback URL. */
-export const FeedbackSaid = FeedbackCreateRequest.pick({
+export const FeedbackInput = FeedbackCreateRequest.pick({
   score: true,
   value: true,
   comment: true,
   correction: true,
 }).openapi("FeedbackSaid");
-export type FeedbackSaid = z.infer<typeof FeedbackSaid>;
+export type FeedbackInput = z.infer<typeof FeedbackInput>;
 
-export const FeedbackSaidQuery = z.object({
+export const FeedbackInputQuery = z.object({
   score: z.coerce.number("must be a number").optional().describe("Score"),
   value: z.string().optional().describe("Value that is not a number"),
   comment: z.string().optional().describe("Comment"),

@@ -6,11 +6,11 @@ import { isRecord } from "../../shared/guards.ts";
 import { assertRate } from "../../shared/http/rate-limit.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { among } from "../../shared/storage/sql.ts";
+import type { PartitionKey } from "../changes.ts";
 import { type JsonObject, parseObject } from "../json.ts";
 import { MAX_FEEDBACK_BYTES } from "../limits.ts";
-import { candidates, dayOfId, openSlot, saveLocations } from "../object/catalogue.ts";
-import type { Place } from "../object/object.ts";
-import { knownProject } from "../object/projects.ts";
+import { dayOfId, findPartitions, openSlot, saveLocations } from "../object/catalogue.ts";
+import { resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
 import type { FeedbackRow } from "../reads/rows.ts";
@@ -28,16 +28,16 @@ export async function createFeedback(
   assertMay(ctx, "write");
   assertRate(ctx, "feedback");
   const row = toRow(input, ["body"]);
-  const place = await placeOf(ctx, row.run_id, input.session_id ?? null);
-  await keep(ctx, [{ row, place }]);
-  return toFeedback(row, place);
+  const partition = await partitionOf(ctx, row.run_id, input.session_id ?? null);
+  await saveFeedback(ctx, [{ row, partition }]);
+  return toFeedback(row, partition);
 }
 
 export async function getFeedback(ctx: Context, feedback_id: string): Promise<Feedback> {
   assertMay(ctx, "read");
   assertRate(ctx, "read");
-  const { row, place } = await findFeedback(ctx, feedback_id);
-  return toFeedback(row, place);
+  const { row, partition } = await findFeedback(ctx, feedback_id);
+  return toFeedback(row, partition);
 }
 
 /** Keeps fields that the request omits. */
@@ -48,15 +48,15 @@ export async function updateFeedback(
 ): Promise<Feedback> {
   assertMay(ctx, "write");
   assertRate(ctx, "feedback");
-  const { row, place } = await findFeedback(ctx, feedback_id);
-  const said = FeedbackCreateRequest.parse({ ...parseObject(row.body), ...change });
+  const { row, partition } = await findFeedback(ctx, feedback_id);
+  const fields = FeedbackCreateRequest.parse({ ...parseObject(row.body), ...change });
   const { created_at, run_id, id, source } = row;
   const changed = {
-    ...toRow({ ...said, run_id, id }, ["body"]),
+    ...toRow({ ...fields, run_id, id }, ["body"]),
     ...{ created_at, source, modified_at: new Date().toISOString() },
   };
-  await tracePartition(ctx.env, place).putFeedback(place, [changed]);
-  return toFeedback(changed, place);
+  await tracePartition(ctx.env, partition).putFeedback(partition, [changed]);
+  return toFeedback(changed, partition);
 }
 
 export async function deleteFeedback(
@@ -65,17 +65,17 @@ export async function deleteFeedback(
 ): Promise<{ message: string }> {
   assertMay(ctx, "write");
   assertRate(ctx, "feedback");
-  const { place } = await findFeedback(ctx, feedback_id);
-  await tracePartition(ctx.env, place).deleteFeedback(place, feedback_id);
+  const { partition } = await findFeedback(ctx, feedback_id);
+  await tracePartition(ctx.env, partition).deleteFeedback(partition, feedback_id);
   return { message: "Feedback deleted." };
 }
 
 async function findFeedback(ctx: Context, feedback_id: string) {
-  const asked = await candidates(ctx, [feedback_id]);
+  const located = await findPartitions(ctx, [feedback_id]);
   const rows = await Promise.all(
-    asked.map(async ({ place }) => {
-      const row = await tracePartition(ctx.env, place).getFeedback(feedback_id);
-      return row ? [{ row, place }] : [];
+    located.map(async ({ partition }) => {
+      const row = await tracePartition(ctx.env, partition).getFeedback(feedback_id);
+      return row ? [{ row, partition }] : [];
     }),
   );
   const [found] = rows.flat();
@@ -84,25 +84,28 @@ async function findFeedback(ctx: Context, feedback_id: string) {
 }
 
 /** Saves locations before rows: ids of feedback do not contain the day of the run. */
-async function keep(ctx: Context, items: { row: FeedbackRow; place: Place }[]): Promise<void> {
+async function saveFeedback(
+  ctx: Context,
+  items: { row: FeedbackRow; partition: PartitionKey }[],
+): Promise<void> {
   await saveLocations(
     ctx,
-    items.map(({ row, place: { project_id, day } }) => ({ run_id: row.id, project_id, day })),
+    items.map(({ row, partition: { project_id, day } }) => ({ run_id: row.id, project_id, day })),
   );
-  const groups = Map.groupBy(items, ({ place }) => Object.values(place).join("/"));
+  const groups = Map.groupBy(items, ({ partition }) => Object.values(partition).join("/"));
   for (const [first, ...rest] of groups.values()) {
     if (!first) continue;
     const rows = [first, ...rest].map(({ row }) => row);
-    await tracePartition(ctx.env, first.place).putFeedback(first.place, rows);
+    await tracePartition(ctx.env, first.partition).putFeedback(first.partition, rows);
   }
 }
 
 /** Stores feedback of a multipart body, after its runs. */
-export async function keepFeedback(
+export async function createFeedbackBatch(
   ctx: Context,
   items: { id: string; body: JsonObject }[],
 ): Promise<void> {
-  const kept: { row: FeedbackRow; place: Place }[] = [];
+  const rows: { row: FeedbackRow; partition: PartitionKey }[] = [];
   for (const { id, body } of items) {
     const parsed = FeedbackCreateRequest.safeParse({ ...body, id });
     if (!parsed.success) {
@@ -110,9 +113,12 @@ export async function keepFeedback(
       throw invalid(["body", `feedback.${id}`], text.join("; "));
     }
     const row = toRow(parsed.data, ["body", `feedback.${id}`]);
-    kept.push({ row, place: await placeOf(ctx, row.run_id, parsed.data.session_id ?? null) });
+    rows.push({
+      row,
+      partition: await partitionOf(ctx, row.run_id, parsed.data.session_id ?? null),
+    });
   }
-  await keep(ctx, kept);
+  await saveFeedback(ctx, rows);
 }
 
 export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<Feedback[]> {
@@ -125,12 +131,12 @@ export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<
     min_created_at: query.min_created_at ?? null,
     max_created_at: query.max_created_at ?? null,
   };
-  const asked = await placesOf(ctx, query);
+  const located = await partitionsOf(ctx, query);
   const lists = await Promise.all(
-    asked.map(async ({ place, ids: run_ids }) => {
+    located.map(async ({ partition, ids: run_ids }) => {
       const all = { ...tests, run_ids, keys, sources, limit: limit + offset };
-      const rows = await tracePartition(ctx.env, place).listFeedback(all);
-      return rows.map((row) => toFeedback(row, place));
+      const rows = await tracePartition(ctx.env, partition).listFeedback(all);
+      return rows.map((row) => toFeedback(row, partition));
     }),
   );
   return lists
@@ -139,13 +145,13 @@ export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<
     .slice(offset, offset + limit);
 }
 
-async function placesOf(
+async function partitionsOf(
   ctx: Context,
   { run, session }: FeedbackQuery,
-): Promise<{ place: Place; ids: string[] | null }[]> {
-  if (run) return candidates(ctx, run);
+): Promise<{ partition: PartitionKey; ids: string[] | null }[]> {
+  if (run) return findPartitions(ctx, run);
   if (!session) throw invalid(["query", "run"], "name runs (run=) or projects (session=)");
-  for (const id of session) await knownProject(ctx, id);
+  for (const id of session) await resolveProject(ctx, id);
   const rows = await ctx.db
     .select({ project_id: partitions.project_id, day: partitions.day, slot: partitions.slot })
     .from(partitions)
@@ -155,27 +161,34 @@ async function placesOf(
         among(partitions.project_id, session),
       ),
     );
-  return rows.map((place) => ({ place, ids: null }));
+  return rows.map((partition) => ({ partition, ids: null }));
 }
 
 /** Returns the partition of the run, or the one where a run that has not arrived belongs. */
-async function placeOf(ctx: Context, run_id: string, session_id: string | null): Promise<Place> {
-  for (const { place, ids } of await candidates(ctx, [run_id])) {
-    const [found] = await tracePartition(ctx.env, place).hasRuns(ids);
-    if (found !== undefined) return place;
+async function partitionOf(
+  ctx: Context,
+  run_id: string,
+  session_id: string | null,
+): Promise<PartitionKey> {
+  for (const { partition, ids } of await findPartitions(ctx, [run_id])) {
+    const [found] = await tracePartition(ctx.env, partition).hasRuns(ids);
+    if (found !== undefined) return partition;
   }
   const day = dayOfId(run_id);
   if (session_id === null || day === null) throw notFound("Run", run_id);
-  const home = { project_id: await knownProject(ctx, session_id), day };
+  const home = { project_id: await resolveProject(ctx, session_id), day };
   return { ...home, slot: await openSlot(ctx, home) };
 }
 
 function toRow(input: FeedbackCreateRequest, loc: string[]): FeedbackRow {
   const run_id = input.run_id ?? input.trace_id;
-  if (!run_id) throw invalid([...loc, "run_id"], "is missing: feedback is kept with a run");
+  if (!run_id) throw invalid([...loc, "run_id"], "is missing: feedback belongs to a run");
   const body = JSON.stringify(input);
   if (body.length > MAX_FEEDBACK_BYTES) {
-    throw new AppError("too_large", `Feedback may have at most ${MAX_FEEDBACK_BYTES} bytes.`);
+    throw new AppError(
+      "too_large",
+      `Feedback is too large: send at most ${MAX_FEEDBACK_BYTES} bytes.`,
+    );
   }
   const { id, key, score, value, comment, feedback_source } = input;
   return {
@@ -197,17 +210,17 @@ function toText(value: unknown): string | null {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function toFeedback(row: FeedbackRow, { project_id }: Place): Feedback {
+function toFeedback(row: FeedbackRow, { project_id }: PartitionKey): Feedback {
   const body: unknown = JSON.parse(row.body);
-  const said = isRecord(body) ? body : {};
+  const sent = isRecord(body) ? body : {};
   return Feedback.parse({
     ...row,
-    trace_id: said.trace_id ?? null,
+    trace_id: sent.trace_id ?? null,
     session_id: project_id,
-    score: said.score ?? null,
-    value: said.value ?? null,
-    correction: said.correction ?? null,
-    feedback_source: said.feedback_source ?? { type: row.source },
+    score: sent.score ?? null,
+    value: sent.value ?? null,
+    correction: sent.correction ?? null,
+    feedback_source: sent.feedback_source ?? { type: row.source },
     modified_at: row.modified_at ?? row.created_at,
   });
 }

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
 import { body, ErrorDetail, json, operationWithTag } from "../../shared/schema.ts";
-import { FeedbackSaid, FeedbackSaidQuery } from "./feedback-schema.ts";
-import { giveFeedback } from "./feedback-url-service.ts";
+import { FeedbackInput, FeedbackInputQuery } from "./feedback-schema.ts";
+import { submitFeedback } from "./feedback-url-service.ts";
 
 /** Routes without authentication: the signature in the URL is the credential. */
 export const feedbackUrlRoutes = router();
@@ -26,20 +26,20 @@ const giveByLink = operation("get", path, "giveFeedbackByLink", {
   summary: "Create feedback by link",
   description: "For links in emails and messages. The URL comes from the stream of a run.",
   security,
-  request: { params, query: FeedbackSaidQuery },
+  request: { params, query: FeedbackInputQuery },
   responses,
 });
 feedbackUrlRoutes.openapi(giveByLink, async (c) =>
-  c.json(await giveFeedback(c.env, c.req.valid("param").token, c.req.valid("query")), 200),
+  c.json(await submitFeedback(c.env, c.req.valid("param").token, c.req.valid("query")), 200),
 );
 
 const give = operation("post", path, "giveFeedback", {
   summary: "Create feedback at a presigned URL",
   description: "Needs no API key: the URL, from the stream of a run, is the credential.",
   security,
-  request: { params, body: body(FeedbackSaid) },
+  request: { params, body: body(FeedbackInput) },
   responses,
 });
 feedbackUrlRoutes.openapi(give, async (c) =>
-  c.json(await giveFeedback(c.env, c.req.valid("param").token, c.req.valid("json")), 200),
+  c.json(await submitFeedback(c.env, c.req.valid("param").token, c.req.valid("json")), 200),
 );

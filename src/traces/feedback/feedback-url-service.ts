@@ -4,7 +4,7 @@ import { decodeText, encodeText } from "../../shared/crypto/encoding.ts";
 import { isSigned, sign } from "../../shared/crypto/signing.ts";
 import { AppError } from "../../shared/errors.ts";
 import { baseUrl } from "../../shared/http/base-url.ts";
-import { FeedbackCreateRequest, type FeedbackSaid } from "./feedback-schema.ts";
+import { FeedbackCreateRequest, type FeedbackInput } from "./feedback-schema.ts";
 import { createFeedback } from "./feedback-service.ts";
 
 /** Lifetime of a feedback URL. */
@@ -29,25 +29,25 @@ export async function feedbackUrl(env: Env, origin: string, about: About): Promi
 }
 
 /** Stores feedback with the signature as authorization. A second call replaces the first. */
-export async function giveFeedback(
+export async function submitFeedback(
   env: Env,
   token: string,
-  said: FeedbackSaid,
+  sent: FeedbackInput,
 ): Promise<{ message: string }> {
   const [claim = "", key_id = "", signature = ""] = token.split(".");
   if (!(await isSigned(env, PURPOSE, claim, { key_id, signature }))) {
-    throw new AppError("forbidden", "The signature does not fit this URL: use it as it was given.");
+    throw new AppError("forbidden", "Invalid signature: use the URL unchanged.");
   }
   const { workspace_id, run_id, key, expires } = Claim.parse(
     JSON.parse(decodeText(claim, "base64url")),
   );
   if (expires * 1000 < Date.now()) {
-    const text = `This URL has expired: it was good for ${FEEDBACK_URL_HOURS} hours.`;
+    const text = `The URL has expired: it is valid for ${FEEDBACK_URL_HOURS} hours.`;
     throw new AppError("forbidden", text);
   }
   const ctx = jobContext(env, workspace_id, "feedback");
   const id = idOf(signature);
-  await createFeedback(ctx, FeedbackCreateRequest.parse({ ...said, id, run_id, key }));
+  await createFeedback(ctx, FeedbackCreateRequest.parse({ ...sent, id, run_id, key }));
   return { message: "Thank you." };
 }
 

@@ -3,15 +3,21 @@ import { readCondition } from "./condition.ts";
 import { readLeaves } from "./containment.ts";
 import { FIELD_NAMES, type Field, FUNCTIONS, type FunctionName, findField } from "./fields.ts";
 import { describe, readString, toLiteral } from "./literal.ts";
-import type { Call, Node } from "./syntax.ts";
+import type { FilterCall, FilterNode } from "./syntax.ts";
 import { FilterProblem } from "./tokens.ts";
 import type { Comparator, Filter, PairKind } from "./tree.ts";
 import { READERS, readCursor } from "./values.ts";
 
-type Asked = { call: Call; name: FunctionName; field: Field; field_name: string; value: Node };
+type FieldTest = {
+  call: FilterCall;
+  name: FunctionName;
+  field: Field;
+  field_name: string;
+  value: FilterNode;
+};
 
 /** Resolves functions and fields of a parsed filter. */
-export function checkFilter(node: Node): Filter {
+export function checkFilter(node: FilterNode): Filter {
   if (node.kind !== "call") {
     throw new FilterProblem(
       node.offset,
@@ -22,20 +28,20 @@ export function checkFilter(node: Node): Filter {
   if (name === undefined) {
     throw new FilterProblem(
       node.offset,
-      `${node.name.slice(0, 40)} is no function; the functions are ${FUNCTIONS.join(", ")}`,
+      `${node.name.slice(0, 40)} is not a function; use ${FUNCTIONS.join(", ")}`,
     );
   }
   if (name === "and" || name === "or") return { kind: name, filters: node.args.map(checkFilter) };
   return name === "not" ? checkNot(node) : checkLeaf(node, name);
 }
 
-function checkNot(call: Call): Filter {
+function checkNot(call: FilterCall): Filter {
   const [filter, ...rest] = call.args;
   if (filter === undefined || rest.length > 0) throw wrongCount(call, "one filter");
   return { kind: "not", filter: checkFilter(filter) };
 }
 
-function checkLeaf(call: Call, name: FunctionName): Filter {
+function checkLeaf(call: FilterCall, name: FunctionName): Filter {
   const [first, second, ...rest] = call.args;
   if (name === "search" && first !== undefined && second === undefined) return checkWords(first);
   if (first !== undefined && second !== undefined && rest.length === 0) {
@@ -47,64 +53,69 @@ function checkLeaf(call: Call, name: FunctionName): Filter {
   );
 }
 
-function wrongCount({ name, args, offset }: Call, expected: string): FilterProblem {
+function wrongCount({ name, args, offset }: FilterCall, expected: string): FilterProblem {
   return new FilterProblem(offset, `${name}() takes ${expected}, not ${args.length} arguments`);
 }
 
-function checkWords(node: Node): Filter {
+function checkWords(node: FilterNode): Filter {
   const words = toWords(readString(node, "search()"));
   if (words.length > 0) return { kind: "words", words };
   throw new FilterProblem(node.offset, "search() needs a word to look for");
 }
 
-function checkField(call: Call, name: FunctionName, node: Node, value: Node): Asked {
+function checkField(
+  call: FilterCall,
+  name: FunctionName,
+  node: FilterNode,
+  value: FilterNode,
+): FieldTest {
   if (node.kind !== "word" && node.kind !== "text") {
     throw new FilterProblem(
       node.offset,
-      `expected the name of a field, found ${describe(node)}; the fields are ${FIELD_NAMES.join(", ")}`,
+      `expected the name of a field, found ${describe(node)}; use ${FIELD_NAMES.join(", ")}`,
     );
   }
   const field = findField(node.text);
   if (field === undefined) {
     throw new FilterProblem(
       node.offset,
-      `${describe(node)} is no field; the fields are ${FIELD_NAMES.join(", ")}`,
+      `${describe(node)} is not a field; use ${FIELD_NAMES.join(", ")}`,
     );
   }
   if (!field.functions.includes(name)) {
     throw new FilterProblem(
       call.offset,
-      `${name}() does not go with ${node.text}; it takes ${field.functions.join(", ")}`,
+      `${name}() does not support ${node.text}; use ${field.functions.join(", ")}`,
     );
   }
   return { call, name, field, field_name: node.text, value };
 }
 
-function checkTest(asked: Asked): Filter {
-  const { source } = asked.field;
+function checkTest(test: FieldTest): Filter {
+  const { source } = test.field;
   switch (source.kind) {
     case "column":
-      return { kind: "column", sql: source.sql, condition: conditionOf(asked) };
+      return { kind: "column", sql: source.sql, condition: conditionOf(test) };
     case "tag":
-      return { kind: "tag", condition: conditionOf(asked) };
+      return { kind: "tag", condition: conditionOf(test) };
     case "pair":
-      return { kind: "pair", of: source.of, part: source.part, condition: conditionOf(asked) };
+      return { kind: "pair", of: source.of, part: source.part, condition: conditionOf(test) };
     case "object":
-      return checkObject(asked, source.of);
+      return checkObject(test, source.of);
     case "project":
-      return checkProject(asked);
+      return checkProject(test);
     case "cursor":
-      return checkCursor(asked);
+      return checkCursor(test);
   }
 }
 
-function conditionOf({ name, field, field_name, value }: Asked) {
+function conditionOf({ name, field, field_name, value }: FieldTest) {
   return readCondition({ name, field, field_name }, value);
 }
 
-function checkObject(asked: Asked, of: PairKind): Filter {
-  const { name, field_name, value } = asked;
-  if (name === "search") return { kind: "pair", of, part: "value", condition: conditionOf(asked) };
+function checkObject(test: FieldTest, of: PairKind): Filter {
+  const { name, field_name, value } = test;
+  if (name === "search") return { kind: "pair", of, part: "value", condition: conditionOf(test) };
   const text = readString(value, field_name);
   if (name === "exists") return { kind: "key", of, key: text.slice(0, MAX_VALUE_CHARS) };
   const leaves = readLeaves(text);
@@ -115,14 +126,14 @@ function checkObject(asked: Asked, of: PairKind): Filter {
   );
 }
 
-function checkProject(asked: Asked): Filter {
-  const condition = conditionOf(asked);
+function checkProject(test: FieldTest): Filter {
+  const condition = conditionOf(test);
   const operands = "operands" in condition ? condition.operands : [];
   if ("operand" in condition) operands.push(condition.operand);
   return { kind: "project", ids: operands.map(String), is: condition.op !== "neq" };
 }
 
-function checkCursor({ name, field_name, value }: Asked): Filter {
+function checkCursor({ name, field_name, value }: FieldTest): Filter {
   const literal = toLiteral(value);
   const cursor = typeof literal === "string" ? readCursor(literal) : null;
   if (cursor !== null) return { kind: "cursor", op: name as Comparator, ...cursor };
@@ -146,6 +157,6 @@ const STOP_WORDS = new Set(
 /** Returns the words to find, in any order. Stop words count only when there are no others. */
 export function toWords(text: string): string[] {
   const words = [...new Set(text.toLowerCase().split(/\s+/))].filter((word) => word !== "");
-  const telling = words.filter((word) => !STOP_WORDS.has(word));
-  return telling.length > 0 ? telling : words;
+  const meaningful = words.filter((word) => !STOP_WORDS.has(word));
+  return meaningful.length > 0 ? meaningful : words;
 }

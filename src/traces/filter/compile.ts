@@ -10,26 +10,26 @@ import {
 } from "./predicate.ts";
 import type { Filter, PairKind } from "./tree.ts";
 
-type Place = { session_id: string };
-export type Compiled = { sql: string; params: Param[] };
+type ProjectScope = { session_id: string };
+export type CompiledFilter = { sql: string; params: Param[] };
 
 /** Compiles to a condition on alias `r` of `runs` in one project's partition. */
-export function compileFilter(filter: Filter, place: Place): Compiled {
-  const { sql, params } = compile(filter, place);
+export function compileFilter(filter: Filter, project: ProjectScope): CompiledFilter {
+  const { sql, params } = compile(filter, project);
   return { sql, params };
 }
 
-function compile(filter: Filter, place: Place): Fragment {
+function compile(filter: Filter, project: ProjectScope): Fragment {
   switch (filter.kind) {
     case "and":
-      return compileAnd(filter.filters, place);
+      return compileAnd(filter.filters, project);
     case "or":
       return join(
         "OR",
-        filter.filters.map((inner) => compile(inner, place)),
+        filter.filters.map((inner) => compile(inner, project)),
       );
     case "not":
-      return negate(compile(filter.filter, place));
+      return negate(compile(filter.filter, project));
     case "column":
       return predicate(filter.sql, filter.condition);
     case "tag":
@@ -49,7 +49,7 @@ function compile(filter: Filter, place: Place): Fragment {
       return compileKey(filter.of, filter.key);
     case "project":
       return fragment(
-        filter.ids.includes(place.session_id.toLowerCase()) === filter.is ? "1" : "0",
+        filter.ids.includes(project.session_id.toLowerCase()) === filter.is ? "1" : "0",
       );
     case "cursor":
       return compileCursor(filter);
@@ -58,12 +58,12 @@ function compile(filter: Filter, place: Place): Fragment {
   }
 }
 
-function compileAnd(filters: Filter[], place: Place): Fragment {
+function compileAnd(filters: Filter[], project: ProjectScope): Fragment {
   const groups = new Map<PairKind, PairMember[]>();
   const fragments: Fragment[] = [];
   for (const filter of filters) {
     const member = toPairMember(filter);
-    if (member === null) fragments.push(compile(filter, place));
+    if (member === null) fragments.push(compile(filter, project));
     else groups.set(member.of, [...(groups.get(member.of) ?? []), member]);
   }
   for (const [of, members] of groups) fragments.push(compilePairs(of, members));

@@ -1,36 +1,36 @@
 import type { Field, FunctionName } from "./fields.ts";
 import { lowerAscii, readLikePattern } from "./like-pattern.ts";
 import { describe, readString, toLiteral } from "./literal.ts";
-import type { Node } from "./syntax.ts";
+import type { FilterNode } from "./syntax.ts";
 import { FilterProblem } from "./tokens.ts";
 import type { Comparator, Condition, Operand } from "./tree.ts";
 import { type Literal, READERS } from "./values.ts";
 
-type Asked = { name: FunctionName; field: Field; field_name: string };
+type FieldRef = { name: FunctionName; field: Field; field_name: string };
 
-export function readCondition(asked: Asked, node: Node): Condition {
-  switch (asked.name) {
+export function readCondition(ref: FieldRef, node: FilterNode): Condition {
+  switch (ref.name) {
     case "in":
-      return { op: "in", operands: readList(asked, node) };
+      return { op: "in", operands: readList(ref, node) };
     case "like":
-      return readLike(asked, node);
+      return readLike(ref, node);
     case "search":
-      return readSearch(asked, node);
+      return readSearch(ref, node);
     case "has":
     case "exists":
-      return { op: "eq", operand: readString(node, `${asked.name}(${asked.field_name}, ...)`) };
+      return { op: "eq", operand: readString(node, `${ref.name}(${ref.field_name}, ...)`) };
     default:
-      return readComparison(asked, asked.name as Comparator, node);
+      return readComparison(ref, ref.name as Comparator, node);
   }
 }
 
-function readComparison(asked: Asked, op: Comparator, node: Node): Condition {
+function readComparison(ref: FieldRef, op: Comparator, node: FilterNode): Condition {
   const literal = toLiteral(node);
-  const presence = presenceOf(asked.field, literal);
+  const presence = presenceOf(ref.field, literal);
   if (presence !== null && (op === "eq" || op === "neq")) {
     return { op: (op === "eq") === presence ? "set" : "null" };
   }
-  return { op, operand: readOperand(asked, literal, node) };
+  return { op, operand: readOperand(ref, literal, node) };
 }
 
 /** Returns whether the literal tests for presence or absence, `null` for other literals. */
@@ -39,7 +39,11 @@ function presenceOf({ nullable, type }: Field, literal: Literal): boolean | null
   return type === "error" && typeof literal === "boolean" ? literal : null;
 }
 
-function readOperand({ field, field_name, name }: Asked, literal: Literal, node: Node): Operand {
+function readOperand(
+  { field, field_name, name }: FieldRef,
+  literal: Literal,
+  node: FilterNode,
+): Operand {
   const { read, expected } = READERS[field.type];
   const operand = read(literal);
   if (operand !== null) return operand;
@@ -50,17 +54,17 @@ function readOperand({ field, field_name, name }: Asked, literal: Literal, node:
   );
 }
 
-function readList(asked: Asked, node: Node): Operand[] {
+function readList(ref: FieldRef, node: FilterNode): Operand[] {
   if (node.kind === "list") {
-    return node.items.map((item) => readOperand(asked, toLiteral(item), item));
+    return node.items.map((item) => readOperand(ref, toLiteral(item), item));
   }
   throw new FilterProblem(
     node.offset,
-    `in(${asked.field_name}, ...) takes a list such as ["a", "b"], not ${describe(node)}`,
+    `in(${ref.field_name}, ...) takes a list such as ["a", "b"], not ${describe(node)}`,
   );
 }
 
-function readLike({ field_name }: Asked, node: Node): Condition {
+function readLike({ field_name }: FieldRef, node: FilterNode): Condition {
   const pattern = readLikePattern(readString(node, `like(${field_name}, ...)`));
   if (pattern !== null) return { op: "like", pattern };
   throw new FilterProblem(
@@ -69,7 +73,7 @@ function readLike({ field_name }: Asked, node: Node): Condition {
   );
 }
 
-function readSearch({ field_name }: Asked, node: Node): Condition {
+function readSearch({ field_name }: FieldRef, node: FilterNode): Condition {
   const text = lowerAscii(readString(node, `search(${field_name}, ...)`));
   if (text.trim() !== "") return { op: "search", text };
   throw new FilterProblem(node.offset, "search() needs a text to look for");

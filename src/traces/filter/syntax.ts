@@ -1,21 +1,21 @@
-import { FilterProblem, type Token, tokenize } from "./tokens.ts";
+import { FilterProblem, type FilterToken, tokenize } from "./tokens.ts";
 
 /** Limit of SQLite: expressions 100 deep. The innermost test and the query use the rest. */
 const MAX_FILTER_LEVELS = 64;
 
-export type Call = { kind: "call"; name: string; args: Node[]; offset: number };
+export type FilterCall = { kind: "call"; name: string; args: FilterNode[]; offset: number };
 
 /** Syntax tree before functions and fields are resolved. */
-export type Node =
-  | Call
+export type FilterNode =
+  | FilterCall
   | { kind: "word"; text: string; offset: number }
   | { kind: "text"; text: string; offset: number }
   | { kind: "number"; text: string; offset: number }
-  | { kind: "list"; items: Node[]; offset: number };
+  | { kind: "list"; items: FilterNode[]; offset: number };
 
-type Reader = { tokens: Token[]; next: number; end: Token };
+type Reader = { tokens: FilterToken[]; next: number; end: FilterToken };
 
-export function parseSyntax(filter: string): Node {
+export function parseSyntax(filter: string): FilterNode {
   const tokens = tokenize(filter);
   const end = tokens.at(-1) ?? { kind: "end", text: "", offset: 0 };
   const reader = { tokens, next: 0, end };
@@ -28,7 +28,7 @@ export function parseSyntax(filter: string): Node {
   );
 }
 
-function parseNode(reader: Reader, level: number, expected: string): Node {
+function parseNode(reader: Reader, level: number, expected: string): FilterNode {
   const token = take(reader);
   const { kind, text, offset } = token;
   if (kind === "text" || kind === "number") return { kind, text, offset };
@@ -54,8 +54,8 @@ function assertLevel(level: number, offset: number): void {
 }
 
 /** Parses one or more nodes, separated by commas, up to the closing mark. */
-function parseSeries(reader: Reader, level: number, close: ")" | "]"): Node[] {
-  const nodes: Node[] = [];
+function parseSeries(reader: Reader, level: number, close: ")" | "]"): FilterNode[] {
+  const nodes: FilterNode[] = [];
   for (;;) {
     nodes.push(parseNode(reader, level, close === ")" ? "an argument" : "a value"));
     const token = take(reader);
@@ -66,17 +66,17 @@ function parseSeries(reader: Reader, level: number, close: ")" | "]"): Node[] {
   }
 }
 
-function peek(reader: Reader): Token {
+function peek(reader: Reader): FilterToken {
   return reader.tokens[reader.next] ?? reader.end;
 }
 
-function take(reader: Reader): Token {
+function take(reader: Reader): FilterToken {
   const token = peek(reader);
   reader.next += 1;
   return token;
 }
 
-function describe({ kind, text }: Token): string {
+function describe({ kind, text }: FilterToken): string {
   if (kind === "end") return "the end of the filter";
   return kind === "text" ? `the text ${JSON.stringify(text.slice(0, 40))}` : text.slice(0, 40);
 }

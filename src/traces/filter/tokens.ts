@@ -6,7 +6,7 @@ export class FilterProblem extends Error {
   }
 }
 
-export type Token = {
+export type FilterToken = {
   kind: "mark" | "text" | "number" | "word" | "end";
   /** Source text; of a quoted text, its content. */
   text: string;
@@ -29,8 +29,8 @@ const KINDS = [
 const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|([\s\S]))/g;
 const ESCAPED: Record<string, string> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
-export function tokenize(filter: string): Token[] {
-  const tokens: Token[] = [];
+export function tokenize(filter: string): FilterToken[] {
+  const tokens: FilterToken[] = [];
   let offset = skipBlanks(filter, 0);
   while (offset < filter.length) {
     const { token, end } = readToken(filter, offset);
@@ -41,7 +41,7 @@ export function tokenize(filter: string): Token[] {
   return tokens;
 }
 
-function readToken(filter: string, offset: number): { token: Token; end: number } {
+function readToken(filter: string, offset: number): { token: FilterToken; end: number } {
   for (const [kind, pattern] of KINDS) {
     const found = matchAt(pattern, filter, offset);
     if (found === null) continue;
@@ -54,7 +54,7 @@ function readToken(filter: string, offset: number): { token: Token; end: number 
   }
   throw new FilterProblem(
     offset,
-    `${character} stands for nothing here; a text stands in quotes, a list in [ ]`,
+    `${character} is unexpected; write texts in quotes and lists in [ ]`,
   );
 }
 

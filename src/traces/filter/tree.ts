@@ -1,4 +1,4 @@
-import type { PairKind as StoredKind } from "../changes.ts";
+import type { PairSource as StoredKind } from "../changes.ts";
 
 export type Comparator = "eq" | "neq" | "gt" | "gte" | "lt" | "lte";
 export type Operand = string | number;

@@ -25,7 +25,7 @@ export async function* readBytes(request: Request): AsyncGenerator<Uint8Array> {
     default:
       throw new AppError(
         "unsupported_media_type",
-        `Content-Encoding is "${encoding}"; send the body as it is, or as gzip, deflate or zstd.`,
+        `Content-Encoding is "${encoding}"; use identity, gzip, deflate or zstd.`,
       );
   }
 }
@@ -75,15 +75,15 @@ async function* unpacked(
     yield* counted(chunks);
   } catch (error) {
     if (error instanceof AppError) throw error;
-    const text = `The body is not whole ${encoding}: it is cut off, or something in it is not ${encoding}.`;
+    const text = `The body is not valid ${encoding}: it is truncated or corrupt.`;
     throw malformed(text, error);
   }
 }
 
 async function joined(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const held: Uint8Array[] = [];
-  for await (const chunk of chunks) held.push(chunk);
-  return held.length === 1 && held[0] ? held[0] : Buffer.concat(held);
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
 }
 
 function malformed(text: string, cause: unknown): AppError {
@@ -91,6 +91,6 @@ function malformed(text: string, cause: unknown): AppError {
 }
 
 function tooLarge(): AppError {
-  const text = `The body is larger than the ${MAX_BODY_BYTES} bytes allowed, unpacked; send fewer runs at once.`;
+  const text = `The body exceeds ${MAX_BODY_BYTES} bytes uncompressed; send fewer runs in a request.`;
   return new AppError("too_large", text);
 }

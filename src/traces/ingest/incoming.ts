@@ -2,18 +2,18 @@ import type { z } from "zod";
 import { AppError, invalid } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { type Digest, type IncomingRun, PAYLOADS, type RunColumns } from "../changes.ts";
-import { digestExtra, digestInputs, digestOutputs, firstToken, fullRoom } from "../digest.ts";
+import { digestExtra, digestInputs, digestOutputs, firstToken, fullKeyBudget } from "../digest.ts";
 import { type Lineage, parseDottedOrder } from "../dotted-order.ts";
 import { MAX_ERROR_CHARS } from "../limits.ts";
 import { IngestRun } from "./ingest-schema.ts";
 
-export type Kind = "post" | "patch";
+export type ChangeKind = "post" | "patch";
 type Loc = (string | number)[];
 
 /** Converts one run of a request. `texts` are payloads sent as separate parts. */
 export function toIncoming(
   value: unknown,
-  kind: Kind,
+  kind: ChangeKind,
   loc: Loc,
   texts: Partial<Record<string, string>> = {},
 ): IncomingRun {
@@ -86,10 +86,10 @@ function toPayloads(run: IngestRun, texts: Partial<Record<string, string>>) {
 
 function toDigest(run: IngestRun): Digest {
   const digest: Digest = {};
-  const room = fullRoom();
-  if (run.extra != null) digest.extra = digestExtra(run.extra, room);
-  if (run.inputs != null) digest.inputs = digestInputs(run.inputs, room);
-  if (run.outputs != null) digest.outputs = digestOutputs(run.outputs, room);
+  const budget = fullKeyBudget();
+  if (run.extra != null) digest.extra = digestExtra(run.extra, budget);
+  if (run.inputs != null) digest.inputs = digestInputs(run.inputs, budget);
+  if (run.outputs != null) digest.outputs = digestOutputs(run.outputs, budget);
   const first_token_us = firstToken(run.events);
   if (first_token_us !== undefined) digest.first_token_us = first_token_us;
   return digest;

@@ -1,7 +1,13 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
 import { json, operationWithTag } from "../../shared/schema.ts";
-import { Accepted, BATCH_BODY, IngestError, MULTIPART_BODY, RUN_BODY } from "./ingest-schema.ts";
+import {
+  BATCH_BODY,
+  IngestError,
+  MULTIPART_BODY,
+  RUN_BODY,
+  RunsAccepted,
+} from "./ingest-schema.ts";
 import { createTraceRun, ingestBatch, ingestMultipart, patchTraceRun } from "./ingest-service.ts";
 
 export const ingestRoutes = router();
@@ -11,7 +17,7 @@ const RunId = z.object({
   run_id: z.guid("must be a UUID").toLowerCase().describe("Id of the run"),
 });
 const responses = {
-  202: json(Accepted, "The runs are stored durably"),
+  202: json(RunsAccepted, "The runs are stored durably"),
   400: json(IngestError, "The body does not match its headers"),
   404: json(IngestError, "The project or the run does not exist"),
 };

@@ -56,7 +56,7 @@ export const IngestRun = z
   .transform((run) => ({ ...run, name: run.name?.slice(0, MAX_NAME_CHARS) }));
 export type IngestRun = z.infer<typeof IngestRun>;
 
-export const Accepted = z
+export const RunsAccepted = z
   .object({
     message: z.string().openapi({ description: "Confirmation", example: "Runs batch ingested" }),
   })

@@ -7,13 +7,13 @@ import { log } from "../../shared/log.ts";
 import type { AttachedFile } from "../changes.ts";
 import { type IncomingRun, PAYLOADS } from "../changes.ts";
 import { exactTexts } from "../exact-json.ts";
-import { keepFeedback } from "../feedback/feedback-service.ts";
+import { createFeedbackBatch } from "../feedback/feedback-service.ts";
 import { MAX_RUNS_PER_BATCH } from "../limits.ts";
 import { openSlot, saveLocations } from "../object/catalogue.ts";
 import { storePayloads } from "../object/payloads.ts";
 import { tracePartition } from "../object/stub.ts";
 import { readBytes, readJson } from "./body.ts";
-import { type Kind, toIncoming } from "./incoming.ts";
+import { type ChangeKind, toIncoming } from "./incoming.ts";
 import { completeLineage } from "./lineage.ts";
 import { boundaryOf, readParts } from "./multipart.ts";
 import { readBundle, tooMany } from "./multipart-runs.ts";
@@ -60,7 +60,7 @@ export async function ingestBatch(ctx: Context, request: Request): Promise<Messa
   }
   const [posts, patches] = [listOf(value, "post"), listOf(value, "patch")];
   if (posts.length + patches.length > MAX_RUNS_PER_BATCH) throw tooMany();
-  const toRuns = (runs: unknown[], kind: Kind) => {
+  const toRuns = (runs: unknown[], kind: ChangeKind) => {
     const originals = listOf(exact, kind);
     return runs.map((run, n) => {
       const texts = exactTexts({ value: run, exact: originals[n] }, PAYLOADS);
@@ -81,21 +81,29 @@ export async function ingestMultipart(ctx: Context, request: Request): Promise<M
   }
   const { runs, files, feedback } = await readBundle(readParts(readBytes(request), boundary));
   await ingest(ctx, [...runs, ...attachedOnly(runs, files)], files);
-  await keepFeedback(ctx, feedback);
+  await createFeedbackBatch(ctx, feedback);
   return { message: "Runs batch ingested" };
 }
 
 /** Trace of a run of this service: JSON, with long payloads as separate texts. */
-export type OwnTrace = { kind: Kind; data: string; texts: Partial<Record<string, string>> };
+export type InternalTrace = {
+  kind: ChangeKind;
+  data: string;
+  texts: Partial<Record<string, string>>;
+};
 
 /**
  * Prefers the project that a run names. Drops runs that ingestion rejects: a retry would fail
  * again.
  */
-export async function ingestOwn(ctx: Context, project_id: string, told: OwnTrace[]): Promise<void> {
-  const runs = told.flatMap((one) => {
+export async function ingestInternal(
+  ctx: Context,
+  project_id: string,
+  traces: InternalTrace[],
+): Promise<void> {
+  const runs = traces.flatMap((one) => {
     try {
-      const run = toOwn(one);
+      const run = toInternalRun(one);
       return [run.session_name === null ? { ...run, session_id: project_id } : run];
     } catch (error) {
       log.error("own_trace_refused", error);
@@ -105,7 +113,7 @@ export async function ingestOwn(ctx: Context, project_id: string, told: OwnTrace
   await ingest(ctx, runs);
 }
 
-function toOwn({ kind, data, texts }: OwnTrace): IncomingRun {
+function toInternalRun({ kind, data, texts }: InternalTrace): IncomingRun {
   const apart = Object.entries(texts).map(([name, text = "null"]) => [name, JSON.parse(text)]);
   return toIncoming({ ...JSON.parse(data), ...Object.fromEntries(apart) }, kind, ["body"], texts);
 }
@@ -149,8 +157,12 @@ async function writeGroup(
     );
     // Visits all slots: a run in an older, full slot is updated there.
     for (let slot = 0; slot <= last && changes.length > 0; slot++) {
-      const place = { ...home, slot };
-      const unknown = await tracePartition(ctx.env, place).ingest(place, changes, slot < last);
+      const partition = { ...home, slot };
+      const unknown = await tracePartition(ctx.env, partition).ingest(
+        partition,
+        changes,
+        slot < last,
+      );
       const left = new Set(unknown);
       changes = changes.filter(({ id }) => left.has(id));
     }
@@ -174,8 +186,8 @@ function* calls(group: PlacedRun[]): Generator<PlacedRun[]> {
 
 /** Returns changes for files whose runs the body does not contain. */
 function attachedOnly(runs: IncomingRun[], files: AttachedFile[]): IncomingRun[] {
-  const spoken = new Set(runs.map(({ id }) => id));
-  const alone = new Set(files.map(({ run_id }) => run_id).filter((id) => !spoken.has(id)));
+  const mentioned = new Set(runs.map(({ id }) => id));
+  const alone = new Set(files.map(({ run_id }) => run_id).filter((id) => !mentioned.has(id)));
   return [...alone].map((id) => toIncoming({ id }, "patch", ["body", `attachment.${id}`]));
 }
 

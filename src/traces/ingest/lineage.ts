@@ -2,7 +2,7 @@ import type { Context } from "../../shared/context.ts";
 import { nowMicros } from "../../shared/times.ts";
 import type { IncomingRun } from "../changes.ts";
 import { toDottedOrder } from "../dotted-order.ts";
-import { candidates } from "../object/catalogue.ts";
+import { findPartitions } from "../object/catalogue.ts";
 import { tracePartition } from "../object/stub.ts";
 
 /** Completes the lineage of a run posted alone from its parent. */
@@ -25,13 +25,13 @@ export async function completeLineage(ctx: Context, run: IncomingRun): Promise<I
 }
 
 async function findParent(ctx: Context, id: string) {
-  for (const { place, ids } of await candidates(ctx, [id])) {
-    const { runs } = await tracePartition(ctx.env, place).getRuns(ids, [
+  for (const { partition, ids } of await findPartitions(ctx, [id])) {
+    const { runs } = await tracePartition(ctx.env, partition).getRuns(ids, [
       "id",
       "trace_id",
       "dotted_order",
     ]);
-    if (runs[0]) return { ...runs[0], project_id: place.project_id };
+    if (runs[0]) return { ...runs[0], project_id: partition.project_id };
   }
   return null;
 }

@@ -5,8 +5,8 @@ import { type ExactJson, exactTexts } from "../exact-json.ts";
 import type { JsonObject } from "../json.ts";
 import { MAX_RUNS_PER_BATCH } from "../limits.ts";
 import { parseJson } from "./body.ts";
-import { type Kind, toIncoming } from "./incoming.ts";
-import type { Part } from "./multipart.ts";
+import { type ChangeKind, toIncoming } from "./incoming.ts";
+import type { MultipartPart } from "./multipart.ts";
 
 /** Content of one multipart body. */
 export type Bundle = {
@@ -15,18 +15,23 @@ export type Bundle = {
   feedback: { id: string; body: JsonObject }[];
 };
 
-type Draft = { kind: Kind; id: string; main: JsonObject | null; texts: Record<string, string> };
+type Draft = {
+  kind: ChangeKind;
+  id: string;
+  main: JsonObject | null;
+  texts: Record<string, string>;
+};
 
 const RUN_PART = /^(post|patch)\.([^.]+)(?:\.(inputs|outputs|events|extra|error|serialized))?$/;
 const ATTACHMENT_PART = /^attachment\.([^.]+)\.([^.]+)$/;
 const FEEDBACK_PART = /^feedback\.([^.]+)$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-export async function readBundle(parts: AsyncIterable<Part>): Promise<Bundle> {
+export async function readBundle(parts: AsyncIterable<MultipartPart>): Promise<Bundle> {
   const drafts = new Map<string, Draft>();
   const bundle: Bundle = { runs: [], files: [], feedback: [] };
   for await (const part of parts) {
-    sort(part, drafts, bundle);
+    addPart(part, drafts, bundle);
     if (drafts.size > MAX_RUNS_PER_BATCH) throw tooMany();
   }
   bundle.runs = [...drafts.values()].map(toRun);
@@ -34,15 +39,15 @@ export async function readBundle(parts: AsyncIterable<Part>): Promise<Bundle> {
 }
 
 export function tooMany(): AppError {
-  const text = `There are more than the ${MAX_RUNS_PER_BATCH} runs that one request may hold.`;
+  const text = `Too many runs: send at most ${MAX_RUNS_PER_BATCH} in a request.`;
   return new AppError("too_large", text);
 }
 
-function sort(part: Part, drafts: Map<string, Draft>, bundle: Bundle): void {
+function addPart(part: MultipartPart, drafts: Map<string, Draft>, bundle: Bundle): void {
   const { name, content_type, data } = part;
   const [, kind, id = "", field] = RUN_PART.exec(name) ?? [];
   if (kind === "post" || kind === "patch") {
-    collect(drafts, kind, id, field, part);
+    addRunPart(drafts, kind, id, field, part);
     return;
   }
   const [, run_id, file] = ATTACHMENT_PART.exec(name) ?? [];
@@ -57,12 +62,12 @@ function sort(part: Part, drafts: Map<string, Draft>, bundle: Bundle): void {
   bundle.feedback.push({ id: idOf(feedback_id, name), body: value });
 }
 
-function collect(
+function addRunPart(
   drafts: Map<string, Draft>,
-  kind: Kind,
+  kind: ChangeKind,
   id: string,
   field: string | undefined,
-  part: Part,
+  part: MultipartPart,
 ): void {
   const key = `${kind}.${id}`;
   const draft = drafts.get(key) ?? { kind, id: idOf(id, part.name), main: null, texts: {} };
@@ -82,19 +87,19 @@ function toRun({ kind, id, main, texts }: Draft): IncomingRun {
   return toIncoming({ ...main, id }, kind, ["body", `${kind}.${id}`], texts);
 }
 
-function jsonOf({ name, data }: Part): ExactJson & { text: string } {
+function jsonOf({ name, data }: MultipartPart): ExactJson & { text: string } {
   const text = new TextDecoder().decode(data);
   return { ...parseJson(text, `The part ${name} is not JSON.`), text };
 }
 
 function idOf(text: string, name: string): string {
   if (UUID.test(text)) return text.toLowerCase();
-  throw invalid(["body", name], "the part's name must hold a UUID");
+  throw invalid(["body", name], "the part's name must contain a UUID");
 }
 
 function unknown(name: string): AppError {
   return invalid(
     ["body", name],
-    "is no known part; parts are post.<run id>, patch.<run id>, each also with .inputs, .outputs, .events, .extra, .error or .serialized, feedback.<id>, and attachment.<run id>.<name> without a dot in the name",
+    "is not a known part; use post.<run id>, patch.<run id>, each also with .inputs, .outputs, .events, .extra, .error or .serialized, feedback.<id>, and attachment.<run id>.<name> without a dot in the name",
   );
 }

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { AppError, invalid } from "../../shared/errors.ts";
 
-export type Part = { name: string; content_type: string; data: Uint8Array };
+export type MultipartPart = { name: string; content_type: string; data: Uint8Array };
 
 const MAX_HEADER_BYTES = 16_384;
 const NAME = /;\s*name="((?:[^"\\]|\\.)*)"|;\s*name=([^\s;]+)/i;
@@ -17,7 +17,7 @@ export function boundaryOf(content_type: string): string | null {
 export async function* readParts(
   bytes: AsyncIterable<Uint8Array>,
   boundary: string,
-): AsyncGenerator<Part> {
+): AsyncGenerator<MultipartPart> {
   let isFirst = true;
   for await (const segment of split(bytes, Buffer.from(`\r\n--${boundary}`))) {
     if (segment === "end") throw truncated();
@@ -37,27 +37,27 @@ async function* split(
 ): AsyncGenerator<Buffer | "end"> {
   // The first delimiter may have no line break before it.
   let window = Buffer.from("\r\n");
-  let held: Buffer[] = [];
+  let pending: Buffer[] = [];
   for await (const chunk of bytes) {
     window = Buffer.concat([window, chunk]);
     let from = 0;
     for (;;) {
       const at = window.indexOf(delimiter, from);
       if (at < 0) break;
-      yield Buffer.concat([...held, window.subarray(from, at)]);
-      held = [];
+      yield Buffer.concat([...pending, window.subarray(from, at)]);
+      pending = [];
       from = at + delimiter.length;
     }
-    const kept = Math.max(from, window.length - delimiter.length + 1);
-    if (kept > from) held.push(window.subarray(from, kept));
-    window = window.subarray(kept);
+    const consumed = Math.max(from, window.length - delimiter.length + 1);
+    if (consumed > from) pending.push(window.subarray(from, consumed));
+    window = window.subarray(consumed);
   }
   // The closing delimiter ends with two dashes, and nothing has to follow it.
-  const rest = Buffer.concat([...held, window]);
+  const rest = Buffer.concat([...pending, window]);
   yield rest.subarray(0, 2).toString("latin1") === "--" ? rest : "end";
 }
 
-function toPart(segment: Buffer): Part {
+function toPart(segment: Buffer): MultipartPart {
   const start = segment.indexOf("\r\n");
   const end = segment.indexOf("\r\n\r\n", Math.max(start, 0));
   if (start < 0 || end < 0 || end > MAX_HEADER_BYTES) {
@@ -96,6 +96,6 @@ function typeOf(value: string | undefined): string {
 }
 
 function truncated(): AppError {
-  const text = "The multipart body ends before its closing boundary; nothing of it was kept.";
+  const text = "The multipart body ends before its closing boundary; no run was stored.";
   return new AppError("bad_request", text);
 }

@@ -3,8 +3,8 @@ import type { Context } from "../../shared/context.ts";
 import { Recent } from "../../shared/recent.ts";
 import { among } from "../../shared/storage/sql.ts";
 import { dayOf, timeOfId } from "../../shared/times.ts";
+import type { PartitionKey } from "../changes.ts";
 import { MAX_PARTITION_BYTES } from "../limits.ts";
-import type { Place } from "./object.ts";
 import { partitions, projects, run_locations } from "./table.ts";
 
 export type Home = { project_id: string; day: string };
@@ -30,11 +30,11 @@ async function findSlot(ctx: Context, { project_id, day }: Home): Promise<number
   return last;
 }
 
-async function insertPartition(ctx: Context, place: Place): Promise<void> {
+async function insertPartition(ctx: Context, partition: PartitionKey): Promise<void> {
   await ctx.db
     .insert(partitions)
     .values({
-      ...place,
+      ...partition,
       workspace_id: ctx.caller.workspace_id,
       rows: 0,
       bytes: 0,
@@ -81,23 +81,23 @@ export async function saveLocations(ctx: Context, locations: Location[]): Promis
  * Returns the partitions that can contain each run: its location, or all projects on the day in its
  * id.
  */
-export async function candidates(
+export async function findPartitions(
   ctx: Context,
   ids: string[],
-): Promise<{ place: Place; ids: string[] }[]> {
+): Promise<{ partition: PartitionKey; ids: string[] }[]> {
   const located = await findLocations(ctx, ids);
   const days = new Map<string, string[]>();
   for (const id of ids) {
     const day = located.get(id)?.day ?? dayOfId(id);
     if (day !== null) days.set(day, [...(days.get(day) ?? []), id]);
   }
-  const places = await placesOn(ctx, [...days.keys()]);
-  return places.flatMap((place) => {
-    const here = (days.get(place.day) ?? []).filter((id) => {
+  const keys = await partitionsOn(ctx, [...days.keys()]);
+  return keys.flatMap((partition) => {
+    const here = (days.get(partition.day) ?? []).filter((id) => {
       const home = located.get(id);
-      return home === undefined || home.project_id === place.project_id;
+      return home === undefined || home.project_id === partition.project_id;
     });
-    return here.length === 0 ? [] : [{ place, ids: here }];
+    return here.length === 0 ? [] : [{ partition, ids: here }];
   });
 }
 
@@ -106,12 +106,12 @@ export function dayOfId(id: string): string | null {
   return micros === null ? null : dayOf(micros);
 }
 
-export async function placesOn(ctx: Context, days: string[]): Promise<Place[]> {
-  return days.length === 0 ? [] : livePlaces(ctx, among(partitions.day, days));
+export async function partitionsOn(ctx: Context, days: string[]): Promise<PartitionKey[]> {
+  return days.length === 0 ? [] : livePartitions(ctx, among(partitions.day, days));
 }
 
 /** Returns partitions of the workspace, without projects that are being deleted. */
-export function livePlaces(ctx: Context, where: SQL | undefined) {
+export function livePartitions(ctx: Context, where: SQL | undefined) {
   return ctx.db
     .select({ project_id: partitions.project_id, day: partitions.day, slot: partitions.slot })
     .from(partitions)

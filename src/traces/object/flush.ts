@@ -1,16 +1,15 @@
 import { and, eq, lte } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
-import type { Counts } from "../storage/counts.ts";
+import type { PartitionKey } from "../changes.ts";
+import type { CatalogueCounts } from "../storage/counts.ts";
 import type { TraceTotals } from "../storage/stats.ts";
 import { partitions } from "./table.ts";
-
-type Place = { project_id: string; day: string; slot: number };
 
 /** Idempotent: an older count never overwrites a newer one. */
 export async function writeCounts(
   env: Env,
-  { project_id, day, slot }: Place,
-  counts: Counts & { bytes: number; roots: number },
+  { project_id, day, slot }: PartitionKey,
+  counts: CatalogueCounts & { bytes: number; roots: number },
   stats: TraceTotals | null,
 ): Promise<void> {
   const summary = stats === null ? {} : { stats, stats_seq: counts.seq };

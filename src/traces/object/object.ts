@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
-import type { RunChange } from "../changes.ts";
-import type { Compiled } from "../filter/compile.ts";
+import type { PartitionKey, RunChange } from "../changes.ts";
+import type { CompiledFilter } from "../filter/compile.ts";
 import type { RunsQuery } from "../reads/query.ts";
 import type {
   Columns,
@@ -11,9 +11,9 @@ import type {
   RunBelow,
 } from "../reads/reads.ts";
 import type { FeedbackRow, RunRow } from "../reads/rows.ts";
-import type { Plan, PlanQuery } from "../reads/scan.ts";
-import type { Read, ReadQuery } from "../reads/scan-page.ts";
-import type { FeedbackQuery } from "../storage/feedback.ts";
+import type { ScanPlanPage, ScanPlanQuery } from "../reads/scan.ts";
+import type { RowsPage, RowsQuery } from "../reads/scan-page.ts";
+import type { FeedbackRowQuery } from "../storage/feedback.ts";
 import { PartitionStore } from "../storage/partition.ts";
 import {
   type GroupBy,
@@ -26,9 +26,6 @@ import type { ThreadTotals } from "../storage/threads.ts";
 import { writeCounts } from "./flush.ts";
 import { removeLeftovers } from "./leftovers.ts";
 
-/** Key of a partition, in the object's name and in D1. */
-export type Place = { project_id: string; day: string; slot: number };
-
 /** Runs with their feedback. */
 export type ReadRuns = {
   runs: RunRow[];
@@ -37,25 +34,29 @@ export type ReadRuns = {
 };
 
 /** Page of a scan with feedback, `null` when there is none. */
-export type ScannedRows = Read & { beside: Pick<ReadRuns, "feedback" | "values"> | null };
+export type ScannedRows = RowsPage & { annotations: Pick<ReadRuns, "feedback" | "values"> | null };
 
 const FLUSH_MS = 1000;
 /** Writes totals to the catalogue after this long without changes. */
 const QUIET_MS = 60_000;
-const PLACE = "place";
-const NOTHING: ReadRuns = { runs: [], feedback: [], values: [] };
+const KEY = "partition";
+const NO_RUNS: ReadRuns = { runs: [], feedback: [], values: [] };
 
 /** Trace runs of one project on one UTC day. Named `{project_id}/{day}/{slot}`. */
 export class TracePartition extends DurableObject<Env> {
   #store = new PartitionStore(this.ctx.storage);
-  #flushes = false;
+  #isFlushScheduled = false;
 
   /**
    * Applies all changes or none. With `known_only`, returns ids of runs that are not stored here.
    */
-  async ingest(place: Place, changes: RunChange[], known_only: boolean): Promise<string[]> {
+  async ingest(
+    partition: PartitionKey,
+    changes: RunChange[],
+    known_only: boolean,
+  ): Promise<string[]> {
     const unknown = this.#store.ingest(changes, known_only);
-    if (unknown.length < changes.length) await this.#willFlush(place);
+    if (unknown.length < changes.length) await this.#scheduleFlush(partition);
     return unknown;
   }
 
@@ -64,7 +65,7 @@ export class TracePartition extends DurableObject<Env> {
   }
 
   async getRuns(ids: string[], columns: Columns): Promise<ReadRuns> {
-    if (!this.#store.exists) return NOTHING;
+    if (!this.#store.exists) return NO_RUNS;
     const runs = this.#store.reads.byIds(ids, columns);
     return this.#withFeedback(runs);
   }
@@ -73,7 +74,7 @@ export class TracePartition extends DurableObject<Env> {
     return this.#store.exists ? this.#store.reads.far() : [];
   }
 
-  async matchTraces(ids: string[], filter: Compiled, roots_only: boolean): Promise<string[]> {
+  async matchTraces(ids: string[], filter: CompiledFilter, roots_only: boolean): Promise<string[]> {
     return this.#store.exists ? this.#store.reads.matching(ids, filter, roots_only) : [];
   }
 
@@ -82,14 +83,14 @@ export class TracePartition extends DurableObject<Env> {
    */
   async findRuns(query: RunsQuery): Promise<ReadRuns & { seq: number }> {
     const { seq } = this.#store.counts.current;
-    if (!this.#store.exists) return { ...NOTHING, seq };
+    if (!this.#store.exists) return { ...NO_RUNS, seq };
     return { ...this.#withFeedback(this.#store.find(query)), seq };
   }
 
   /** Plans up to `max_seq`, or up to the newest sequence, which it returns. */
   async planScan(
-    query: Omit<PlanQuery, "max_seq"> & { max_seq: number | null },
-  ): Promise<Plan & { max_seq: number }> {
+    query: Omit<ScanPlanQuery, "max_seq"> & { max_seq: number | null },
+  ): Promise<ScanPlanPage & { max_seq: number }> {
     const max_seq = query.max_seq ?? this.#store.counts.current.seq;
     if (!this.#store.exists) return { pieces: [], next: null, max_seq };
     return { ...this.#store.scan.plan({ ...query, max_seq }), max_seq };
@@ -98,16 +99,16 @@ export class TracePartition extends DurableObject<Env> {
   async scan({
     with_feedback,
     ...query
-  }: Omit<ReadQuery, "with_ids"> & { with_feedback: boolean }): Promise<ScannedRows> {
+  }: Omit<RowsQuery, "with_ids"> & { with_feedback: boolean }): Promise<ScannedRows> {
     const { exists, reads } = this.#store;
-    if (!exists) return { parts: [], next: null, beside: null };
+    if (!exists) return { parts: [], next: null, annotations: null };
     if (!with_feedback || !reads.hasFeedback()) {
-      return { ...this.#store.readPage({ ...query, with_ids: false }), beside: null };
+      return { ...this.#store.readPage({ ...query, with_ids: false }), annotations: null };
     }
     const read = this.#store.readPage({ ...query, with_ids: true });
     const ids = read.parts.flatMap((part) => part.ids);
     const [feedback, values] = [reads.feedbackOf(ids), reads.feedbackValuesOf(ids)];
-    return { ...read, beside: { feedback, values } };
+    return { ...read, annotations: { feedback, values } };
   }
 
   async getStats(query: RunsQuery, group_by: GroupBy | null): Promise<PartitionStats> {
@@ -126,22 +127,22 @@ export class TracePartition extends DurableObject<Env> {
     return this.#store.exists ? this.#store.reads.below(trace_id, run_id) : [];
   }
 
-  async putFeedback(place: Place, rows: FeedbackRow[]): Promise<void> {
+  async putFeedback(partition: PartitionKey, rows: FeedbackRow[]): Promise<void> {
     this.#store.change(() => {
       for (const row of rows) this.#store.feedback.put(row);
     });
-    await this.#willFlush(place);
+    await this.#scheduleFlush(partition);
   }
 
   async getFeedback(id: string): Promise<FeedbackRow | null> {
     return this.#store.exists ? this.#store.feedback.get(id) : null;
   }
 
-  async deleteFeedback(place: Place, id: string): Promise<void> {
+  async deleteFeedback(partition: PartitionKey, id: string): Promise<void> {
     this.#store.change(() => {
       if (this.#store.feedback.delete(id)) this.#store.leftovers.add("location", [id]);
     });
-    await this.#willFlush(place);
+    await this.#scheduleFlush(partition);
   }
 
   async findTraces(pairs: MetadataPair[]): Promise<string[]> {
@@ -149,13 +150,13 @@ export class TracePartition extends DurableObject<Env> {
   }
 
   /** Returns the number of deleted runs, 0 when none remain. The alarm deletes their leftovers. */
-  async deleteTraces(place: Place, trace_ids: string[]): Promise<number> {
-    const gone = this.#store.exists ? this.#store.deleteTraces(place.day, trace_ids) : 0;
-    if (gone > 0) await this.#willFlush(place);
+  async deleteTraces(partition: PartitionKey, trace_ids: string[]): Promise<number> {
+    const gone = this.#store.exists ? this.#store.deleteTraces(partition.day, trace_ids) : 0;
+    if (gone > 0) await this.#scheduleFlush(partition);
     return gone;
   }
 
-  async listFeedback(query: FeedbackQuery): Promise<FeedbackRow[]> {
+  async listFeedback(query: FeedbackRowQuery): Promise<FeedbackRow[]> {
     return this.#store.exists ? this.#store.feedback.list(query) : [];
   }
 
@@ -166,16 +167,16 @@ export class TracePartition extends DurableObject<Env> {
   }
 
   override async alarm(): Promise<void> {
-    this.#flushes = false;
-    const place = this.ctx.storage.kv.get<Place>(PLACE);
-    if (!place || !this.#store.exists) return;
+    this.#isFlushScheduled = false;
+    const partition = this.ctx.storage.kv.get<PartitionKey>(KEY);
+    if (!partition || !this.#store.exists) return;
     const { bytes, roots, counts } = this.#store;
     const { seq } = counts.current;
     const isQuiet = Date.now() - seq / 1000 >= QUIET_MS;
     const stats = isQuiet ? this.#store.traceTotals() : null;
-    await writeCounts(this.env, place, { ...counts.current, seq, bytes, roots }, stats);
-    const isClean = await removeLeftovers(this.env, place, this.#store.leftovers);
-    if (this.#flushes || (isQuiet && isClean)) return;
+    await writeCounts(this.env, partition, { ...counts.current, seq, bytes, roots }, stats);
+    const isClean = await removeLeftovers(this.env, partition, this.#store.leftovers);
+    if (this.#isFlushScheduled || (isQuiet && isClean)) return;
     await this.ctx.storage.setAlarm(Date.now() + (isClean ? QUIET_MS : FLUSH_MS));
   }
 
@@ -186,10 +187,10 @@ export class TracePartition extends DurableObject<Env> {
   }
 
   /** Sets the alarm without an await before it, so that it commits with the rows. */
-  async #willFlush(place: Place): Promise<void> {
-    if (this.#flushes) return;
-    this.#flushes = true;
-    this.ctx.storage.kv.put(PLACE, place);
+  async #scheduleFlush(partition: PartitionKey): Promise<void> {
+    if (this.#isFlushScheduled) return;
+    this.#isFlushScheduled = true;
+    this.ctx.storage.kv.put(KEY, partition);
     await this.ctx.storage.setAlarm(Date.now() + FLUSH_MS);
   }
 }

@@ -2,11 +2,11 @@ import { Buffer } from "node:buffer";
 import { sha256Hex } from "../../shared/crypto/crypto.ts";
 import type { AttachedFile } from "../changes.ts";
 import {
-  type Attachment,
   PAYLOADS,
   type Payload,
   type PayloadName,
   type RunChange,
+  type StoredAttachment,
 } from "../changes.ts";
 import { MAX_INLINE_BYTES } from "../limits.ts";
 
@@ -73,8 +73,8 @@ async function storeFiles(
   env: Env,
   project_id: string,
   files: AttachedFile[],
-): Promise<Record<string, Attachment>> {
-  const stored: Record<string, Attachment> = {};
+): Promise<Record<string, StoredAttachment>> {
+  const stored: Record<string, StoredAttachment> = {};
   for (const { run_id, name, content_type, data } of files) {
     const key = `${payloadPrefix(project_id)}${run_id}/attachments/${encodeURIComponent(name)}`;
     await env.ARTIFACTS.put(key, data, { httpMetadata: { contentType: content_type } });

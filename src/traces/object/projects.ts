@@ -8,7 +8,7 @@ import { projects } from "./table.ts";
 export type ProjectRow = typeof projects.$inferSelect;
 
 /** Maximum staleness of a name whose project was renamed or deleted. */
-const recent = new Recent<string>(5000, 2000);
+const cache = new Recent<string>(5000, 2000);
 const DEFAULT_PROJECT = "default";
 
 export function isOurs(ctx: Context) {
@@ -25,16 +25,16 @@ export async function findProject(ctx: Context, project_id: string): Promise<Pro
 }
 
 /** Returns the id after a check that the project belongs to the workspace. */
-export function knownProject(ctx: Context, project_id: string): Promise<string> {
+export function resolveProject(ctx: Context, project_id: string): Promise<string> {
   const key = `${ctx.caller.workspace_id}/id/${project_id}`;
-  return recent.get(key, async () => (await findProject(ctx, project_id)).id);
+  return cache.get(key, async () => (await findProject(ctx, project_id)).id);
 }
 
 /** Returns the id of the named project, creating it when missing. */
-export function projectNamed(ctx: Context, name: string | null): Promise<string> {
+export function projectByName(ctx: Context, name: string | null): Promise<string> {
   const wanted = name === null || name.trim() === "" ? DEFAULT_PROJECT : name.trim();
   const { workspace_id } = ctx.caller;
-  return recent.get(`${workspace_id}/name/${wanted}`, async () => {
+  return cache.get(`${workspace_id}/name/${wanted}`, async () => {
     const found = await idOfName(ctx.db, workspace_id, wanted);
     if (found !== null) return found;
     await ctx.db.insert(projects).values(newProject(workspace_id, wanted)).onConflictDoNothing();
@@ -64,8 +64,8 @@ export function newProject(workspace_id: string, name: string): ProjectRow {
   };
 }
 
-export function forgetProjects(): void {
-  recent.forget();
+export function clearProjectCache(): void {
+  cache.forget();
 }
 
 export async function idOfName(

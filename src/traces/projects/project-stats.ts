@@ -53,9 +53,9 @@ function selectPartitions(ctx: Context, ids: string[], first_day: string | null)
 }
 
 /** Reads totals from the catalogue when current, else from the object. */
-async function totalsOf(ctx: Context, { seq, stats, stats_seq, ...place }: PartitionRow) {
+async function totalsOf(ctx: Context, { seq, stats, stats_seq, ...partition }: PartitionRow) {
   if (stats !== null && stats_seq === seq) return stats;
-  return tracePartition(ctx.env, place).getTraceTotals();
+  return tracePartition(ctx.env, partition).getTraceTotals();
 }
 
 type Sum = { totals: RunTotals; feedback: FeedbackTotals[] };

@@ -8,8 +8,8 @@ import { among } from "../../shared/storage/sql.ts";
 import { toIso, toMicros } from "../../shared/times.ts";
 import {
   COUNTS,
+  clearProjectCache,
   findProject,
-  forgetProjects,
   idOfName,
   isOurs,
   newProject,
@@ -116,7 +116,7 @@ export async function updateProject(
       updated_at: new Date().toISOString(),
     })
     .where(and(eq(projects.id, project_id), isOurs(ctx)));
-  forgetProjects();
+  clearProjectCache();
   return getProject(ctx, project_id);
 }
 
@@ -133,7 +133,7 @@ export async function deleteProject(
     .update(projects)
     .set({ deleted_at: now, sent_at: now, updated_at: now })
     .where(and(eq(projects.id, project_id), isOurs(ctx)));
-  forgetProjects();
+  clearProjectCache();
   await sendOrLeave(ctx.env.DELETIONS, { project_id });
   return { message: "Project deleted." };
 }
@@ -168,11 +168,13 @@ function normal(time: string): string {
 
 /** Drops `null` fields: a create does not set them. */
 function given<T extends object>(fields: T) {
-  const said = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
-  return Object.fromEntries(said) as { [K in keyof T]?: NonNullable<T[K]> };
+  const entries = Object.entries(fields).filter(
+    ([, value]) => value !== null && value !== undefined,
+  );
+  return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> };
 }
 
 function withoutUndefined<T extends object>(fields: T) {
-  const said = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(said) as { [K in keyof T]?: Exclude<T[K], undefined> };
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

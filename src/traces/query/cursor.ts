@@ -17,7 +17,7 @@ export function readCursor(text: string): Cursor {
     const isRight = Number.isSafeInteger(s) && Number.isSafeInteger(w) && typeof i === "string";
     if (isRight) return { start_us: Number(s), id: String(i), max_seq: Number(w) };
   }
-  throw invalid(["body", "cursor"], "is none of ours; send the one of the page before, or none");
+  throw invalid(["body", "cursor"], "is invalid; send the cursor of the previous page, or none");
 }
 
 function parse(text: string): unknown {

@@ -1,30 +1,30 @@
 import { invalid } from "../../shared/errors.ts";
+import type { PartitionKey } from "../changes.ts";
 import { findCandidates } from "../filter/candidates.ts";
 import { compileFilter } from "../filter/compile.ts";
 import { parseFilter } from "../filter/parse.ts";
 import type { Filter } from "../filter/tree.ts";
-import type { Place } from "../object/object.ts";
 import type { RunsQuery } from "../reads/query.ts";
 import type { Columns } from "../reads/reads.ts";
 import { readCursor } from "./cursor.ts";
-import type { FarMatches, Filters } from "./far-traces.ts";
+import type { FarMatches, TraceFilters } from "./far-traces.ts";
 import type { RunsQueryRequest } from "./query-schema.ts";
 import type { Scope } from "./scope.ts";
 import { RUN_COLUMNS } from "./to-run.ts";
 
 /** Parts of a query that are the same for all partitions. */
-export type Plan = Omit<
+export type QueryPlan = Omit<
   RunsQuery,
-  keyof Filters | "trace_matches" | "tree_matches" | "candidates"
+  keyof TraceFilters | "trace_matches" | "tree_matches" | "candidates"
 > & {
-  filters: Filters;
+  filters: TraceFilters;
 };
 
 /** Limit of SQLite on Cloudflare: 100 bound values in a statement. */
 const MAX_VALUES = 90;
 const PAYLOADS = new Set<string>(["inputs", "outputs", "extra", "events", "serialized"]);
 
-export function toPlan(input: RunsQueryRequest): Plan {
+export function toPlan(input: RunsQueryRequest): QueryPlan {
   const cursor = input.cursor ? readCursor(input.cursor) : null;
   return {
     columns: columnsOf(input.select ?? null),
@@ -53,8 +53,8 @@ function toTests(input: RunsQueryRequest) {
   };
 }
 
-function readFilters(input: RunsQueryRequest): Filters {
-  const read = (name: keyof Filters | "search_filter") => {
+function readFilters(input: RunsQueryRequest): TraceFilters {
+  const read = (name: keyof TraceFilters | "search_filter") => {
     const text = input[name];
     return text == null || text.trim() === "" ? null : parseFilter(text, name);
   };
@@ -67,7 +67,7 @@ function readFilters(input: RunsQueryRequest): Filters {
     return sum + (filter ? compileFilter(filter, { session_id: "" }).params.length : 0);
   }, 0);
   if (values <= MAX_VALUES) return filters;
-  const text = `the filters together compare with ${values} values and ${MAX_VALUES} are allowed; in(field, [...]) counts as one`;
+  const text = `the filters have ${values} values; use at most ${MAX_VALUES}, and in(field, [...]) counts as one`;
   throw invalid(["body", "filter"], text);
 }
 
@@ -83,8 +83,8 @@ function allOf(all: (Filter | null)[]): Filter | null {
 }
 
 export function toQuery(
-  { filters, ...plan }: Plan,
-  { project_id }: Place,
+  { filters, ...plan }: QueryPlan,
+  { project_id }: PartitionKey,
   far: FarMatches,
 ): RunsQuery {
   const compiled = (filter: Filter | null) =>
@@ -100,7 +100,7 @@ export function toQuery(
   };
 }
 
-export function scopeOf(plan: Plan, session: string[] | null): Scope {
+export function scopeOf(plan: QueryPlan, session: string[] | null): Scope {
   return {
     session,
     trace: plan.trace_id,

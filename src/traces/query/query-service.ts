@@ -2,20 +2,21 @@ import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { assertReadRate } from "../../shared/http/rate-limit.ts";
 import { DAY_US, nowMicros } from "../../shared/times.ts";
+import type { PartitionKey } from "../changes.ts";
 import type { JsonObject } from "../json.ts";
-import { candidates } from "../object/catalogue.ts";
-import type { Place, ReadRuns } from "../object/object.ts";
+import { findPartitions } from "../object/catalogue.ts";
+import type { ReadRuns } from "../object/object.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { Columns } from "../reads/reads.ts";
 import type { RunRow } from "../reads/rows.ts";
 import { writeCursor } from "./cursor.ts";
 import { matchFarTraces } from "./far-traces.ts";
-import { columnsOf, type Plan, scopeOf, toPlan, toQuery } from "./query-plan.ts";
+import { columnsOf, type QueryPlan, scopeOf, toPlan, toQuery } from "./query-plan.ts";
 import { RunsPage, type RunsQueryRequest } from "./query-schema.ts";
-import { placesInScope, type RangedPlace } from "./scope.ts";
+import { type PartitionRange, partitionsInScope } from "./scope.ts";
 import { toRun } from "./to-run.ts";
 
-type Found = { place: Place; row: RunRow; read: ReadRuns };
+type RunMatch = { partition: PartitionKey; row: RunRow; read: ReadRuns };
 
 export type Page = { runs: JsonObject[]; next: string | null };
 
@@ -29,20 +30,20 @@ export async function queryRuns(ctx: Context, input: RunsQueryRequest): Promise<
   });
 }
 
-function isOfAWeek({ start_time, end_time }: RunsQueryRequest): boolean {
+function isWithinWeek({ start_time, end_time }: RunsQueryRequest): boolean {
   return start_time != null && (end_time ?? nowMicros()) - start_time <= 7 * DAY_US;
 }
 
 export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<Page> {
   assertMay(ctx, "read");
-  assertReadRate(ctx, isOfAWeek(input) ? "query_week" : "query_longer");
+  assertReadRate(ctx, isWithinWeek(input) ? "query_week" : "query_longer");
   const select = input.select ?? null;
   if (input.id) {
     const found = await findByIds(ctx, input.id, columnsOf(select));
     return { runs: await toRuns(ctx, found, select), next: null };
   }
   const plan = toPlan(input);
-  const groups = await placesInScope(ctx, scopeOf(plan, input.session ?? null), plan.order);
+  const groups = await partitionsInScope(ctx, scopeOf(plan, input.session ?? null), plan.order);
   const { found, seq } = await collect(ctx, groups, { ...plan, limit: input.limit + 1 });
   const page = found.slice(0, input.limit);
   const last = page.at(-1);
@@ -55,20 +56,22 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<P
 
 async function collect(
   ctx: Context,
-  groups: RangedPlace[][],
-  plan: Plan,
-): Promise<{ found: Found[]; seq: number }> {
-  let found: Found[] = [];
+  groups: PartitionRange[][],
+  plan: QueryPlan,
+): Promise<{ found: RunMatch[]; seq: number }> {
+  let found: RunMatch[] = [];
   let seq = Date.now() * 1000;
   for (const group of groups) {
     if (found.length >= plan.limit) break;
-    if (isPassed(group, plan)) continue;
+    if (isCovered(group, plan)) continue;
     const far = await matchFarTraces(ctx, group, plan.filters);
     const answers = await Promise.all(
-      group.map(async ({ place }) => {
-        const read = await tracePartition(ctx.env, place).findRuns(toQuery(plan, place, far));
+      group.map(async ({ partition }) => {
+        const read = await tracePartition(ctx.env, partition).findRuns(
+          toQuery(plan, partition, far),
+        );
         seq = Math.max(seq, read.seq);
-        return read.runs.map((row) => ({ place, row, read }));
+        return read.runs.map((row) => ({ partition, row, read }));
       }),
     );
     const sign = plan.order === "asc" ? 1 : -1;
@@ -78,7 +81,7 @@ async function collect(
 }
 
 /** Whether earlier pages have covered the group. */
-function isPassed(group: RangedPlace[], { after, order }: Plan): boolean {
+function isCovered(group: PartitionRange[], { after, order }: QueryPlan): boolean {
   if (after === null) return false;
   return order === "asc"
     ? group.every(({ to_us }) => to_us < after.start_us)
@@ -90,21 +93,21 @@ function compare(a: RunRow, b: RunRow): number {
   return a.id < b.id ? -1 : 1;
 }
 
-async function findByIds(ctx: Context, ids: string[], columns: Columns): Promise<Found[]> {
-  const asked = await candidates(ctx, ids);
+async function findByIds(ctx: Context, ids: string[], columns: Columns): Promise<RunMatch[]> {
+  const located = await findPartitions(ctx, ids);
   const answers = await Promise.all(
-    asked.map(async ({ place, ids: here }) => {
-      const read = await tracePartition(ctx.env, place).getRuns(here, columns);
-      return read.runs.map((row) => ({ place, row, read }));
+    located.map(async ({ partition, ids: here }) => {
+      const read = await tracePartition(ctx.env, partition).getRuns(here, columns);
+      return read.runs.map((row) => ({ partition, row, read }));
     }),
   );
   return answers.flat();
 }
 
-async function toRuns(ctx: Context, found: Found[], select: string[] | null) {
+async function toRuns(ctx: Context, found: RunMatch[], select: string[] | null) {
   const wanted = select === null ? null : new Set([...select, "id"]);
-  const runs = found.map(async ({ place, row, read }) => {
-    const run = await toRun(ctx.env, place, row, read, wanted);
+  const runs = found.map(async ({ partition, row, read }) => {
+    const run = await toRun(ctx.env, partition, row, read, wanted);
     if (wanted === null) return run;
     return Object.fromEntries(Object.entries(run).filter(([name]) => wanted.has(name)));
   });

@@ -28,7 +28,7 @@ const ORIGINAL = Object.fromEntries(Object.entries(RENAMED).map(([v1, v2]) => [v
 export async function queryRunsV2(ctx: Context, input: RunsQueryV2Request): Promise<RunsPageV2> {
   const { ids, project_ids, trace_id, reference_examples, page_size, selects, sort_order } = input;
   if (!ids && !project_ids && !trace_id && !reference_examples) {
-    throw invalid(["body", "project_ids"], "name the projects to look in");
+    throw invalid(["body", "project_ids"], "is missing: name the projects to search");
   }
   const select = toSelect(selects ?? ["ID"]);
   const { runs, next } = await findPage(ctx, {

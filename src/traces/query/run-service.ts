@@ -3,8 +3,9 @@ import type { Context } from "../../shared/context.ts";
 import { notFound } from "../../shared/errors.ts";
 import { assertRate, assertReadRate } from "../../shared/http/rate-limit.ts";
 import { DAY_US, dayOf, nowMicros, toMicros } from "../../shared/times.ts";
-import { candidates, placesOn } from "../object/catalogue.ts";
-import type { Place, ReadRuns } from "../object/object.ts";
+import type { PartitionKey } from "../changes.ts";
+import { findPartitions, partitionsOn } from "../object/catalogue.ts";
+import type { ReadRuns } from "../object/object.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { Columns } from "../reads/reads.ts";
 import type { Pointers, RunRow } from "../reads/rows.ts";
@@ -14,27 +15,27 @@ import { RUN_COLUMNS, toRun } from "./to-run.ts";
 /** Number of days searched for children. */
 const MAX_DAYS = 7;
 
-export type FoundRun = ReadRuns & { place: Place; row: RunRow };
+export type LocatedRun = ReadRuns & { partition: PartitionKey; row: RunRow };
 
 export async function getTraceRun(ctx: Context, run_id: string): Promise<TraceRun> {
   assertMay(ctx, "read");
   assertReadRate(ctx, "get_run");
-  const { place, row, ...read } = await findRun(ctx, run_id, RUN_COLUMNS);
-  const below = await runsBelow(ctx, place, row);
+  const { partition, row, ...read } = await findRun(ctx, run_id, RUN_COLUMNS);
+  const below = await runsBelow(ctx, partition, row);
   return TraceRun.parse({
-    ...(await toRun(ctx.env, place, row, read)),
+    ...(await toRun(ctx.env, partition, row, read)),
     child_run_ids: below.map(({ id }) => id),
     direct_child_run_ids: below.filter((run) => run.parent_run_id === run_id).map(({ id }) => id),
   });
 }
 
 /** Searches the following days: a run may end after midnight. */
-async function runsBelow(ctx: Context, { project_id, day }: Place, row: RunRow) {
-  const places = (await placesOn(ctx, daysOf(day, row))).filter(
-    (place) => place.project_id === project_id,
+async function runsBelow(ctx: Context, { project_id, day }: PartitionKey, row: RunRow) {
+  const keys = (await partitionsOn(ctx, daysOf(day, row))).filter(
+    (partition) => partition.project_id === project_id,
   );
   const found = await Promise.all(
-    places.map((place) => tracePartition(ctx.env, place).getRunsBelow(row.trace_id, row.id)),
+    keys.map((partition) => tracePartition(ctx.env, partition).getRunsBelow(row.trace_id, row.id)),
   );
   return found.flat().sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
 }
@@ -62,17 +63,17 @@ export async function getAttachment(ctx: Context, run_id: string, name: string) 
   return { body: object.body, content_type: attachment.content_type };
 }
 
-export async function findRun(ctx: Context, run_id: string, columns: Columns): Promise<FoundRun> {
-  const asked = await candidates(ctx, [run_id]);
+export async function findRun(ctx: Context, run_id: string, columns: Columns): Promise<LocatedRun> {
+  const located = await findPartitions(ctx, [run_id]);
   const answers = await Promise.all(
-    asked.map(async ({ place, ids }) => ({
-      place,
-      read: await tracePartition(ctx.env, place).getRuns(ids, columns),
+    located.map(async ({ partition, ids }) => ({
+      partition,
+      read: await tracePartition(ctx.env, partition).getRuns(ids, columns),
     })),
   );
-  for (const { place, read } of answers) {
+  for (const { partition, read } of answers) {
     const [row] = read.runs;
-    if (row) return { place, row, ...read };
+    if (row) return { partition, row, ...read };
   }
   throw notFound("Run", run_id);
 }

@@ -3,10 +3,10 @@ import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";
 import { among } from "../../shared/storage/sql.ts";
 import { DAY_US, dayOf, toMicros } from "../../shared/times.ts";
+import type { PartitionKey } from "../changes.ts";
 import { findHomes } from "../ingest/placement.ts";
 import { areLive, dayOfId } from "../object/catalogue.ts";
-import type { Place } from "../object/object.ts";
-import { knownProject } from "../object/projects.ts";
+import { resolveProject } from "../object/projects.ts";
 import { partitions, projects } from "../object/table.ts";
 
 export type Scope = {
@@ -19,14 +19,14 @@ export type Scope = {
 };
 
 /** Partition with the range of its start times. */
-export type RangedPlace = { place: Place; from_us: number; to_us: number };
+export type PartitionRange = { partition: PartitionKey; from_us: number; to_us: number };
 
 /** Returns the partitions in scope, in groups that do not overlap in time. */
-export async function placesInScope(
+export async function partitionsInScope(
   ctx: Context,
   scope: Scope,
   order: "asc" | "desc",
-): Promise<RangedPlace[][]> {
+): Promise<PartitionRange[][]> {
   const ids = await projectsInScope(ctx, scope);
   if (ids !== null && ids.length === 0) return [];
   const { min_start_us, max_start_us } = scope;
@@ -56,7 +56,7 @@ export async function placesInScope(
 async function projectsInScope(ctx: Context, scope: Scope): Promise<string[] | null> {
   const { session, trace, parent_run, reference_example } = scope;
   if (session !== null) {
-    for (const id of session) await knownProject(ctx, id);
+    for (const id of session) await resolveProject(ctx, id);
     return session;
   }
   const run_id = trace ?? parent_run;
@@ -73,26 +73,32 @@ async function projectsInScope(ctx: Context, scope: Scope): Promise<string[] | n
 
 type PartitionRow = typeof partitions.$inferSelect;
 
-function ranged({ project_id, day, slot, min_start_us, max_start_us }: PartitionRow): RangedPlace {
+function ranged({
+  project_id,
+  day,
+  slot,
+  min_start_us,
+  max_start_us,
+}: PartitionRow): PartitionRange {
   const midnight = toMicros(`${day}T00:00:00Z`) ?? 0;
   return {
-    place: { project_id, day, slot },
+    partition: { project_id, day, slot },
     from_us: Math.min(midnight, min_start_us ?? midnight),
     to_us: Math.max(midnight + DAY_US - 1, max_start_us ?? midnight),
   };
 }
 
-function grouped(places: RangedPlace[], order: "asc" | "desc"): RangedPlace[][] {
-  const groups: { to_us: number; places: RangedPlace[] }[] = [];
-  for (const one of places.sort((a, b) => a.from_us - b.from_us)) {
+function grouped(keys: PartitionRange[], order: "asc" | "desc"): PartitionRange[][] {
+  const groups: { to_us: number; keys: PartitionRange[] }[] = [];
+  for (const one of keys.sort((a, b) => a.from_us - b.from_us)) {
     const last = groups.at(-1);
     if (last && one.from_us <= last.to_us) {
-      last.places.push(one);
+      last.keys.push(one);
       last.to_us = Math.max(last.to_us, one.to_us);
     } else {
-      groups.push({ to_us: one.to_us, places: [one] });
+      groups.push({ to_us: one.to_us, keys: [one] });
     }
   }
-  const lists = groups.map((group) => group.places);
+  const lists = groups.map((group) => group.keys);
   return order === "asc" ? lists : lists.reverse();
 }

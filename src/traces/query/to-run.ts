@@ -1,10 +1,10 @@
 import { isRecord } from "../../shared/guards.ts";
 import { toIso } from "../../shared/times.ts";
-import type { PayloadName } from "../changes.ts";
+import type { PartitionKey, PayloadName } from "../changes.ts";
 import { parseDottedOrder } from "../dotted-order.ts";
 import { parseToWrite } from "../exact-json.ts";
 import type { JsonObject } from "../json.ts";
-import type { Place, ReadRuns } from "../object/object.ts";
+import type { ReadRuns } from "../object/object.ts";
 import { loadText } from "../object/payloads.ts";
 import type { Pointers, RunRow } from "../reads/rows.ts";
 
@@ -43,7 +43,7 @@ export const RUN_COLUMNS = [
 /** Converts a row to its wire form. Fetches payloads from R2 when selected. */
 export async function toRun(
   env: Env,
-  place: Place,
+  partition: PartitionKey,
   row: RunRow,
   read: Pick<ReadRuns, "feedback" | "values">,
   wanted: ReadonlySet<string> | null = null,
@@ -59,7 +59,7 @@ export async function toRun(
   return {
     ...scalars(row),
     ...pointers.exact,
-    session_id: place.project_id,
+    session_id: partition.project_id,
     parent_run_ids: lineage?.parent_run_ids ?? parents,
     child_run_ids: null,
     direct_child_run_ids: null,
@@ -71,7 +71,7 @@ export async function toRun(
     tags: row.tags ? JSON.parse(row.tags) : [],
     feedback_stats: statsOf(row.id, read),
     attachments: attachmentsOf(row.id, pointers),
-    app_path: `/projects/p/${place.project_id}/r/${row.id}`,
+    app_path: `/projects/p/${partition.project_id}/r/${row.id}`,
     in_dataset: false,
   };
 }
@@ -101,8 +101,8 @@ export function statsOf(
   const ours = feedback.filter((stat) => stat.run_id === run_id);
   return Object.fromEntries(
     ours.map(({ key, n, avg }) => {
-      const said = values.filter((one) => one.run_id === run_id && one.key === key);
-      return [key, { n, avg, values: Object.fromEntries(said.map((one) => [one.value, one.n])) }];
+      const counts = values.filter((one) => one.run_id === run_id && one.key === key);
+      return [key, { n, avg, values: Object.fromEntries(counts.map((one) => [one.value, one.n])) }];
     }),
   );
 }

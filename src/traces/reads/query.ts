@@ -1,4 +1,4 @@
-import type { Compiled } from "../filter/compile.ts";
+import type { CompiledFilter } from "../filter/compile.ts";
 import type { Columns } from "./reads.ts";
 import type { RunRow } from "./rows.ts";
 
@@ -21,14 +21,14 @@ export type RunsQuery = {
   parent_run_id: string | null;
   execution_order: number | null;
   reference_example_ids: string[] | null;
-  filter: Compiled | null;
-  trace_filter: Compiled | null;
-  tree_filter: Compiled | null;
+  filter: CompiledFilter | null;
+  trace_filter: CompiledFilter | null;
+  tree_filter: CompiledFilter | null;
   /** Traces that match by a run in another partition. */
   trace_matches: string[];
   tree_matches: string[];
   /** Index queries that select every row the filter can match. */
-  candidates: Compiled[];
+  candidates: CompiledFilter[];
 };
 
 /** Maximum number of candidate rows read one by one. */
@@ -55,7 +55,7 @@ export function matchRuns(sql: SqlStorage, query: RunsQuery): Condition {
 }
 
 /** Returns the rows of the shortest candidate list, `null` when all lists are long. */
-export function narrow(sql: SqlStorage, candidates: Compiled[]): number[] | null {
+export function narrow(sql: SqlStorage, candidates: CompiledFilter[]): number[] | null {
   let shortest: number[] | null = null;
   for (const { sql: text, params } of candidates) {
     const limit: number = shortest?.length ?? MAX_CANDIDATES;
@@ -85,7 +85,7 @@ function toCondition(query: RunsQuery): Condition {
   };
 }
 
-function traceTest(filter: Compiled | null, which: string, matches: string[]): Condition[] {
+function traceTest(filter: CompiledFilter | null, which: string, matches: string[]): Condition[] {
   const [test] = filterTest(
     filter,
     (text) => `r.trace_id IN (SELECT r.trace_id FROM runs r WHERE ${which}${text})`,
@@ -95,7 +95,7 @@ function traceTest(filter: Compiled | null, which: string, matches: string[]): C
   return [{ text, params: [...test.params, JSON.stringify(matches)] }];
 }
 
-function filterTest(filter: Compiled | null, wrap: (text: string) => string): Condition[] {
+function filterTest(filter: CompiledFilter | null, wrap: (text: string) => string): Condition[] {
   return filter === null ? [] : [{ text: wrap(`(${filter.sql})`), params: filter.params }];
 }
 

@@ -1,4 +1,4 @@
-import type { Compiled } from "../filter/compile.ts";
+import type { CompiledFilter } from "../filter/compile.ts";
 import { termOf } from "../terms.ts";
 import type { RunRow } from "./rows.ts";
 
@@ -53,12 +53,12 @@ export class Reads {
   tracesWith(pairs: MetadataPair[]): string[] {
     return this.#sql
       .exec<{ trace_id: string }>(
-        `SELECT DISTINCT r.trace_id FROM json_each(?) AS asked
-         CROSS JOIN run_terms t ON t.term = asked.value->>2
+        `SELECT DISTINCT r.trace_id FROM json_each(?) AS pair
+         CROSS JOIN run_terms t ON t.term = pair.value->>2
          CROSS JOIN json_each(coalesce(t.rows, t.row)) l
          CROSS JOIN runs r ON r.row = l.value
          CROSS JOIN metadata_pairs p ON p.row = r.row
-           AND p.key = asked.value->>0 AND p.value = asked.value->>1 LIMIT ${MAX_FAR}`,
+           AND p.key = pair.value->>0 AND p.value = pair.value->>1 LIMIT ${MAX_FAR}`,
         JSON.stringify(pairs.map(([key, value]) => [key, value, termOf("m", key, value)])),
       )
       .toArray()
@@ -66,7 +66,7 @@ export class Reads {
   }
 
   /** Returns the traces with a run here that the filter matches. */
-  matching(trace_ids: string[], filter: Compiled, roots_only: boolean): string[] {
+  matching(trace_ids: string[], filter: CompiledFilter, roots_only: boolean): string[] {
     return this.#sql
       .exec<{ trace_id: string }>(
         `SELECT DISTINCT r.trace_id FROM runs r

@@ -1,7 +1,7 @@
-import type { Attachment, PayloadName } from "../changes.ts";
+import type { PayloadName, StoredAttachment } from "../changes.ts";
 
 export type Pointers = Partial<Record<PayloadName, { key: string; bytes: number }>> & {
-  attachments?: Record<string, Attachment>;
+  attachments?: Record<string, StoredAttachment>;
   /** Original text, when a column cannot hold it because it is not well-formed Unicode. */
   exact?: { name?: string; error?: string };
   /** Whether R2 has an object that no pointer names any more. */

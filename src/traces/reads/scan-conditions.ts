@@ -1,11 +1,11 @@
-import type { Compiled } from "../filter/compile.ts";
+import type { CompiledFilter } from "../filter/compile.ts";
 import { narrow } from "./query.ts";
 import type { ScanRange, ScanValue } from "./scan-types.ts";
 
 /** Filter with index queries that select every row it can match. */
-export type ScanFilter = { filter: Compiled | null; candidates: Compiled[] };
+export type ScanFilter = { filter: CompiledFilter | null; candidates: CompiledFilter[] };
 
-export type Condition = { from: string; text: string; params: ScanValue[] };
+export type SqlCondition = { from: string; text: string; params: ScanValue[] };
 
 /** Forces the index in the order of the scan. */
 export const IN_ORDER = "runs r INDEXED BY runs_by_start";
@@ -17,7 +17,7 @@ export const ORDER = "ORDER BY r.start_us, r.id";
 export function conditionsOf(
   sql: SqlStorage,
   { filter, candidates, min_seq, max_seq }: ScanFilter & Pick<ScanRange, "min_seq" | "max_seq">,
-): (range: ScanRange) => Condition {
+): (range: ScanRange) => SqlCondition {
   const among = narrow(sql, candidates);
   const last = numbersOf(sql, "SELECT max(row) FROM runs")[0] ?? 0;
   const least = min_seq === null ? 0 : lastRow(sql, min_seq, last);

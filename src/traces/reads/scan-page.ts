@@ -5,7 +5,7 @@ import type { Pointers } from "./rows.ts";
 import { conditionsOf, IN_ORDER, ORDER, type ScanFilter, valuesOf } from "./scan-conditions.ts";
 import { isNumeric, type RunColumn, type ScanRange, type ScanValue } from "./scan-types.ts";
 
-export type ReadQuery = ScanFilter &
+export type RowsQuery = ScanFilter &
   ScanRange & {
     columns: RunColumn[];
     with_ids: boolean;
@@ -14,7 +14,7 @@ export type ReadQuery = ScanFilter &
 /** Payload in R2, and the row of the part that its text belongs to. */
 export type FarPayload = { column: PayloadName; index: number; key: string };
 /** Part in SQLite's encoding; the caller decodes it with `toColumns`. */
-export type ReadPart = {
+export type RowsPart = {
   rows: number;
   ids: string[];
   /** JSON array per row: the sizes of its texts, then its numbers, in column order. */
@@ -23,7 +23,7 @@ export type ReadPart = {
   texts: ArrayBuffer[];
   far: FarPayload[];
 };
-export type Read = { parts: ReadPart[]; next: Position | null };
+export type RowsPage = { parts: RowsPart[]; next: Position | null };
 
 /** Limits: 1 MB in a text, 2 MB in a value of SQLite such as the texts of a part. */
 const PART_BYTES = 512 * 1024;
@@ -36,8 +36,8 @@ const SHORT: readonly RunColumn[] = [
 ];
 
 /** Reads at least one row, then as many as fit. Payloads in R2 count with their size. */
-export function readPage(sql: SqlStorage, query: ReadQuery): Read {
-  const page: Read = { parts: [], next: null };
+export function readPage(sql: SqlStorage, query: RowsQuery): RowsPage {
+  const page: RowsPage = { parts: [], next: null };
   const wanted = new Set<string>(query.columns);
   let part = new OpenPart();
   let bytes = 0;
@@ -102,7 +102,7 @@ class OpenPart {
   }
 
   /** Joins values inside SQLite: a call per value would dominate the cost of a scan. */
-  read(sql: SqlStorage, { columns, with_ids }: Pick<ReadQuery, "columns" | "with_ids">): ReadPart {
+  read(sql: SqlStorage, { columns, with_ids }: Pick<RowsQuery, "columns" | "with_ids">): RowsPart {
     const among = JSON.stringify(this.rows);
     const texts = columns.filter((name) => !isNumeric(name));
     const numbers = columns.filter(isNumeric);

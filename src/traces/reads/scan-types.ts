@@ -1,9 +1,9 @@
 import type { PackedTexts } from "../../shared/storage/packed-texts.ts";
+import type { PartitionKey } from "../changes.ts";
 import type { Position } from "./query.ts";
 import type { RunRow } from "./rows.ts";
 
 export type { Position };
-export type ScanPlace = { project_id: string; day: string; slot: number };
 
 /**
  * Rows with from_us <= start_us < to_us, after `after`, up to and including `until`, min_seq < seq
@@ -19,7 +19,7 @@ export type ScanRange = {
 };
 
 /** Piece of one partition. `bytes` estimates the size of all columns. */
-export type ScanChunk = ScanRange & { place: ScanPlace; rows: number; bytes: number };
+export type ScanChunk = ScanRange & { partition: PartitionKey; rows: number; bytes: number };
 
 export type ScanRequest = {
   project_id: string;

@@ -4,11 +4,11 @@ import type { Position } from "./query.ts";
 import { conditionsOf, numbersOf, ORDER, type ScanFilter, valuesOf } from "./scan-conditions.ts";
 import type { ScanChunk, ScanRange } from "./scan-types.ts";
 
-export type PlanQuery = ScanFilter &
+export type ScanPlanQuery = ScanFilter &
   Omit<ScanRange, "until"> & { max_rows: number; max_bytes: number };
-export type Piece = Omit<ScanChunk, "place">;
+export type ScanPiece = Omit<ScanChunk, "partition">;
 /** Pieces of a scan; `next` is the start of the next page of the plan. */
-export type Plan = { pieces: Piece[]; next: Position | null };
+export type ScanPlanPage = { pieces: ScanPiece[]; next: Position | null };
 
 const MAX_PIECES = 1000;
 const SAMPLES = 1000;
@@ -24,12 +24,12 @@ export class Scan {
   }
 
   /** Cuts by index positions, so that only edges leave SQLite. */
-  plan(query: PlanQuery): Plan {
+  plan(query: ScanPlanQuery): ScanPlanPage {
     const { min_seq, max_seq } = query;
     const bytes = this.#averageBytes();
     const limit = Math.max(1, Math.min(query.max_rows, Math.floor(query.max_bytes / bytes)));
     const edgesOf = this.#edges(query);
-    const pieces: Piece[] = [];
+    const pieces: ScanPiece[] = [];
     let { after } = query;
     while (pieces.length < MAX_PIECES) {
       const first = edgesOf({ ...query, after, until: null }).at(0);

@@ -1,10 +1,10 @@
 import { NULL_SIZE, type PackedTexts } from "../../shared/storage/packed-texts.ts";
-import type { ReadPart } from "../reads/scan-page.ts";
+import type { RowsPart } from "../reads/scan-page.ts";
 import { isNumeric, type RunColumn, type ScanColumns } from "../reads/scan-types.ts";
 
 /** Decodes a part: numbers as values, texts packed. */
 export function toColumns(
-  { rows, numbers, texts }: Pick<ReadPart, "rows" | "numbers" | "texts">,
+  { rows, numbers, texts }: Pick<RowsPart, "rows" | "numbers" | "texts">,
   columns: readonly RunColumn[],
 ): ScanColumns {
   const table: (number | null)[][] = JSON.parse(numbers);

@@ -4,18 +4,19 @@ import type { Context } from "../../shared/context.ts";
 import { unpackTexts } from "../../shared/storage/packed-texts.ts";
 import { DAY_US, dayOf } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
+import type { PartitionKey } from "../changes.ts";
 import { findCandidates } from "../filter/candidates.ts";
 import { compileFilter } from "../filter/compile.ts";
 import { parseFilter } from "../filter/parse.ts";
-import type { Place, ScannedRows } from "../object/object.ts";
+import type { ScannedRows } from "../object/object.ts";
 import { loadText } from "../object/payloads.ts";
-import { findProject, knownProject } from "../object/projects.ts";
+import { findProject, resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
 import { statsOf } from "../query/to-run.ts";
-import type { PlanQuery } from "../reads/scan.ts";
+import type { ScanPlanQuery } from "../reads/scan.ts";
 import type { ScanFilter } from "../reads/scan-conditions.ts";
-import type { FarPayload, ReadPart } from "../reads/scan-page.ts";
+import type { FarPayload, RowsPart } from "../reads/scan-page.ts";
 import type {
   PageRequest,
   ScanChunk,
@@ -34,7 +35,6 @@ export type {
   ScanColumn,
   ScanPage,
   ScanPart,
-  ScanPlace,
   ScanPlan,
   ScanRange,
   ScanRequest,
@@ -54,11 +54,11 @@ export async function planScan(ctx: Context, request: ScanRequest): Promise<Scan
   assertMay(ctx, "read");
   await findProject(ctx, request.project_id);
   const filter = toFilter(request.project_id, request.filter);
-  const places = await placesOf(ctx, request);
+  const keys = await partitionsOf(ctx, request);
   const chunks: ScanChunk[] = [];
   const watermarks: Record<string, number> = {};
-  const plans = await mapConcurrent(places, WIDTH, (place) =>
-    planPlace(ctx, place, { ...request, ...filter }),
+  const plans = await mapConcurrent(keys, WIDTH, (partition) =>
+    planPartition(ctx, partition, { ...request, ...filter }),
   );
   for (const { key, max_seq, chunks: planned } of plans) {
     watermarks[key] = max_seq;
@@ -74,11 +74,11 @@ export async function scanChunk(
   { columns, filter, after, max_bytes }: PageRequest,
 ): Promise<ScanPage> {
   assertMay(ctx, "read");
-  const { place } = chunk;
-  await knownProject(ctx, place.project_id);
+  const { partition } = chunk;
+  await resolveProject(ctx, partition.project_id);
   const kept = columns.filter((name) => name !== "feedback_stats");
-  const read = await tracePartition(ctx.env, place).scan({
-    ...toFilter(place.project_id, filter),
+  const read = await tracePartition(ctx.env, partition).scan({
+    ...toFilter(partition.project_id, filter),
     ...rangeOf(chunk),
     after: after ?? chunk.after,
     columns: kept,
@@ -88,23 +88,24 @@ export async function scanChunk(
   const parts: ScanPart[] = [];
   for (const part of read.parts) {
     const found = toColumns(part, kept);
-    await loadFar(ctx, place, part.far, found);
-    if (columns.includes("feedback_stats")) found.feedback_stats = feedbackStats(part, read.beside);
+    await loadFar(ctx, partition, part.far, found);
+    if (columns.includes("feedback_stats"))
+      found.feedback_stats = feedbackStats(part, read.annotations);
     parts.push({ rows: part.rows, columns: found });
   }
   return { parts, next: read.next };
 }
 
-type PlaceRequest = ScanFilter & Omit<ScanRequest, "filter">;
+type PartitionRequest = ScanFilter & Omit<ScanRequest, "filter">;
 
-async function planPlace(ctx: Context, place: Place, request: PlaceRequest) {
+async function planPartition(ctx: Context, partition: PartitionKey, request: PartitionRequest) {
   const { from_us, to_us, max_rows, max_bytes, filter, candidates, min_seqs, max_seqs } = request;
-  const key = `${place.day}/${place.slot}`;
-  const query: Omit<PlanQuery, "after" | "max_seq"> = {
+  const key = `${partition.day}/${partition.slot}`;
+  const query: Omit<ScanPlanQuery, "after" | "max_seq"> = {
     ...{ from_us, to_us, max_rows, max_bytes, filter, candidates },
     min_seq: min_seqs?.[key] ?? null,
   };
-  const object = tracePartition(ctx.env, place);
+  const object = tracePartition(ctx.env, partition);
   let plan = await object.planScan({ ...query, after: null, max_seq: max_seqs?.[key] ?? null });
   const { max_seq } = plan;
   const pieces = [...plan.pieces];
@@ -112,14 +113,14 @@ async function planPlace(ctx: Context, place: Place, request: PlaceRequest) {
     plan = await object.planScan({ ...query, after: plan.next, max_seq });
     pieces.push(...plan.pieces);
   }
-  return { key, max_seq, chunks: pieces.map((piece) => ({ place, ...piece })) };
+  return { key, max_seq, chunks: pieces.map((piece) => ({ partition, ...piece })) };
 }
 
 /**
  * Includes the neighbouring days: a patch may move a run's start across midnight, and the
  * catalogue's range is a second behind.
  */
-async function placesOf(ctx: Context, { project_id, from_us, to_us }: ScanRequest) {
+async function partitionsOf(ctx: Context, { project_id, from_us, to_us }: ScanRequest) {
   const { day, slot, min_start_us, max_start_us } = partitions;
   const isNear = sql`${day} between ${dayOf(from_us - DAY_US)} and ${dayOf(to_us + DAY_US)}`;
   const isKnown = sql`${min_start_us} < ${to_us} and ${max_start_us} >= ${from_us}`;
@@ -149,7 +150,7 @@ function rangeOf({ from_us, to_us, until, min_seq, max_seq }: ScanChunk) {
 /** Fetches one payload at a time to bound memory by the page size. */
 async function loadFar(
   ctx: Context,
-  { project_id }: Place,
+  { project_id }: PartitionKey,
   far: FarPayload[],
   columns: ScanColumns,
 ): Promise<void> {
@@ -164,14 +165,17 @@ async function loadFar(
   }
 }
 
-function feedbackStats({ rows, ids }: ReadPart, beside: ScannedRows["beside"]): (string | null)[] {
-  if (beside === null) return new Array(rows).fill(null);
-  const { feedback, values } = beside;
+function feedbackStats(
+  { rows, ids }: RowsPart,
+  annotations: ScannedRows["annotations"],
+): (string | null)[] {
+  if (annotations === null) return new Array(rows).fill(null);
+  const { feedback, values } = annotations;
   const stats = Map.groupBy(feedback, ({ run_id }) => run_id);
-  const said = Map.groupBy(values, ({ run_id }) => run_id);
+  const valuesByRun = Map.groupBy(values, ({ run_id }) => run_id);
   return ids.map((id) => {
     const ours = stats.get(id);
     if (ours === undefined) return null;
-    return JSON.stringify(statsOf(id, { feedback: ours, values: said.get(id) ?? [] }));
+    return JSON.stringify(statsOf(id, { feedback: ours, values: valuesByRun.get(id) ?? [] }));
   });
 }

@@ -2,7 +2,7 @@ import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { assertRate } from "../../shared/http/rate-limit.ts";
 import { toIso } from "../../shared/times.ts";
-import type { Place } from "../object/object.ts";
+import type { PartitionKey } from "../changes.ts";
 import { loadText } from "../object/payloads.ts";
 import { tracePartition } from "../object/stub.ts";
 import type { Pointers, RunRow } from "../reads/rows.ts";
@@ -10,11 +10,11 @@ import type { ThreadTotals } from "../storage/threads.ts";
 import { RunTotals, TIMES } from "../totals.ts";
 import { type GroupRunsRequest, RunGroups } from "./group-schema.ts";
 import { toTraceStats } from "./run-stats.ts";
-import { askPartitions } from "./stats-service.ts";
+import { queryPartitions } from "./stats-service.ts";
 
 const PREVIEW_CHARS = 1000;
 
-type End = { id: string; start_us: number; place: Place };
+type End = { id: string; start_us: number; partition: PartitionKey };
 type Thread = { thread_id: string; totals: RunTotals; first: End; last: End };
 
 /** Groups a project's root runs by thread, most recently active first. */
@@ -24,13 +24,13 @@ export async function groupRuns(ctx: Context, input: GroupRunsRequest): Promise<
   const { session_id, filter, start_time, end_time, limit, offset } = input;
   const query = { session: [session_id], filter, start_time, end_time, is_root: true };
   const threads = new Map<string, Thread>();
-  const answers = askPartitions(ctx, query, async (place, asked) => ({
-    place,
-    found: await tracePartition(ctx.env, place).getThreads(asked),
+  const answers = queryPartitions(ctx, query, async (partition, runsQuery) => ({
+    partition,
+    found: await tracePartition(ctx.env, partition).getThreads(runsQuery),
   }));
   for await (const step of answers) {
-    for (const { place, found } of step) {
-      for (const one of found) addTo(threads, one, place);
+    for (const { partition, found } of step) {
+      for (const one of found) addTo(threads, one, partition);
     }
   }
   const sorted = [...threads.values()].sort((a, b) => b.last.start_us - a.last.start_us);
@@ -39,10 +39,10 @@ export async function groupRuns(ctx: Context, input: GroupRunsRequest): Promise<
   return RunGroups.parse({ groups, total: threads.size });
 }
 
-function addTo(threads: Map<string, Thread>, one: ThreadTotals, place: Place): void {
+function addTo(threads: Map<string, Thread>, one: ThreadTotals, partition: PartitionKey): void {
   const [first, last] = [
-    { ...one.first, place },
-    { ...one.last, place },
+    { ...one.first, partition },
+    { ...one.last, partition },
   ];
   const { thread_id } = one;
   const thread = threads.get(thread_id) ?? { thread_id, totals: new RunTotals(TIMES), first, last };
@@ -74,10 +74,13 @@ async function toGroup(ctx: Context, { thread_id, totals, first, last }: Thread)
 
 async function read(
   ctx: Context,
-  { id, place }: End,
+  { id, partition }: End,
   name: "inputs" | "outputs",
 ): Promise<{ text: string; row: RunRow | undefined }> {
-  const { runs } = await tracePartition(ctx.env, place).getRuns([id], [name, "error", "pointers"]);
+  const { runs } = await tracePartition(ctx.env, partition).getRuns(
+    [id],
+    [name, "error", "pointers"],
+  );
   const [row] = runs;
   const pointers: Pointers = row?.pointers ? JSON.parse(row.pointers) : {};
   const key = pointers[name]?.key;

@@ -42,7 +42,7 @@ const FeedbackStats = z.record(
   z.string(),
   z.object({
     n: z.number().int().describe("Number of scores and values"),
-    avg: z.number().nullable().describe("Average score, `null` when there is no score"),
+    avg: z.number().nullable().describe("Average score, `null` without scores"),
     values: z.record(z.string(), z.number().int()).describe("Number of times each value was given"),
   }),
 );

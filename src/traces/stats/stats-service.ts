@@ -3,14 +3,14 @@ import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";
 import { assertRate } from "../../shared/http/rate-limit.ts";
 import { chunks } from "../../shared/work/chunks.ts";
+import type { PartitionKey } from "../changes.ts";
 import type { FeedbackTotals } from "../feedback-totals.ts";
-import { candidates } from "../object/catalogue.ts";
-import type { Place } from "../object/object.ts";
+import { findPartitions } from "../object/catalogue.ts";
 import { tracePartition } from "../object/stub.ts";
 import { matchFarTraces } from "../query/far-traces.ts";
-import { type Plan, scopeOf, toPlan, toQuery } from "../query/query-plan.ts";
+import { type QueryPlan, scopeOf, toPlan, toQuery } from "../query/query-plan.ts";
 import type { RunsQueryRequest } from "../query/query-schema.ts";
-import { placesInScope, type RangedPlace } from "../query/scope.ts";
+import { type PartitionRange, partitionsInScope } from "../query/scope.ts";
 import type { RunsQuery } from "../reads/query.ts";
 import type { Facet, GroupBy, PartitionStats } from "../storage/stats.ts";
 import { DISTRIBUTIONS, RunTotals, TIMES } from "../totals.ts";
@@ -54,8 +54,10 @@ async function countRuns(
     feedback: [],
     facets: [],
   };
-  const ask = input.id ? askIds(ctx, input.id, group_by) : askScope(ctx, input, group_by);
-  for await (const answers of ask) {
+  const results = input.id
+    ? statsById(ctx, input.id, group_by)
+    : statsInScope(ctx, input, group_by);
+  for await (const answers of results) {
     for (const answer of answers) addTo(counted, answer);
   }
   return counted;
@@ -72,48 +74,50 @@ function addTo(counted: CountedRuns, { totals, groups, feedback, facets }: Parti
   }
 }
 
-async function* askIds(
+async function* statsById(
   ctx: Context,
   ids: string[],
   group_by: GroupBy | null,
 ): AsyncGenerator<PartitionStats[]> {
   const plan = toPlan({ limit: 1 });
-  for (const { place, ids: here } of await candidates(ctx, ids)) {
-    const query = { ...toQuery(plan, place, { trace: [], tree: [] }), ids: here };
-    yield [await tracePartition(ctx.env, place).getStats(query, group_by)];
+  for (const { partition, ids: here } of await findPartitions(ctx, ids)) {
+    const query = { ...toQuery(plan, partition, { trace: [], tree: [] }), ids: here };
+    yield [await tracePartition(ctx.env, partition).getStats(query, group_by)];
   }
 }
 
-async function* askScope(
+async function* statsInScope(
   ctx: Context,
   input: Omit<RunsQueryRequest, "limit">,
   group_by: GroupBy | null,
 ): AsyncGenerator<PartitionStats[]> {
-  yield* askPartitions(ctx, input, (place, query) =>
-    tracePartition(ctx.env, place).getStats(query, group_by),
+  yield* queryPartitions(ctx, input, (partition, query) =>
+    tracePartition(ctx.env, partition).getStats(query, group_by),
   );
 }
 
 /** Yields the result of each partition in scope, several at a time. */
-export async function* askPartitions<T>(
+export async function* queryPartitions<T>(
   ctx: Context,
   input: Omit<RunsQueryRequest, "limit">,
-  ask: (place: Place, query: RunsQuery) => Promise<T>,
+  query: (partition: PartitionKey, query: RunsQuery) => Promise<T>,
 ): AsyncGenerator<T[]> {
   const plan = toPlan({ ...input, select: [], limit: 1 });
-  const groups = await placesInScope(ctx, scopeOf(plan, input.session ?? null), plan.order);
+  const groups = await partitionsInScope(ctx, scopeOf(plan, input.session ?? null), plan.order);
   if (groups.flat().length > MAX_PARTITIONS) {
-    const text = `there are runs of more than ${MAX_PARTITIONS} days to count; name a later start_time`;
+    const text = `the runs span more than ${MAX_PARTITIONS} days; send a later start_time`;
     throw invalid(["body", "start_time"], text);
   }
   for (const group of inSteps(groups, plan)) {
     const far = await matchFarTraces(ctx, group, plan.filters);
-    yield await Promise.all(group.map(({ place }) => ask(place, toQuery(plan, place, far))));
+    yield await Promise.all(
+      group.map(({ partition }) => query(partition, toQuery(plan, partition, far))),
+    );
   }
 }
 
 /** Keeps groups apart for filters of traces, which read the days around a group. */
-function inSteps(groups: RangedPlace[][], { filters }: Plan): RangedPlace[][] {
+function inSteps(groups: PartitionRange[][], { filters }: QueryPlan): PartitionRange[][] {
   if (filters.trace_filter || filters.tree_filter) return groups;
   return chunks(groups.flat(), AT_ONCE);
 }

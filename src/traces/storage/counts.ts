@@ -1,5 +1,5 @@
 /** Counts that the catalogue mirrors. */
-export type Counts = {
+export type CatalogueCounts = {
   rows: number;
   seq: number;
   min_start_us: number | null;
@@ -9,7 +9,7 @@ export type Counts = {
 const COUNTS = "counts";
 
 /** Counts with the newest row number: deleted rows never free their numbers. */
-type StoredCounts = Counts & { last_row?: number };
+type StoredCounts = CatalogueCounts & { last_row?: number };
 
 export class PartitionCounts {
   readonly #kv: DurableObjectStorage["kv"];
@@ -20,7 +20,7 @@ export class PartitionCounts {
     this.#counts = this.#read();
   }
 
-  get current(): Readonly<Counts> {
+  get current(): Readonly<CatalogueCounts> {
     const { rows, seq, min_start_us, max_start_us } = this.#counts;
     return { rows, seq, min_start_us, max_start_us };
   }
@@ -35,16 +35,16 @@ export class PartitionCounts {
     const { rows, last_row = rows } = this.#counts;
     this.#counts.rows += 1;
     this.#counts.last_row = last_row + 1;
-    this.see(start_us);
+    this.trackStart(start_us);
     return this.#counts.last_row;
   }
 
-  removeRows(n: number, range: Pick<Counts, "min_start_us" | "max_start_us">): void {
+  removeRows(n: number, range: Pick<CatalogueCounts, "min_start_us" | "max_start_us">): void {
     const { rows, last_row = rows } = this.#counts;
     this.#counts = { ...this.#counts, ...range, rows: rows - n, last_row };
   }
 
-  see(start_us: number): void {
+  trackStart(start_us: number): void {
     const { min_start_us, max_start_us } = this.#counts;
     if (min_start_us === null || start_us < min_start_us) this.#counts.min_start_us = start_us;
     if (max_start_us === null || start_us > max_start_us) this.#counts.max_start_us = start_us;

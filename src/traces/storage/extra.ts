@@ -21,8 +21,8 @@ export function mergeExtra(
   const payload = change.payloads.extra;
   if (payload === undefined || !("text" in payload) || stored.pointers.extra) return null;
   const before = objectOf(stored.extra ?? "{}");
-  const said = objectOf(payload.text);
-  const text = JSON.stringify(adds ? over(said, before) : over(before, said));
+  const sent = objectOf(payload.text);
+  const text = JSON.stringify(adds ? over(sent, before) : over(before, sent));
   if (Buffer.byteLength(text) > MAX_EXTRA_BYTES) return null;
   return { text, digest: digestExtra(JSON.parse(text)) };
 }

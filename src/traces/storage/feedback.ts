@@ -1,6 +1,6 @@
 import type { FeedbackRow } from "../reads/rows.ts";
 
-export type FeedbackQuery = {
+export type FeedbackRowQuery = {
   run_ids: string[] | null;
   keys: string[];
   sources: string[];
@@ -12,7 +12,7 @@ export type FeedbackQuery = {
 };
 
 /** Feedback with one row per id; a repeated id updates its row. */
-export class Feedback {
+export class FeedbackTable {
   readonly #sql: SqlStorage;
 
   constructor(sql: SqlStorage) {
@@ -50,7 +50,7 @@ export class Feedback {
     return this.#sql.exec("DELETE FROM feedback WHERE id = ?", id).rowsWritten > 0;
   }
 
-  list(query: FeedbackQuery): FeedbackRow[] {
+  list(query: FeedbackRowQuery): FeedbackRow[] {
     const { run_ids, keys, sources, has_comment, has_score, limit } = query;
     return this.#sql
       .exec<FeedbackRow>(

@@ -1,8 +1,8 @@
 import { chunks } from "../../shared/work/chunks.ts";
-import type { PairDigest, PairKind } from "../changes.ts";
+import type { PairDigest, PairSource } from "../changes.ts";
 import { termOf } from "../terms.ts";
 
-type Texts = Partial<Record<PairKind, string>>;
+type Texts = Partial<Record<PairSource, string>>;
 type Bound = string | number | null;
 
 /** Limit of SQLite on Cloudflare: 100 bound values in a statement. */
@@ -36,7 +36,7 @@ export class IndexTables {
   }
 
   /** Leaves kinds unchanged that are not given. */
-  addPairs(row: number, digests: Partial<Record<PairKind, PairDigest | undefined>>): void {
+  addPairs(row: number, digests: Partial<Record<PairSource, PairDigest | undefined>>): void {
     const texts = this.#texts.get(row) ?? {};
     for (const kind of ["m", "i", "o"] as const) {
       const digest = digests[kind];

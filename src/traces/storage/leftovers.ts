@@ -40,7 +40,7 @@ export class Leftovers {
 /** Maximum number of runs deleted in a transaction. */
 const MAX_RUNS = 10_000;
 
-type Doomed = { row: number; id: string; has_payloads: number };
+type DeletableRun = { row: number; id: string; has_payloads: number };
 
 /** Deletes inside the caller's transaction. Returns the number of deleted runs. */
 export function deleteTraces(
@@ -48,16 +48,16 @@ export function deleteTraces(
   { day, trace_ids }: { day: string; trace_ids: string[] },
   leftovers: Leftovers,
 ): number {
-  const doomed = sql
-    .exec<Doomed>(
+  const runs = sql
+    .exec<DeletableRun>(
       `SELECT row, id, pointers IS NOT NULL AS has_payloads FROM runs
        WHERE trace_id IN (SELECT value FROM json_each(?)) LIMIT ${MAX_RUNS}`,
       JSON.stringify(trace_ids),
     )
     .toArray();
-  if (doomed.length === 0) return 0;
-  const rows = JSON.stringify(doomed.map(({ row }) => row));
-  const ids = doomed.map(({ id }) => id);
+  if (runs.length === 0) return 0;
+  const rows = JSON.stringify(runs.map(({ row }) => row));
+  const ids = runs.map(({ id }) => id);
   const feedback = sql
     .exec<{ id: string }>(
       "DELETE FROM feedback WHERE run_id IN (SELECT value FROM json_each(?)) RETURNING id",
@@ -69,9 +69,9 @@ export function deleteTraces(
   }
   leftovers.add(
     "payloads",
-    doomed.filter(({ has_payloads }) => has_payloads === 1).map(({ id }) => id),
+    runs.filter(({ has_payloads }) => has_payloads === 1).map(({ id }) => id),
   );
   const located = ids.filter((id) => dayOf(timeOfId(id) ?? 0) !== day);
   leftovers.add("location", [...located, ...feedback.map(({ id }) => id)]);
-  return doomed.length;
+  return runs.length;
 }

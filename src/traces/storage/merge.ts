@@ -17,7 +17,7 @@ const IDENTITY = [
 ] as const satisfies (keyof RunColumns)[];
 
 /** Outcome fields: a PATCH overrides the POST. */
-const COURSE = [
+const OUTCOME = [
   "end_us",
   "error",
   "reference_example_id",
@@ -37,7 +37,7 @@ export function mergedColumns(stored: StoredOutline, change: RunChange): Values 
   const adds = onlyAdds(stored, change);
   const values: Values = {};
   for (const name of IDENTITY) put(values, name, columns[name]);
-  for (const name of COURSE) {
+  for (const name of OUTCOME) {
     if (!adds || stored[name] === null) put(values, name, columns[name]);
   }
   if (tags && (!adds || stored.tags === null)) values.tags = JSON.stringify(tags);
@@ -61,7 +61,7 @@ function put(values: Values, name: string, value: string | number | undefined): 
 }
 
 /** Returns the payloads that this change overwrites. */
-export function wonPayloads(stored: StoredOutline, change: RunChange): PayloadName[] {
+export function overwrittenPayloads(stored: StoredOutline, change: RunChange): PayloadName[] {
   const adds = onlyAdds(stored, change);
   return PAYLOADS.filter((name) => {
     if (name === "extra" || change.payloads[name] === undefined) return false;

@@ -4,9 +4,9 @@ import { findRuns, type RunsQuery } from "../reads/query.ts";
 import { Reads } from "../reads/reads.ts";
 import type { RunRow } from "../reads/rows.ts";
 import { Scan } from "../reads/scan.ts";
-import { type Read, type ReadQuery, readPage } from "../reads/scan-page.ts";
+import { type RowsPage, type RowsQuery, readPage } from "../reads/scan-page.ts";
 import { PartitionCounts } from "./counts.ts";
-import { Feedback } from "./feedback.ts";
+import { FeedbackTable } from "./feedback.ts";
 import { deleteTraces, Leftovers } from "./leftovers.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { RunWriter } from "./runs.ts";
@@ -21,7 +21,7 @@ import { collectThreads, type ThreadTotals } from "./threads.ts";
 
 /** Storage of one partition. */
 export class PartitionStore {
-  readonly feedback: Feedback;
+  readonly feedback: FeedbackTable;
   readonly leftovers: Leftovers;
   readonly reads: Reads;
   readonly scan: Scan;
@@ -30,7 +30,7 @@ export class PartitionStore {
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
-    this.feedback = new Feedback(storage.sql);
+    this.feedback = new FeedbackTable(storage.sql);
     this.leftovers = new Leftovers(storage.sql);
     this.reads = new Reads(storage.sql);
     this.scan = new Scan(storage.sql);
@@ -75,7 +75,7 @@ export class PartitionStore {
     return unknown;
   }
 
-  readPage(query: ReadQuery): Read {
+  readPage(query: RowsQuery): RowsPage {
     return readPage(this.#storage.sql, query);
   }
 

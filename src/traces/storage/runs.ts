@@ -9,12 +9,12 @@ import { IndexTables } from "./index-tables.ts";
 import {
   mergedColumns,
   onlyAdds,
+  overwrittenPayloads,
   stateOf,
   storedColumns,
   toPointers,
   usageColumns,
   type Values,
-  wonPayloads,
 } from "./merge.ts";
 import { searchText } from "./search-text.ts";
 
@@ -86,23 +86,23 @@ export class RunWriter {
 
   #merge(change: RunChange, stored: StoredOutline): void {
     const adds = onlyAdds(stored, change);
-    const won = wonPayloads(stored, change);
+    const overwritten = overwrittenPayloads(stored, change);
     const extra = mergeExtra(stored, change, adds) ?? replacedExtra(stored, change, adds);
-    if (extra?.text === null) won.push("extra");
+    if (extra?.text === null) overwritten.push("extra");
     const values: Values = {
       ...mergedColumns(stored, change),
-      ...inline(change, won),
-      ...derivedColumns(stored, change, won, extra),
-      pointers: toText(toPointers(stored.pointers, change, won)),
-      search_text: searchText(stored.search_text, change, won),
+      ...inline(change, overwritten),
+      ...derivedColumns(stored, change, overwritten, extra),
+      pointers: toText(toPointers(stored.pointers, change, overwritten)),
+      search_text: searchText(stored.search_text, change, overwritten),
       changed_seq: this.#seq,
     };
-    if (typeof values.start_us === "number") this.#counts.see(values.start_us);
+    if (typeof values.start_us === "number") this.#counts.trackStart(values.start_us);
     this.#write("UPDATE", { ...values, row: stored.row });
     this.#index.addPairs(stored.row, {
       m: extra?.digest,
-      i: won.includes("inputs") ? change.digest.inputs : undefined,
-      o: won.includes("outputs") ? change.digest.outputs : undefined,
+      i: overwritten.includes("inputs") ? change.digest.inputs : undefined,
+      o: overwritten.includes("outputs") ? change.digest.outputs : undefined,
     });
     if (values.tags !== undefined) this.#index.addTags(stored.row, change.tags ?? []);
   }
@@ -133,12 +133,12 @@ type DigestedExtra = { text: string | null } & Pick<MergedExtra, "digest">;
 function derivedColumns(
   { total_tokens }: StoredOutline,
   change: RunChange,
-  won: PayloadName[],
+  overwritten: PayloadName[],
   extra: DigestedExtra | null,
 ): Values {
   const { outputs } = change.digest;
-  const first_token_us = won.includes("events") ? change.digest.first_token_us : undefined;
-  const usage = (won.includes("outputs") && outputs?.usage) || extra?.digest.usage;
+  const first_token_us = overwritten.includes("events") ? change.digest.first_token_us : undefined;
+  const usage = (overwritten.includes("outputs") && outputs?.usage) || extra?.digest.usage;
   const isFirst = change.kind === "patch" || total_tokens === null;
   return {
     ...(usage && isFirst ? usageColumns(usage) : {}),
@@ -170,8 +170,8 @@ function replacedExtra(
 }
 
 /** Derives the mandatory fields of a new run. */
-function identityOf({ id, columns: said }: RunChange) {
-  const columns = storedColumns(said);
+function identityOf({ id, columns: sent }: RunChange) {
+  const columns = storedColumns(sent);
   const lineage =
     columns.dotted_order === undefined ? null : parseDottedOrder(columns.dotted_order);
   const start_us = columns.start_us ?? lineage?.start_us ?? timeOfId(id) ?? Date.now() * 1000;

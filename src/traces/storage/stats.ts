@@ -1,11 +1,11 @@
 import type { FeedbackTotals } from "../feedback-totals.ts";
 import { matchRuns, type RunsQuery } from "../reads/query.ts";
 import {
-  COURSE_COLUMNS,
   type CountedRun,
   DISTRIBUTIONS,
   RunTotals,
   TIMES,
+  TIMING_COLUMNS,
   type TotalsData,
   USAGE_COLUMNS,
 } from "../totals.ts";
@@ -49,7 +49,7 @@ export function collectStats(
   const grouping = groupColumn(group_by);
   const facets = new FacetCounts();
   const rows = sql.exec<CountedRun & Named & { groups: string | null }>(
-    `SELECT ${["name", "run_type", ...COURSE_COLUMNS, ...USAGE_COLUMNS].join()}, ${grouping.sql} AS groups FROM runs r WHERE ${match.text}`,
+    `SELECT ${["name", "run_type", ...TIMING_COLUMNS, ...USAGE_COLUMNS].join()}, ${grouping.sql} AS groups FROM runs r WHERE ${match.text}`,
     ...grouping.params,
     ...match.params,
   );
@@ -77,7 +77,7 @@ export const USAGE_ONCE = `r.total_tokens IS NOT NULL AND (r.run_type = 'llm' OR
 export function collectTraceTotals(sql: SqlStorage): TraceTotals {
   const totals = new RunTotals(TIMES);
   const nothing = USAGE_COLUMNS.map((name) => `NULL AS ${name}`);
-  const roots = `SELECT ${[...COURSE_COLUMNS, ...nothing].join()} FROM runs WHERE is_root = 1`;
+  const roots = `SELECT ${[...TIMING_COLUMNS, ...nothing].join()} FROM runs WHERE is_root = 1`;
   for (const run of sql.exec<CountedRun>(roots)) totals.add(run);
   const used = `SELECT ${USAGE_COLUMNS.join()} FROM runs r WHERE ${USAGE_ONCE}`;
   for (const run of sql.exec<Usage>(used)) totals.addUsage(run);
@@ -141,8 +141,8 @@ function feedbackTotals(sql: SqlStorage, { text, params }: Match): FeedbackTotal
     )
     .toArray()
     .map((one) => {
-      const said = values.filter(({ key }) => key === one.key);
-      return { ...one, values: Object.fromEntries(said.map(({ value, n }) => [value, n])) };
+      const counts = values.filter(({ key }) => key === one.key);
+      return { ...one, values: Object.fromEntries(counts.map(({ value, n }) => [value, n])) };
     });
 }
 

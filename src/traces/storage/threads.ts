@@ -1,9 +1,9 @@
 import { matchRuns, type RunsQuery } from "../reads/query.ts";
 import {
-  COURSE_COLUMNS,
   type CountedRun,
   RunTotals,
   TIMES,
+  TIMING_COLUMNS,
   type TotalsData,
   USAGE_COLUMNS,
 } from "../totals.ts";
@@ -28,7 +28,7 @@ export function collectThreads(sql: SqlStorage, query: RunsQuery): ThreadTotals[
   const { text, params } = matchRuns(sql, query);
   const matching = `FROM runs r WHERE ${text} AND r.is_root = 1 AND r.thread_id IS NOT NULL`;
   const nothing = USAGE_COLUMNS.map((name) => `NULL AS ${name}`);
-  const columns = ["id", "thread_id", ...COURSE_COLUMNS, ...nothing].join();
+  const columns = ["id", "thread_id", ...TIMING_COLUMNS, ...nothing].join();
   const threads = new Map<string, Thread>();
   const roots = `SELECT ${columns} ${matching} ORDER BY r.start_us DESC, r.id DESC`;
   for (const root of sql.exec<Root>(roots, ...params)) addRoot(threads, root);

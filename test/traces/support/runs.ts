@@ -10,14 +10,14 @@ export type WireRun = Record<string, unknown> & {
 };
 export type ReadRun = Record<string, unknown> & { id: string; session_id: string };
 
-/** A version 7 id of that moment. */
+/** Returns an id of version 7 with this time. */
 export function idAt(ms: number): string {
   const time = ms.toString(16).padStart(12, "0");
   const rest = crypto.randomUUID().slice(15);
   return `${time.slice(0, 8)}-${time.slice(8)}-7${rest}`;
 }
 
-/** A root run, or a child of `parent`, as an SDK sends it. */
+/** Returns a root run, or a child of `parent`, as an SDK sends it. */
 export function wireRun(
   session_name: string,
   fields: Record<string, unknown> = {},
@@ -66,7 +66,7 @@ export async function projectId(key: string, name: string): Promise<string | und
 
 export type FormPart = { name: string; type?: string; headers?: string[]; data: BodyInit };
 
-/** As SDKs write it: no file names, and lengths where they are not expected. */
+/** Encodes like SDKs: without file names, and with superfluous lengths. */
 export async function multipart(parts: FormPart[], boundary = "----boundary"): Promise<Uint8Array> {
   const pieces: (string | ArrayBuffer)[] = [];
   for (const { name, type = "application/json", headers = [], data } of parts) {
@@ -82,7 +82,7 @@ export async function multipart(parts: FormPart[], boundary = "----boundary"): P
   return new Uint8Array(await new Blob(pieces).arrayBuffer());
 }
 
-/** What the catalogue says, once the partition has told it. */
+/** Returns the partition's catalogue rows, after its alarm. */
 export function catalogue(project_id: string) {
   return env.DB.prepare("SELECT * FROM partitions WHERE project_id = ? ORDER BY day, slot")
     .bind(project_id)

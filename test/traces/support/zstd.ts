@@ -1,6 +1,6 @@
 import { constants, createZstdCompress } from "node:zlib";
 
-/** One frame of any length; workerd's zstdCompressSync has none over a buffer of its own. */
+/** Compresses to one frame of any length; workerd's zstdCompressSync fails beyond its buffer. */
 export async function packZstd(bytes: Uint8Array, isChecked = false): Promise<Uint8Array> {
   const engine = createZstdCompress({
     chunkSize: bytes.length + (bytes.length >>> 7) + 1024,

@@ -3,7 +3,7 @@ import { type Context, jobContext } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { log } from "../../../shared/log.ts";
 import { Recent } from "../../../shared/recent.ts";
-import { ingestOwn } from "../../../traces/ingest/ingest-service.ts";
+import { ingestInternal } from "../../../traces/ingest/ingest-service.ts";
 import { charactersOfRow, type TraceRow } from "../boundary/trace-texts.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { ThreadHeader } from "../storage/thread-rows.ts";
@@ -74,7 +74,7 @@ async function hand(env: Env, place: ThreadHeader, page: TraceRow[]): Promise<vo
   const ctx = jobContext(env, workspace_id, "traces");
   try {
     const project_id = await projectOf(ctx, deployment_id);
-    await ingestOwn(ctx, project_id, page);
+    await ingestInternal(ctx, project_id, page);
   } catch (error) {
     const { code } = AppError.from(error) ?? {};
     if (code !== "not_found") throw error;
