@@ -27,7 +27,7 @@ const FEATURES: Record<string, Record<string, string[]>> = {
     deployments: ["agent-answers.ts", "isolate.ts"],
     isolate: ["contract.ts", "store-contract.ts"],
   },
-  webhooks: { access: [], deployments: ["isolate.ts"] },
+  webhooks: { access: [], deployments: ["callbacks.ts", "isolate.ts"] },
   threads: {
     access: [],
     deployments: ["agent-answers.ts", "isolate.ts"],
@@ -85,11 +85,24 @@ const FILES: FileRule[] = [
   },
 ];
 
+/** Entrypoints by name, which no import shows. */
+const EXPORTS = /^import \{[^}]*\bexports\b[^}]*\} from "cloudflare:workers"/m;
+
 /** Modules that the build generates from `src/isolate`; the builder carries them as data. */
 const GENERATED = /^dist\//;
 
 export function importViolations(sources: readonly Source[]): string[] {
-  return sources.flatMap((source) => [...featureViolations(source), ...fileViolations(source)]);
+  return sources.flatMap((source) => [
+    ...featureViolations(source),
+    ...fileViolations(source),
+    ...callbackViolations(source),
+  ]);
+}
+
+function callbackViolations({ path, text }: Source): string[] {
+  if (featureOf(path) === null || basename(path) === "callbacks.ts") return [];
+  if (!EXPORTS.test(text)) return [];
+  return [`${path}: may not import exports of cloudflare:workers, which only callbacks.ts names`];
 }
 
 function featureViolations({ path, files }: Source): string[] {

@@ -27,3 +27,27 @@ export function featureOf(path: string): string | null {
   const folders = path.split("/").slice(1, -1);
   return folders.find((folder) => !GROUPS.includes(folder)) ?? null;
 }
+
+export function folderOf({ path }: Source): string {
+  return dirname(path);
+}
+
+export function filesOf(sources: readonly Source[]): Map<string, string[]> {
+  return new Map(sources.map(({ path, files }) => [path, files]));
+}
+
+export function foldersOf(sources: readonly Source[]): Map<string, Set<string>> {
+  const graph = new Map<string, Set<string>>();
+  for (const source of sources) {
+    const targets = graph.get(folderOf(source)) ?? new Set();
+    for (const file of source.files) targets.add(dirname(file));
+    graph.set(folderOf(source), targets);
+  }
+  return graph;
+}
+
+export function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1);
+  return counts;
+}

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { configurationProblem } from "../../src/shared/configuration.ts";
+import { configurationProblem } from "../../src/control-plane/workspaces/configuration.ts";
 import type { Region } from "../regions.ts";
 import { bundle } from "./bundle.ts";
 import type { Configuring } from "./configure.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { findCircles } from "../../scripts/house/circles.ts";
 import { importViolations } from "../../scripts/house/rules.ts";
-import { readSources } from "../../scripts/house/sources.ts";
+import { countBy, filesOf, folderOf, foldersOf, readSources } from "../../scripts/house/sources.ts";
 
 const source = (path: string, files: string[], packages: string[] = []) => {
   return { path, text: "", files, packages };
@@ -42,12 +42,28 @@ describe("imports of src", () => {
     expect(found).toEqual([expect.stringContaining("may not import drizzle-orm")]);
   });
 
+  test("leave entrypoints by name to callbacks.ts", () => {
+    const text = 'import { exports } from "cloudflare:workers";';
+    const violations = ["src/traces/deletion.ts", "src/traces/callbacks.ts"].flatMap((path) =>
+      importViolations([{ ...source(path, []), text }]),
+    );
+    expect(violations).toEqual([expect.stringContaining("src/traces/deletion.ts: may not import")]);
+  });
+
   test("name every feature", () => {
     const [found] = importViolations([
       source("src/billing/service.ts", ["src/shared/http/http.ts"]),
     ]);
     expect(found).toContain('does not name the feature "billing"');
   });
+});
+
+test("src has no circle of files or folders, and no folder of more than 15 files", async () => {
+  const sources = await readSources();
+  expect(findCircles(filesOf(sources))).toEqual([]);
+  expect(findCircles(foldersOf(sources))).toEqual([]);
+  const large = [...countBy(sources, folderOf)].filter(([, files]) => files > 15);
+  expect(large).toEqual([]);
 });
 
 test("circles are found through files of any number, and nothing else is", () => {

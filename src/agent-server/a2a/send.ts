@@ -9,7 +9,7 @@ import {
 } from "../../shared/http/json-rpc.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { getSchemas } from "../threads/assistants/graph-service.ts";
-import { RunCreate } from "../threads/runs/run-schema.ts";
+import { RunCreate } from "../threads/run-schema.ts";
 import { createRun, streamRun, waitRun } from "../threads/runs/run-service.ts";
 import { openAgent } from "../threads/service/service.ts";
 import { textsOf, toInput, toResume } from "./messages.ts";

@@ -4,7 +4,7 @@ import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { log } from "../../shared/log.ts";
 import { isFinalRefusal, principalContext } from "../access/service.ts";
-import { RunCreate } from "../threads/runs/run-schema.ts";
+import { RunCreate } from "../threads/run-schema.ts";
 import { createRun } from "../threads/runs/run-service.ts";
 import { getThread, openAgent } from "../threads/service/service.ts";
 import type { CronRow, FiringOutcome } from "./records.ts";

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { CreatedAt, list, numberOr, Timestamp, UpdatedAt, Uuid } from "../../shared/schema.ts";
-import { MultitaskStrategy, RunCreate, StreamMode } from "../threads/runs/run-schema.ts";
+import { MultitaskStrategy, RunCreate, StreamMode } from "../threads/run-schema.ts";
 import { AgentPath, RunConfig } from "../threads/schema.ts";
 
 const Loose = z.record(z.string(), z.unknown());

@@ -17,7 +17,7 @@ import { Assistant } from "../threads/assistants/assistant-schema.ts";
 import { searchAssistants } from "../threads/assistants/assistant-service.ts";
 import { getSchemas } from "../threads/assistants/graph-service.ts";
 import type { RunTarget } from "../threads/records.ts";
-import { RunCreate } from "../threads/runs/run-schema.ts";
+import { RunCreate } from "../threads/run-schema.ts";
 import { waitRun } from "../threads/runs/run-service.ts";
 import { openAgent } from "../threads/service/service.ts";
 import { toToolAnswer } from "./call.ts";

@@ -20,7 +20,7 @@ import {
 import type { Session } from "../threads/events/session.ts";
 import { threadNotFound } from "../threads/loop/state-answers.ts";
 import type { RunTarget } from "../threads/records.ts";
-import { RunCreate } from "../threads/runs/run-schema.ts";
+import { RunCreate } from "../threads/run-schema.ts";
 import { commandRun } from "../threads/runs/run-service.ts";
 import { getThread, openAgent } from "../threads/service/service.ts";
 import { getState } from "../threads/state/state-service.ts";

@@ -1,5 +1,5 @@
-import { exports } from "cloudflare:workers";
 import { servedRevision } from "../../control-plane/deployments/api/service.ts";
+import { agentServer } from "../../control-plane/deployments/isolate/callbacks.ts";
 import { readVariables } from "../../control-plane/deployments/isolate/isolate.ts";
 import { egressPolicy, safeFetch } from "../../shared/egress/egress.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -83,7 +83,7 @@ async function tellApp({ deployment_id, url, user }: WebhookRow, init: RequestIn
   const base_url = `https://agent.internal/agents/${deployment_id}`;
   const agent = { deployment_id, ref: deployment_id };
   const internal = { kind: "webhook", ...agent, user: user ?? null, depth: 0 } as const;
-  const app = exports.AgentServer({ props: { base_url, internal } });
+  const app = agentServer({ base_url, internal });
   const signal = AbortSignal.timeout(ATTEMPT_MS);
   const sent = { ...init, method: "POST", redirect: "manual", signal } as const;
   const response = await app.fetch(new URL(url, "https://agent.internal"), sent);

@@ -9,6 +9,3 @@ export function inRegion<T extends Rpc.DurableObjectBranded | undefined>(
   const jurisdiction = env.DATA_JURISDICTION as Jurisdiction | "";
   return jurisdiction ? namespace.jurisdiction(jurisdiction) : namespace;
 }
-
-/** The class behind a binding, without an import of its file. */
-export type ObjectOf<N> = N extends DurableObjectNamespace<infer T> ? T : never;

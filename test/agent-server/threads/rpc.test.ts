@@ -17,12 +17,15 @@ test("what a thread was answered goes on to its callers without a disposer", asy
     const state = { ns: "", checkpoint_id: null, subgraphs: false };
     const history = { ...state, limit: 10, before_id: null, metadata: {}, select: null };
     const answers = [
-      await thread.getState(state, revision),
-      await thread.getHistory(history, revision),
-      await thread.updateState(stateUpdate({}, "nobody"), revision),
+      await thread.call(null, { method: "getState", args: [state, revision] }),
+      await thread.call(null, { method: "getHistory", args: [history, revision] }),
+      await thread.call(null, {
+        method: "updateState",
+        args: [stateUpdate({}, "nobody"), revision],
+      }),
       await applyToStore(env, deployment_id, []),
     ];
-    return answers.map((answer) => Symbol.dispose in answer);
+    return answers.map((answer) => Symbol.dispose in Object(answer));
   });
   expect(disposable).toEqual([false, false, false, false]);
 });

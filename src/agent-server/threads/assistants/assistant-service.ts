@@ -1,8 +1,8 @@
-import { exports } from "cloudflare:workers";
 import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
 import type { Context } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
+import { endAssistantCrons } from "../callbacks.ts";
 import { isKeepable } from "../loop/merge.ts";
 import { pick, toPage } from "../page.ts";
 import { keepable, openAgent, tooMuchKept } from "../service/service.ts";
@@ -140,7 +140,7 @@ export async function deleteAssistant(
   if (delete_threads) await assertAllThreads(ctx);
   // First, so that a retry after a crash does what is left. One that a graph has by itself can still run.
   if (!row.is_system) {
-    await exports.ThreadCrons({}).endOfAssistant(row.deployment_id, row.assistant_id);
+    await endAssistantCrons(row.deployment_id, row.assistant_id);
   }
   const at = new Date().toISOString();
   if (!delete_threads || row.is_system) {

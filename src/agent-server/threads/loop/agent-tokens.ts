@@ -1,6 +1,6 @@
-import { exports } from "cloudflare:workers";
 import type { AuthAnswer } from "../../../isolate/contract.ts";
 import { handOn } from "../../../shared/rpc.ts";
+import { agentTokens } from "../callbacks.ts";
 import type { StoredRun } from "../storage/run-rows.ts";
 
 /** An agent asks for its user's token: the run says who that is, the agent has no word in it. */
@@ -8,13 +8,11 @@ export function authenticateRun(run: StoredRun, body: string): Promise<AuthAnswe
   const { created_by, assistant_id, graph_id, kwargs } = run;
   if (created_by === null) return Promise.resolve(nobody());
   const { user_id } = kwargs.config.configurable ?? {};
-  const tokens = exports.AgentTokens({
-    props: {
-      caller: created_by.caller,
-      origin: created_by.origin,
-      user_id: typeof user_id === "string" ? user_id : null,
-      agent_ids: [assistant_id, graph_id],
-    },
+  const tokens = agentTokens({
+    caller: created_by.caller,
+    origin: created_by.origin,
+    user_id: typeof user_id === "string" ? user_id : null,
+    agent_ids: [assistant_id, graph_id],
   });
   return handOn(tokens.authenticate(body));
 }

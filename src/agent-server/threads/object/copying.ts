@@ -1,9 +1,18 @@
-import type { CopyHead } from "../storage/copy.ts";
-import { COPIED_TABLES } from "../storage/copy.ts";
+import {
+  COPIED_TABLES,
+  type CopiedPage,
+  type CopiedTable,
+  type CopyHead,
+} from "../storage/copy.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import type { ThreadCalls } from "./thread-calls.ts";
 
-/** What a copy of the thread begins with; what comes later is not of it. */
+/** The thread that is copied. */
+export type HistorySource = {
+  exportHead(): Promise<CopyHead | null>;
+  exportPage(table: CopiedTable, after: number, upto: number): Promise<CopiedPage | null>;
+};
+
+/** Fixes the end of the copy: rows that come later are left out. */
 export function headOf(store: ThreadStore): CopyHead {
   const { thread } = store;
   const { metadata, config, status, interrupts } = thread.record();
@@ -17,12 +26,13 @@ export function headOf(store: ThreadStore): CopyHead {
 }
 
 /**
- * Fills a new thread with the history of another. Until it is whole it is marked as one whose end has come:
- * nobody sees it, and what a crash leaves of it goes by itself. False: the source is gone.
+ * Fills a new thread with the history of another. It is marked as ended until it is complete: no caller sees it,
+ * and the alarm deletes what a crash leaves.
+ * @returns `false` when the source does not exist
  */
 export async function copyHistory(
   store: ThreadStore,
-  source: ThreadCalls,
+  source: HistorySource,
   own: Record<string, unknown>,
 ): Promise<boolean> {
   const head = await source.exportHead();

@@ -3,6 +3,7 @@ import { type Followers, toByteStream } from "../readers/followers.ts";
 import { ThreadStream, type ThreadStreamChoice } from "../readers/thread-stream.ts";
 import type { StreamChoice } from "../records.ts";
 import type { ThreadStore } from "../storage/store.ts";
+import type { LiveThread } from "./live-thread.ts";
 import { eventFilter, resultText } from "./result.ts";
 
 /** What the readers of runs are given; leaving one may cancel it. */
@@ -11,7 +12,7 @@ export class RunReaders {
   readonly #loop: RunLoop;
   readonly #followers: Followers;
 
-  constructor(store: ThreadStore, loop: RunLoop, followers: Followers) {
+  constructor({ store, loop, followers }: Pick<LiveThread, "store" | "loop" | "followers">) {
     this.#store = store;
     this.#loop = loop;
     this.#followers = followers;

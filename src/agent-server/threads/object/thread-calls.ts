@@ -1,13 +1,16 @@
-import type { DurableObject } from "cloudflare:workers";
-import type { ObjectOf } from "../../../shared/storage/objects.ts";
+import type { EventMethods } from "../sockets/event-methods.ts";
+import type { RunMethods } from "./run-methods.ts";
+import type { StateMethods } from "./state-methods.ts";
+import type { ThreadMethods } from "./thread-methods.ts";
 
-// The types of RPC turn `unknown`, which client data is, into `never`; the calls are what the class says.
-export type AllCalls = Omit<ObjectOf<Env["THREADS"]>, keyof DurableObject | "alarm">;
-export type ThreadCalls = Omit<AllCalls, "withFilters">;
+type Methods = ThreadMethods & RunMethods & StateMethods & EventMethods;
 
-type Answers = { [M in keyof ThreadCalls]: Awaited<ReturnType<ThreadCalls[M]>> };
+/** What a caller does with a thread. The types of RPC would turn `unknown`, which client data is, into `never`. */
+export type ThreadCalls = { [M in keyof Methods]: Methods[M] };
 
-/** What each call says of a thread that its caller may not see: what it says of one that is not there. */
+type Results = { [M in keyof ThreadCalls]: Awaited<ReturnType<ThreadCalls[M]>> };
+
+/** The results for a thread that the caller may not see: those for one that does not exist. */
 const NOT_FOUND_RESULTS = {
   createThread: null,
   getThread: null,
@@ -37,16 +40,14 @@ const NOT_FOUND_RESULTS = {
   isVisible: false,
   readTree: { tree: null, last_event: 0 },
   getQueue: { pending: 0, running: 0, since: null },
-} as const satisfies Answers;
+} as const satisfies Results;
 
 type Method = keyof typeof NOT_FOUND_RESULTS;
 
-export type FilteredCall = {
-  [M in Method]: { method: M; args: Parameters<ThreadCalls[M]> };
-}[Method];
+export type ThreadCall = { [M in Method]: { method: M; args: Parameters<ThreadCalls[M]> } }[Method];
 
-/** Only what is in the table can be called so. */
-export function notFoundResult({ method }: FilteredCall): unknown {
+/** @throws for a name that is not in the table: a caller can name any method */
+export function notFoundResult(method: Method): unknown {
   if (Object.hasOwn(NOT_FOUND_RESULTS, method)) return NOT_FOUND_RESULTS[method];
-  throw new Error(`A thread that some may not see has no call "${method}".`);
+  throw new Error(`A thread has no method "${method}".`);
 }

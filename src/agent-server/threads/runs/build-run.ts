@@ -9,10 +9,10 @@ import { noAssistant, resolveAssistant } from "../assistants/run-assistants.ts";
 import { isSystemId } from "../assistants/system-assistants.ts";
 import { toAssistantId } from "../assistants.ts";
 import type { Principal, RunTarget } from "../records.ts";
+import type { RunCreate } from "../run-schema.ts";
 import { RunConfig } from "../schema.ts";
 import { keepable, newThread, openAgent, toRevisionRef } from "../service/service.ts";
 import { toRunRequest } from "./run-request.ts";
-import type { RunCreate } from "./run-schema.ts";
 
 /**
  * Resolves a client's input into the request that its thread accepts or refuses: the serving revision, the

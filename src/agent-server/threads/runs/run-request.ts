@@ -2,7 +2,7 @@ import type { WireConfig } from "../../../isolate/contract.ts";
 import { isRecord } from "../../../shared/guards.ts";
 import type { RunAssistant } from "../assistants.ts";
 import type { NewThread, Principal, RevisionRef, RunKwargs, RunRequest } from "../records.ts";
-import type { RunCreate } from "./run-schema.ts";
+import type { RunCreate } from "../run-schema.ts";
 
 /** What the input does not hold: looked up, or from the HTTP request. */
 type Resolved = {

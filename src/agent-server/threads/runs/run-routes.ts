@@ -11,7 +11,6 @@ import {
   toTarget,
   valuesResponse,
 } from "../http/run-http.ts";
-import { RunPath, ThreadPath } from "../schema.ts";
 import {
   CancelQuery,
   FollowHeaders,
@@ -21,7 +20,8 @@ import {
   RunCreate,
   RunQuery,
   StreamQuery,
-} from "./run-schema.ts";
+} from "../run-schema.ts";
+import { RunPath, ThreadPath } from "../schema.ts";
 import {
   cancelRun,
   createRun,

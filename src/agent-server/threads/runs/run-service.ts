@@ -3,11 +3,11 @@ import { AppError } from "../../../shared/errors.ts";
 import { threadNotFound } from "../loop/state-answers.ts";
 import { threadWithFilters } from "../object/stub.ts";
 import type { RunRecord, RunRefusal, RunTarget, StreamChoice } from "../records.ts";
+import type { RunCreate } from "../run-schema.ts";
 import type { CancelAction, RunStatus } from "../runs.ts";
 import { openThread, tooMuchKept } from "../service/service.ts";
 import { MAX_LIST_CHARACTERS } from "../storage/run-rows.ts";
 import { buildRun } from "./build-run.ts";
-import type { RunCreate } from "./run-schema.ts";
 
 export async function createRun(ctx: Context, target: RunTarget, input: RunCreate) {
   return startRun(ctx, await buildRun(ctx, target, input));

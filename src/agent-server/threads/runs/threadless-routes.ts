@@ -10,8 +10,6 @@ import {
   toTarget,
   valuesResponse,
 } from "../http/run-http.ts";
-import { AgentPath, ThreadlessRunPath } from "../schema.ts";
-import { cancelRuns } from "./bulk-cancel.ts";
 import {
   CancelRuns,
   CancelRunsQuery,
@@ -21,7 +19,9 @@ import {
   RunBatch,
   RunCreate,
   StreamQuery,
-} from "./run-schema.ts";
+} from "../run-schema.ts";
+import { AgentPath, ThreadlessRunPath } from "../schema.ts";
+import { cancelRuns } from "./bulk-cancel.ts";
 import { createRun, createRunBatch, followRun, streamRun, waitRun } from "./run-service.ts";
 
 const RUNS = "/agents/{deployment_id}/runs";

@@ -1,4 +1,4 @@
-import { exports } from "cloudflare:workers";
+import { threadSession } from "../callbacks.ts";
 import { eventStream } from "../events/event-stream.ts";
 import type { EventFilter } from "../events/filter.ts";
 import { treeOf } from "../events/log-reader.ts";
@@ -39,7 +39,7 @@ export class ProtocolReaders {
   }
 
   stream(filter: EventFilter, since: number, session: Session): ReadableStream {
-    const mayRead = () => exports.ThreadSession({ props: session }).mayRead();
+    const mayRead = () => threadSession(session).mayRead();
     return toByteStream(eventStream({ ...this.#thread, filter, since, mayRead }));
   }
 

@@ -1,6 +1,6 @@
-import { exports } from "cloudflare:workers";
 import { isSendable } from "../../../shared/http/sockets.ts";
 import { log } from "../../../shared/log.ts";
+import { threadSession } from "../callbacks.ts";
 import { invalidArgument, isFailure, readCommand, readParams } from "../events/envelope.ts";
 import type { ProtocolEvent } from "../events/event.ts";
 import { channelsOf, type EventFilter } from "../events/filter.ts";
@@ -104,7 +104,7 @@ export class Sockets {
     const carryOut = async () => {
       if (session.expires_at !== null && !(await this.#isLetIn(socket, this.#lineOf(socket))))
         return;
-      socket.send(await exports.ThreadSession({ props: session }).command(String(data)));
+      socket.send(await threadSession(session).command(String(data)));
     };
     return BEGINS_A_RUN.has(command.method) ? this.#inTurn(socket, carryOut) : carryOut();
   }
@@ -206,7 +206,7 @@ export class Sockets {
   async #isLetIn(socket: WebSocket, line: Line): Promise<boolean> {
     if (line.checked_at + RECHECK_MS > Date.now()) return true;
     const { session } = attachmentOf(socket);
-    const refused = await exports.ThreadSession({ props: session }).mayRead();
+    const refused = await threadSession(session).mayRead();
     if (refused) refuse(socket, refused);
     // Who may read a thread is not known before it is there.
     else if (this.#thread.isThere()) line.checked_at = Date.now();

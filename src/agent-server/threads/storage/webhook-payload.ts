@@ -1,4 +1,4 @@
-import { Run } from "../runs/run-schema.ts";
+import { Run } from "../run-schema.ts";
 import type { StoredRun } from "./run-rows.ts";
 
 /** JSON text of what a webhook is told, but for the time of its sending. Values are JSON text already. */

@@ -1,4 +1,3 @@
-import { exports } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
 import type { Artifact } from "../../builds/contract.ts";
@@ -6,6 +5,7 @@ import type { TailProps } from "../logs/tail.ts";
 import { LINE_MARK } from "../logs/tail-lines.ts";
 import { readSecrets } from "../secrets.ts";
 import { revisions } from "../table.ts";
+import { agentEgress, agentServer, agentTail, type ServerProps } from "./callbacks.ts";
 
 export type RevisionRef = { deployment_id: string; revision_id: string };
 export type RevisionCode = { artifact: Artifact; env: Record<string, string> };
@@ -22,8 +22,6 @@ export type IsolateRef = RevisionRef & {
 /** A load that failed, or whose caller died, is remembered by the loader under its name. */
 const givenUp = new Map<string, number>();
 const loaded = new Set<string>();
-
-type ServerProps = NonNullable<NonNullable<Parameters<typeof exports.AgentServer>[0]>["props"]>;
 
 /** The per-call parts of an isolate's props, as plain data: they may cross a process boundary. */
 type CallProps = {
@@ -74,14 +72,14 @@ export function openIsolate(
       mainModule: code.artifact.main_module,
       modules: code.artifact.modules,
       env: code.env,
-      globalOutbound: exports.Egress({ props: { deployment_id: ref.deployment_id } }),
-      tails: [exports.AgentTail({ props: toTailProps(ref) })],
+      globalOutbound: agentEgress({ deployment_id: ref.deployment_id }),
+      tails: [agentTail(toTailProps(ref))],
       limits: { cpuMs: CPU_LIMIT_MS },
     };
   });
-  const lines = exports.AgentTail({ props: toTailProps(ref) });
-  const server = exports.AgentServer({ props: props.server });
-  const builtin = props.builtin && { builtin: exports.AgentServer({ props: props.builtin }) };
+  const lines = agentTail(toTailProps(ref));
+  const server = agentServer(props.server);
+  const builtin = props.builtin && { builtin: agentServer(props.builtin) };
   return worker.getEntrypoint("Agent", {
     props: { line_mark: LINE_MARK, lines, ...props, server, ...builtin },
   });

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import { STREAM_MODES } from "../../../isolate/contract.ts";
-import { CreatedAt, list, QueryBoolean, UpdatedAt, Uuid } from "../../../shared/schema.ts";
-import { Command, Loose, Metadata, RunConfig, RunId, StoredMetadata, ThreadId } from "../schema.ts";
+import { STREAM_MODES } from "../../isolate/contract.ts";
+import { CreatedAt, list, QueryBoolean, UpdatedAt, Uuid } from "../../shared/schema.ts";
+import { Command, Loose, Metadata, RunConfig, RunId, StoredMetadata, ThreadId } from "./schema.ts";
 
 export const RunStatus = z.enum([
   "pending",

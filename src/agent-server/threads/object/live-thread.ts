@@ -1,0 +1,90 @@
+import { toTraceRows } from "../boundary/trace-texts.ts";
+import { endThreadCrons } from "../callbacks.ts";
+import { RunLoop } from "../loop/run-loop.ts";
+import { threadNotFound } from "../loop/state-answers.ts";
+import { Followers } from "../readers/followers.ts";
+import type { NewThread, ThreadRecord } from "../records.ts";
+import { ProtocolReaders } from "../sockets/readers.ts";
+import { ThreadStore } from "../storage/store.ts";
+import { ThreadAlarm } from "./thread-alarm.ts";
+
+/** The thread of one object while the object is in memory: its storage, runs, readers and alarm. */
+export class LiveThread {
+  readonly store: ThreadStore;
+  readonly loop: RunLoop;
+  readonly followers: Followers;
+  readonly protocol: ProtocolReaders;
+  readonly alarm: ThreadAlarm;
+  #isAwake = false;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    const store = new ThreadStore(ctx.storage);
+    const loop: RunLoop = new RunLoop(
+      env,
+      store,
+      (run_ids) => this.changed(run_ids),
+      (traces) => this.alarm.deliverOrphans(toTraceRows(traces)),
+    );
+    const isOver = (run_id: string) => loop.isOver(run_id);
+    const followers = new Followers(store, isOver);
+    const isThere = () => this.openVisible();
+    this.store = store;
+    this.loop = loop;
+    this.followers = followers;
+    this.protocol = new ProtocolReaders({ ctx, store, followers, isOver, isThere });
+    this.alarm = new ThreadAlarm(ctx, env, store, loop);
+  }
+
+  create(thread: NewThread) {
+    this.store.create(thread);
+    this.#isAwake = true;
+  }
+
+  /**
+   * Continues what a restart interrupted, when this is the first call after one.
+   * @returns `false` when the thread does not exist
+   */
+  open(): boolean {
+    if (!this.store.exists) return false;
+    if (!this.#isAwake) {
+      this.#isAwake = true;
+      this.loop.recover();
+      this.changed();
+    }
+    return true;
+  }
+
+  /** @returns `false` also for a thread that waits for its deletion */
+  openVisible(): boolean {
+    return this.open() && this.store.thread.endedAt() === null;
+  }
+
+  changed(run_ids?: string[]) {
+    this.alarm.arm();
+    this.protocol.wake(run_ids);
+  }
+
+  /** Read-your-writes: the directory has the record when this resolves. */
+  async publishRecord(): Promise<ThreadRecord> {
+    this.changed();
+    // Before the pause, in which the thread may be deleted.
+    const record = this.store.thread.record();
+    await this.alarm.publish();
+    return record;
+  }
+
+  /** @returns `false` when the thread does not exist, or its callers could not see it */
+  async delete(): Promise<boolean> {
+    if (!this.open()) return false;
+    const { temporary, deployment_id, thread_id } = this.store.thread.header();
+    // First, so that a retry after a crash does what is left.
+    if (!temporary) await endThreadCrons(deployment_id, thread_id);
+    await this.alarm.handOver();
+    if (!this.open()) return false;
+    const header = this.store.thread.header();
+    this.loop.abandon();
+    await this.alarm.deleteAll(header);
+    this.protocol.leave(threadNotFound(thread_id));
+    return !(header.temporary && header.ended_at !== null);
+  }
+}

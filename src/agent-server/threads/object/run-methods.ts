@@ -1,0 +1,118 @@
+import { resolveAnswer } from "../events/answers.ts";
+import type { Accepted, CancelChoice, RunRecord, RunRequest, StreamChoice } from "../records.ts";
+import { type CancelAction, chooseRuns } from "../runs.ts";
+import { type RunQuery, toRecord } from "../storage/run-rows.ts";
+import { EMPTY_QUEUE, type QueueState } from "../storage/runs.ts";
+import type { LiveThread } from "./live-thread.ts";
+import type { RunReaders } from "./run-readers.ts";
+
+export class RunMethods {
+  readonly #thread: LiveThread;
+  readonly #readers: RunReaders;
+
+  constructor(thread: LiveThread, readers: RunReaders) {
+    this.#thread = thread;
+    this.#readers = readers;
+  }
+
+  async createRun(request: RunRequest): Promise<Accepted<object>> {
+    return this.#accept(request, () => ({}));
+  }
+
+  async streamRun(
+    request: RunRequest,
+    choice: StreamChoice,
+  ): Promise<Accepted<{ stream: ReadableStream }>> {
+    return this.#accept(request, (run) => ({ stream: this.#readers.events(run.run_id, choice) }));
+  }
+
+  async waitRun(
+    request: RunRequest,
+    on_leave: "cancel" | "continue",
+  ): Promise<Accepted<{ stream: ReadableStream }>> {
+    return this.#accept(request, (run) => ({
+      stream: this.#readers.result(run.run_id, "wait", on_leave === "cancel"),
+    }));
+  }
+
+  /** Null: no such run. A temporary run can be followed for a while after it is over. */
+  async followRun(run_id: string, choice: StreamChoice): Promise<ReadableStream | null> {
+    return this.#thread.open() && this.#thread.store.runs.get(run_id)
+      ? this.#readers.events(run_id, choice)
+      : null;
+  }
+
+  async joinRun(run_id: string, cancel_on_disconnect: boolean): Promise<ReadableStream | null> {
+    if (!this.#thread.openVisible() || !this.#thread.store.runs.get(run_id)) return null;
+    return this.#readers.result(run_id, "join", cancel_on_disconnect);
+  }
+
+  async getRun(run_id: string): Promise<RunRecord | null> {
+    const run = this.#thread.openVisible() ? this.#thread.store.runs.get(run_id) : null;
+    return run && toRecord(run);
+  }
+
+  /** @returns `null` when the thread does not exist */
+  async listRuns(query: RunQuery): Promise<RunRecord[] | "too_large" | null> {
+    return this.#thread.openVisible() ? this.#thread.store.runs.list(query) : null;
+  }
+
+  /** How many runs wait and run, and since when the first has been waiting, in epoch milliseconds. */
+  async getQueue(): Promise<QueueState> {
+    return this.#thread.openVisible() ? this.#thread.store.runs.queue() : EMPTY_QUEUE;
+  }
+
+  /** False: no such run. A run that is over stays as it is. */
+  async cancelRun(
+    run_id: string,
+    action: CancelAction,
+    { wait, reason }: { wait: boolean; reason: string | null },
+  ): Promise<boolean> {
+    if (!this.#thread.openVisible() || !this.#thread.store.runs.get(run_id)) return false;
+    if (this.#thread.store.runs.isInFlight(run_id)) {
+      const settled = this.#thread.loop.cancel([run_id], action, reason);
+      if (wait) await settled;
+    }
+    return true;
+  }
+
+  /** Of these runs, or of all that stand so; says how many there were. */
+  async cancelRuns(choice: CancelChoice, action: CancelAction, reason: string): Promise<number> {
+    if (!this.#thread.openVisible()) return 0;
+    const { found, inFlight } = chooseRuns(this.#thread.store.runs, choice);
+    // The cancellation is written when this returns; that its thread settles need not be waited for.
+    if (inFlight.length > 0) void this.#thread.loop.cancel(inFlight, action, reason);
+    return found;
+  }
+
+  async deleteRun(run_id: string): Promise<boolean> {
+    if (!this.#thread.openVisible() || !this.#thread.store.runs.get(run_id)) return false;
+    await this.#thread.loop.forget(run_id);
+    this.#thread.changed();
+    return true;
+  }
+
+  /** A run that a command asks for, and the last event before it. */
+  async commandRun(request: RunRequest): Promise<Accepted<{ last_event: number }>> {
+    const last_event = this.#thread.open() ? this.#thread.store.events.lastId() : 0;
+    const answering = this.#thread.openVisible()
+      ? resolveAnswer(request, this.#thread.store)
+      : request;
+    if (typeof answering === "string") return { ok: false, refusal: answering };
+    return this.#accept(answering, () => ({ last_event }));
+  }
+
+  #accept<T>(request: RunRequest, withRun: (run: RunRecord) => T): Accepted<T> {
+    const known = this.#thread.open() ? this.#thread.store.runs.get(request.run_id) : null;
+    if (known) return { ok: true, run: toRecord(known), ...withRun(toRecord(known)) };
+    if (!this.#thread.openVisible()) {
+      // The thread of a threadless run that ended is hidden, and its id is taken until it is deleted.
+      if (!request.create_thread || this.#thread.store.exists)
+        return { ok: false, refusal: "thread_missing" };
+      this.#thread.create(request.create_thread);
+    }
+    const run = this.#thread.loop.accept(request);
+    if (typeof run === "string") return { ok: false, refusal: run };
+    return { ok: true, run: toRecord(run), ...withRun(run) };
+  }
+}

@@ -1,0 +1,34 @@
+import {
+  type HistoryPart,
+  type StateAnswer,
+  type StatePart,
+  ThreadStates,
+  type UpdatePart,
+} from "../loop/states.ts";
+import type { RevisionRef } from "../records.ts";
+import type { LiveThread } from "./live-thread.ts";
+
+export class StateMethods {
+  readonly #thread: LiveThread;
+  readonly #states: ThreadStates;
+
+  constructor(env: Env, thread: LiveThread) {
+    this.#thread = thread;
+    this.#states = new ThreadStates(env, thread.store, () => thread.changed());
+  }
+
+  async getState(call: StatePart, active: RevisionRef): Promise<StateAnswer> {
+    return this.#thread.openVisible() ? this.#states.get(call, active) : { missing: "thread" };
+  }
+
+  async getHistory(call: HistoryPart, active: RevisionRef): Promise<StateAnswer> {
+    return this.#thread.openVisible() ? this.#states.history(call, active) : { missing: "thread" };
+  }
+
+  async updateState(call: UpdatePart, active: RevisionRef): Promise<StateAnswer> {
+    if (!this.#thread.openVisible()) return { missing: "thread" };
+    const answer = await this.#states.update(call, active);
+    await this.#thread.alarm.publish();
+    return answer;
+  }
+}

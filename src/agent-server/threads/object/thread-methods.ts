@@ -1,0 +1,93 @@
+import type { Filters } from "../../../shared/filters.ts";
+import { isKeepable } from "../loop/merge.ts";
+import type { ThreadStreamChoice } from "../readers/thread-stream.ts";
+import type { NewThread, RunRefusal, ThreadRecord } from "../records.ts";
+import type { CopiedPage, CopiedTable, CopyHead } from "../storage/copy.ts";
+import type { Ttl } from "../ttl.ts";
+import { copyHistory, type HistorySource, headOf } from "./copying.ts";
+import type { LiveThread } from "./live-thread.ts";
+import type { RunReaders } from "./run-readers.ts";
+
+type OpenSource = (
+  deployment_id: string,
+  thread_id: string,
+  filters: Filters | null,
+) => HistorySource;
+
+export class ThreadMethods {
+  readonly #thread: LiveThread;
+  readonly #readers: RunReaders;
+  readonly #openSource: OpenSource;
+
+  constructor(thread: LiveThread, readers: RunReaders, openSource: OpenSource) {
+    this.#thread = thread;
+    this.#readers = readers;
+    this.#openSource = openSource;
+  }
+
+  /** Null: the thread is there already. */
+  async createThread(thread: NewThread): Promise<ThreadRecord | null> {
+    if (this.#thread.open()) return null;
+    this.#thread.create(thread);
+    return this.#thread.publishRecord();
+  }
+
+  async getThread(): Promise<ThreadRecord | null> {
+    return this.#thread.openVisible() ? this.#thread.store.thread.record() : null;
+  }
+
+  async getThreadWithin(characters: number): Promise<ThreadRecord | "too_large" | false> {
+    return this.#thread.openVisible() && this.#thread.store.thread.recordWithin(characters);
+  }
+
+  async patchThread(
+    change: Record<string, unknown>,
+    ttl: Ttl | null = null,
+  ): Promise<ThreadRecord | Exclude<RunRefusal, "busy">> {
+    if (!this.#thread.openVisible()) return "thread_missing";
+    const { thread } = this.#thread.store;
+    const metadata = { ...thread.outline().metadata, ...change };
+    if (!isKeepable(metadata)) return "too_large";
+    this.#thread.store.transaction(() => thread.patch({ metadata, ttl }));
+    return this.#thread.publishRecord();
+  }
+
+  /** False: there is no such thread, or a run is under way. */
+  async pruneThread(): Promise<boolean> {
+    return this.#thread.openVisible() && this.#thread.alarm.prune();
+  }
+
+  /** Makes this thread, which is new, a copy of another. Null: there is no such one. */
+  async copyThread(
+    source_id: string,
+    thread: NewThread,
+    filters: Filters | null = null,
+  ): Promise<ThreadRecord | null> {
+    this.#thread.create({ ...thread, temporary: true });
+    const source = this.#openSource(thread.deployment_id, source_id, filters);
+    if (!(await copyHistory(this.#thread.store, source, thread.metadata))) {
+      await this.#thread.alarm.deleteAll(this.#thread.store.thread.header());
+      return null;
+    }
+    this.#thread.loop.recover();
+    return this.#thread.publishRecord();
+  }
+
+  async exportHead(): Promise<CopyHead | null> {
+    return this.#thread.openVisible() ? headOf(this.#thread.store) : null;
+  }
+
+  async exportPage(table: CopiedTable, after: number, upto: number): Promise<CopiedPage | null> {
+    return this.#thread.openVisible() ? this.#thread.store.copyPage(table, after, upto) : null;
+  }
+
+  /** Null: no such thread. */
+  async followThread(choice: ThreadStreamChoice): Promise<ReadableStream | null> {
+    if (!this.#thread.openVisible()) return null;
+    return this.#readers.all(choice);
+  }
+
+  async deleteThread(): Promise<boolean> {
+    return this.#thread.delete();
+  }
+}
