@@ -1,3 +1,5 @@
+import { z } from "zod";
+
 const STATUS = {
   bad_request: 400,
   bad_destination: 400,
@@ -15,18 +17,29 @@ const STATUS = {
 
 type ErrorCode = keyof typeof STATUS;
 
-/** One field that is wrong, in the shape of HTTPValidationError. */
-export type Issue = { loc: (string | number)[]; msg: string; type: string };
+/** Invalid field, in the shape of HTTPValidationError. */
+const Issue = z.object({
+  loc: z.array(z.union([z.string(), z.number()])),
+  msg: z.string(),
+  type: z.string(),
+});
+export type Issue = z.infer<typeof Issue>;
 
-/** What an agent's own code answers with, word for word. */
-type OwnAnswer = { status: number; headers: [string, string][] };
+/** Status and headers that an agent's own code chose. */
+const OwnAnswer = z.object({
+  status: z.int().min(400).max(599),
+  headers: z.array(z.tuple([z.string(), z.string()])).refine(areHeaders),
+});
+type OwnAnswer = z.infer<typeof OwnAnswer>;
 
-type AppErrorOptions = {
-  cause?: unknown;
-  issues?: Issue[];
-  retry_after_seconds?: number;
-  answer?: OwnAnswer;
-};
+/** Fields of an error that arrived over RPC. An agent's code may throw errors with any fields. */
+const Fields = z.object({
+  issues: z.array(Issue).optional().catch(undefined),
+  retry_after_seconds: z.number().nonnegative().optional().catch(undefined),
+  answer: OwnAnswer.optional().catch(undefined),
+});
+
+type AppErrorOptions = z.infer<typeof Fields> & { cause?: unknown };
 
 export class AppError extends Error {
   readonly code: ErrorCode;
@@ -54,14 +67,22 @@ export class AppError extends Error {
     return new AppError(isErrorCode(code) ? code : nearest, message, { answer });
   }
 
-  /** Restores what RPC took away: an error thrown in an object keeps its code and loses its class. */
+  /** Restores the class, which an error loses over RPC. */
   static from(error: unknown): AppError {
     if (error instanceof AppError) return error;
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (error instanceof Error && isErrorCode(code)) {
-      return new AppError(code, error.message, { cause: error });
+      return new AppError(code, error.message, { ...Fields.parse(error), cause: error });
     }
     return new AppError("internal", "Internal error", { cause: error });
+  }
+}
+
+export function areHeaders(headers: [string, string][]): boolean {
+  try {
+    return new Headers(headers) !== null;
+  } catch {
+    return false;
   }
 }
 

@@ -6,6 +6,7 @@ import type {
   AuthVerdict,
   WireFilters,
 } from "../../isolate/auth-contract.ts";
+import { areHeaders } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { MAX_DEPTH } from "../../shared/http/depth.ts";
 import { plainObject } from "../../shared/plain.ts";
@@ -72,12 +73,4 @@ function answered<T>(value: z.ZodType<T>): z.ZodType<AuthAnswered<T>> {
 /** Counts items before it reads them. */
 function counted<T>(max: number, item: z.ZodType<T>) {
   return z.array(z.unknown()).max(max).pipe(z.array(item));
-}
-
-function areHeaders(headers: [string, string][]): boolean {
-  try {
-    return new Headers(headers) !== null;
-  } catch {
-    return false;
-  }
 }
