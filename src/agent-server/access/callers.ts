@@ -1,12 +1,12 @@
 import { findWorkspace } from "../../control-plane/workspaces/service.ts";
 import { type AgentUser, type Caller, database } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { Recent } from "../../shared/recent.ts";
+import { TtlCache } from "../../shared/work/ttl-cache.ts";
 
 type Owner = Pick<Caller, "organization_id" | "plan">;
 
 /** As long as a caller with a key is remembered. */
-const owners = new Recent<Owner>(10_000);
+const owners = new TtlCache<Owner>(10_000);
 
 /** Who comes from Studio with a key of the workspace, as the SDK's `isStudioUser` knows it. */
 export const STUDIO_USER: AgentUser = {

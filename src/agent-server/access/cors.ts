@@ -5,7 +5,7 @@ import {
   servedRevision,
 } from "../../control-plane/deployments/api/service.ts";
 import type { AppEnv } from "../../shared/context.ts";
-import { Recent } from "../../shared/recent.ts";
+import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import { callIsolate } from "./agent-auth.ts";
 import { MatchAnswer } from "./boundary.ts";
 import { type CorsSettings, httpSettings } from "./http-settings.ts";
@@ -16,7 +16,7 @@ type Options = NonNullable<Parameters<typeof cors>[0]>;
 /** Longer than the origin of any page. */
 const MAX_ORIGIN = 300;
 const REMEMBERED_MS = 60_000;
-const matched = new Recent<boolean>(REMEMBERED_MS);
+const matched = new TtlCache<boolean>(REMEMBERED_MS);
 
 /** Pages of all origins may call, and read these headers; at an agent, those that its `http.cors` names. */
 export function crossOrigin(exposed: string[]) {

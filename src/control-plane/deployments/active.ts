@@ -2,7 +2,7 @@ import { and, eq, isNull, ne, or } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { type Context, database } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
-import { Recent } from "../../shared/recent.ts";
+import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import { type DeploymentRow, findRevisions, type RevisionRow } from "./rows.ts";
 import { deployments, revisions } from "./table.ts";
 import { chooseShare, type Traffic } from "./traffic.ts";
@@ -23,7 +23,7 @@ export type ActiveRevision = {
 type Serving = { active: ActiveRevision; split: (ActiveRevision & { percent: number })[] };
 
 /** How long another isolate of the Worker may still start runs on the revision before. */
-const recent = new Recent<Serving>(1000);
+const recent = new TtlCache<Serving>(1000);
 const RETRY_AFTER_SECONDS = 2;
 
 /** The revision that serves a thread of a deployment of the caller's workspace; `ref` may name one after an @. */

@@ -5,7 +5,7 @@ import { AppError } from "../../shared/errors.ts";
 import { whoOf } from "../../shared/http/rate-limit.ts";
 import { closeReason, isSendable } from "../../shared/http/sockets.ts";
 import { log } from "../../shared/log.ts";
-import { Recent } from "../../shared/recent.ts";
+import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import { assertCredentialValid, credentialOf } from "./auth.ts";
 import { assertPrincipalActive } from "./service.ts";
 
@@ -16,7 +16,7 @@ const CACHE_MS = 4000;
 type Watch = (end: (refusal: AppError) => void) => () => void;
 
 /** `null`: the principal may act. All streams and sockets of a credential in this isolate share one check. */
-const refusals = new Recent<AppError | null>(CACHE_MS);
+const refusals = new TtlCache<AppError | null>(CACHE_MS);
 
 /**
  * Ends responses that outlive their request once the caller may not act any more: streams and sockets of agents,

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import { AppError } from "../errors.ts";
+import { TtlCache } from "../work/ttl-cache.ts";
 import { isPublicAddress } from "./addresses.ts";
 
 const DnsRecord = z.object({ type: z.number(), data: z.string() });
 const DnsAnswer = z.object({ Status: z.number(), Answer: z.array(DnsRecord).optional() });
 type DnsAnswer = z.infer<typeof DnsAnswer>;
-
-type Lookup = { refusal: string | null; until_ms: number };
 
 const TYPES = { A: 1, AAAA: 28 } as const;
 const NO_ERROR = 0;
@@ -15,25 +14,21 @@ const TIMEOUT_MS = 5000;
 const TTL_MS = 30_000;
 const MAX_NAMES = 1000;
 
-const lookups = new Map<string, Lookup>();
+const refusals = new TtlCache<string | null>(TTL_MS, MAX_NAMES);
 
 /**
  * Returns the reason for which a name is refused, by a DNS-over-HTTPS resolver that answers in JSON: it has no
  * address, or one that is not public. Names inside a network are often those that public resolvers do not know,
  * so a name without an answer must not reach the resolver of the machine.
  */
-export async function refusalOfName(dns_url: string, hostname: string): Promise<string | null> {
-  const key = `${dns_url} ${hostname}`;
-  const known = lookups.get(key);
-  if (known !== undefined && known.until_ms > Date.now()) return known.refusal;
-  const answers = await Promise.all([
-    query(dns_url, hostname, "A"),
-    query(dns_url, hostname, "AAAA"),
-  ]);
-  const refusal = refusalOf(hostname, answers.flatMap(addressesOf));
-  if (lookups.size >= MAX_NAMES) lookups.clear();
-  lookups.set(key, { refusal, until_ms: Date.now() + TTL_MS });
-  return refusal;
+export function refusalOfName(dns_url: string, hostname: string): Promise<string | null> {
+  return refusals.get(`${dns_url} ${hostname}`, async () => {
+    const answers = await Promise.all([
+      query(dns_url, hostname, "A"),
+      query(dns_url, hostname, "AAAA"),
+    ]);
+    return refusalOf(hostname, answers.flatMap(addressesOf));
+  });
 }
 
 function refusalOf(hostname: string, addresses: string[]): string | null {

@@ -1,8 +1,8 @@
 import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
-import { Recent } from "../../shared/recent.ts";
 import { among } from "../../shared/storage/sql.ts";
 import { dayOf, timeOfId } from "../../shared/times.ts";
+import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import type { PartitionKey } from "../changes.ts";
 import { MAX_PARTITION_BYTES } from "../limits.ts";
 import { partitions, projects, run_locations } from "./table.ts";
@@ -11,7 +11,7 @@ export type Home = { project_id: string; day: string };
 export type Location = Home & { run_id: string };
 
 /** Caches the open slot of each day. */
-const slots = new Recent<number>(60_000, 5000);
+const slots = new TtlCache<number>(60_000, 5000);
 
 /** Returns the day's newest slot. Inserts the catalogue row before the first run is written. */
 export function openSlot(ctx: Context, home: Home): Promise<number> {

@@ -1,14 +1,14 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Context, Database } from "../../shared/context.ts";
 import { notFound } from "../../shared/errors.ts";
-import { Recent } from "../../shared/recent.ts";
 import { newId } from "../../shared/storage/ids.ts";
+import { TtlCache } from "../../shared/work/ttl-cache.ts";
 import { projects } from "./table.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
 
 /** Maximum staleness of a name whose project was renamed or deleted. */
-const cache = new Recent<string>(5000, 2000);
+const cache = new TtlCache<string>(5000, 2000);
 const DEFAULT_PROJECT = "default";
 
 export function isOurs(ctx: Context) {

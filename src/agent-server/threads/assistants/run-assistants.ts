@@ -1,7 +1,7 @@
 import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
 import type { Context } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
-import { Recent } from "../../../shared/recent.ts";
+import { TtlCache } from "../../../shared/work/ttl-cache.ts";
 import {
   defaultsOf,
   isUuid,
@@ -15,7 +15,7 @@ import type { Assistant } from "./assistant-schema.ts";
 import { toAssistant } from "./system-assistants.ts";
 
 /** How long another isolate of the Worker may still start runs as the version before says. */
-const recent = new Recent<RunAssistant>(1000);
+const recent = new TtlCache<RunAssistant>(1000);
 
 /** An assistant by its id or by the name of its graph, as its runs need it. */
 export async function resolveAssistant(

@@ -2,7 +2,7 @@ import { tracingProject } from "../../../control-plane/deployments/api/service.t
 import { type Context, jobContext } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { log } from "../../../shared/log.ts";
-import { Recent } from "../../../shared/recent.ts";
+import { TtlCache } from "../../../shared/work/ttl-cache.ts";
 import { ingestInternal } from "../../../traces/ingest/ingest-service.ts";
 import { charactersOfRow, type TraceRow } from "../boundary/trace-texts.ts";
 import type { ThreadStore } from "../storage/store.ts";
@@ -83,7 +83,7 @@ async function hand(env: Env, place: ThreadHeader, page: TraceRow[]): Promise<vo
 }
 
 /** A deployment keeps its project; how long a change of that may go unseen. */
-const projects = new Recent<string>(60_000);
+const projects = new TtlCache<string>(60_000);
 
 function projectOf(ctx: Context, deployment_id: string): Promise<string> {
   return projects.get(deployment_id, () => tracingProject(ctx, deployment_id));

@@ -1,0 +1,50 @@
+type Entry<T> = { value: T; expires_at: number; isBeingRead: boolean };
+
+/** A stale value is served this long while one caller reads it again. After that, others read it too. */
+const READING_MS = 1000;
+
+/**
+ * Values in the memory of an isolate, each for a fixed time. The first caller that finds a stale value reads it
+ * again, and the others get the stale one until then.
+ */
+export class TtlCache<T> {
+  readonly #ttl_ms: number;
+  readonly #maxEntries: number;
+  readonly #entries = new Map<string, Entry<T>>();
+  #invalidations = 0;
+
+  constructor(ttl_ms: number, maxEntries = 1000) {
+    this.#ttl_ms = ttl_ms;
+    this.#maxEntries = maxEntries;
+  }
+
+  /** Values are cached, failures are not: they also remove the stale value. */
+  async get(key: string, read: () => Promise<T>): Promise<T> {
+    const entry = this.#entries.get(key);
+    const now = Date.now();
+    if (entry && now < entry.expires_at + (entry.isBeingRead ? READING_MS : 0)) return entry.value;
+    if (entry) entry.isBeingRead = true;
+    const invalidations = this.#invalidations;
+    try {
+      const value = await read();
+      // A value that was read before a change may be the one from before it.
+      if (invalidations === this.#invalidations) this.#set(key, value);
+      return value;
+    } catch (error) {
+      this.#entries.delete(key);
+      throw error;
+    }
+  }
+
+  /** Every write that changes a cached value calls this, in the isolate where it happens. */
+  forget(matches: (key: string, value: T) => boolean = () => true): void {
+    this.#invalidations += 1;
+    for (const [key, { value }] of this.#entries)
+      if (matches(key, value)) this.#entries.delete(key);
+  }
+
+  #set(key: string, value: T) {
+    if (this.#entries.size >= this.#maxEntries) this.#entries.clear();
+    this.#entries.set(key, { value, expires_at: Date.now() + this.#ttl_ms, isBeingRead: false });
+  }
+}
