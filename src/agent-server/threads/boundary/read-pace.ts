@@ -1,5 +1,6 @@
 import type { LoadedCheckpoint } from "../../../isolate/contract.ts";
 import { AppError } from "../../../shared/errors.ts";
+import { SerialQueue } from "../../../shared/work/serial-queue.ts";
 import { MAX_WAITING_READS, READ_BURST_MS, READ_BYTES_PER_SECOND } from "./limits.ts";
 
 /**
@@ -13,7 +14,7 @@ const clearAt = new Map<string, number>();
  * it, and RPC does not show when: without a pace, a hundred reads at once hold gigabytes.
  */
 export class ReadPace {
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
   #waiting = 0;
 
   /** Reads one after the other. `workspace_id` shares its rate among all of its threads. */
@@ -26,16 +27,11 @@ export class ReadPace {
       return Promise.reject(new AppError("rate_limited", text));
     }
     this.#waiting += 1;
-    const answer = this.#turn.then(() => paced(workspace_id, read));
-    this.#turn = answer.then(
-      () => this.#leave(),
-      () => this.#leave(),
-    );
-    return answer;
-  }
-
-  #leave() {
-    this.#waiting -= 1;
+    return this.#queue
+      .run(() => paced(workspace_id, read))
+      .finally(() => {
+        this.#waiting -= 1;
+      });
   }
 }
 

@@ -1,5 +1,6 @@
 import { isSendable } from "../../../shared/http/sockets.ts";
 import { log } from "../../../shared/log.ts";
+import { SerialQueue } from "../../../shared/work/serial-queue.ts";
 import { threadSession } from "../callbacks.ts";
 import { invalidArgument, isFailure, readCommand, readParams } from "../events/envelope.ts";
 import type { ProtocolEvent } from "../events/event.ts";
@@ -25,8 +26,8 @@ const BEGINS_A_RUN = new Set(["run.start", "input.respond"]);
 
 /** What is known of a socket while its object is awake. */
 type Line = {
-  /** One thing at a time: what is sent stays in order. */
-  work: Promise<void>;
+  /** Keeps what is sent in order. */
+  queue: SerialQueue;
   isDue: boolean;
   reader: LogReader | null;
   checked_at: number;
@@ -217,7 +218,7 @@ export class Sockets {
     const known = this.#lines.get(socket);
     if (known) return known;
     const line = {
-      work: Promise.resolve(),
+      queue: new SerialQueue(),
       isDue: false,
       reader: null,
       checked_at: 0,
@@ -229,13 +230,12 @@ export class Sockets {
   }
 
   #inTurn(socket: WebSocket, work: () => Promise<void>): Promise<void> {
-    const line = this.#lineOf(socket);
-    line.work = line.work.then(work).catch((error: unknown) => {
+    const done = this.#lineOf(socket).queue.run(work);
+    return done.catch((error: unknown) => {
       if (socket.readyState !== WebSocket.OPEN) return;
       log.error("socket_failed", error);
       socket.close(1011, "Internal error");
     });
-    return line.work;
   }
 }
 

@@ -1,6 +1,7 @@
 import { type EgressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { mapConcurrent } from "../../../shared/work/chunks.ts";
+import { SerialQueue } from "../../../shared/work/serial-queue.ts";
 import type { BuildLog } from "../build-log.ts";
 import type { PackageStore } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
@@ -53,7 +54,7 @@ async function obtain(storage: PackageStore, policy: EgressPolicy, log: BuildLog
   return { files: await open(item, tarball), isCached: false };
 }
 
-let large: Promise<unknown> = Promise.resolve();
+const large = new SerialQueue();
 
 /** Small packages are unpacked in parallel. A large one takes up to 160 MB and waits for the one before. */
 async function packInTurn(tarball: Uint8Array): Promise<Uint8Array> {
@@ -62,9 +63,7 @@ async function packInTurn(tarball: Uint8Array): Promise<Uint8Array> {
   } catch (error) {
     if (!(error instanceof PackageTooLarge)) throw error;
   }
-  const packed = large.then(() => packPackage(tarball));
-  large = packed.catch(() => undefined);
-  return packed;
+  return large.run(() => packPackage(tarball));
 }
 
 async function open(item: Package, tarball: Uint8Array): Promise<PackageFiles> {

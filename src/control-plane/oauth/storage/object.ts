@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { decrypt, encrypt, parseKeys, type Sealed } from "../../../shared/crypto/crypto.ts";
+import { SerialQueue } from "../../../shared/work/serial-queue.ts";
 import type { Failure, Grant, ProviderAccess } from "../client/provider-access.ts";
 import { requestGrant } from "../client/provider-client.ts";
 import { type Revoked, revokeGrant } from "../client/revoke.ts";
@@ -22,11 +23,12 @@ const KEY = "grant";
 
 /** One token. Named by its id; it alone asks the provider for the next one, and gives it back. */
 export class TokenObject extends DurableObject<Env> {
-  #last: Promise<unknown> = Promise.resolve();
+  /** A refresh that overtakes a revocation would leave a live token behind. */
+  readonly #queue = new SerialQueue();
   #refreshing: Promise<ReadToken> | null = null;
 
   async keep(token_id: string, grant: Grant): Promise<void> {
-    await this.#alone(() => this.#write(token_id, grant, grant));
+    await this.#queue.run(() => this.#write(token_id, grant, grant));
   }
 
   /** The access token as it is now: refreshed when it is about to end, once however many ask. */
@@ -34,15 +36,17 @@ export class TokenObject extends DurableObject<Env> {
     const kept = this.#kept();
     if (kept === null) return ended(provider);
     if (isFresh(kept)) return this.#answer(token_id, kept, null);
-    this.#refreshing ??= this.#alone(() => this.#refresh(token_id, provider)).finally(() => {
-      this.#refreshing = null;
-    });
+    this.#refreshing ??= this.#queue
+      .run(() => this.#refresh(token_id, provider))
+      .finally(() => {
+        this.#refreshing = null;
+      });
     return this.#refreshing;
   }
 
   /** Given back to the provider, then forgotten here. What is not here was given back before. */
   async revoke(token_id: string, provider: ProviderAccess): Promise<Revoked | Failure> {
-    return this.#alone(async () => {
+    return this.#queue.run(async () => {
       const kept = this.#kept();
       if (kept === null) return { ok: true, outcome: "revoked", revocation_url: null };
       const answer = await revokeGrant(this.env, provider, await this.#open(token_id, kept));
@@ -52,12 +56,12 @@ export class TokenObject extends DurableObject<Env> {
   }
 
   async forget(): Promise<void> {
-    await this.#alone(() => this.ctx.storage.deleteAll());
+    await this.#queue.run(() => this.ctx.storage.deleteAll());
   }
 
   /** Under today's key; answers which that is. */
   async reseal(token_id: string): Promise<string> {
-    return this.#alone(async () => {
+    return this.#queue.run(async () => {
       const { key_id } = parseKeys(this.env)[0];
       const kept = this.#kept();
       if (kept !== null && kept.tokens.key_id !== key_id) {
@@ -123,13 +127,6 @@ export class TokenObject extends DurableObject<Env> {
     const kept = { expires_at, refresh_at, tokens };
     this.ctx.storage.kv.put(KEY, kept);
     return kept;
-  }
-
-  /** One at a time: a refresh that overtook a revocation would leave a live token behind. */
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work);
-    this.#last = done.catch(() => undefined);
-    return done;
   }
 }
 
