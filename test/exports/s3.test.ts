@@ -10,12 +10,7 @@ import {
   stylesToTry,
 } from "../../src/exports/s3/addresses.ts";
 import { s3Client } from "../../src/exports/s3/client.ts";
-import {
-  type Answer,
-  readRetryAfter,
-  type S3Problem,
-  toProblem,
-} from "../../src/exports/s3/problem.ts";
+import { type Answer, type S3Problem, toProblem } from "../../src/exports/s3/problem.ts";
 import { toPutHeaders } from "../../src/exports/s3/put-arguments.ts";
 import { delayAfter } from "../../src/exports/s3/retries.ts";
 import { type Call, type S3Target, sign } from "../../src/exports/s3/signing.ts";
@@ -147,16 +142,6 @@ describe("an error answer", () => {
   test("is cut where it is long", () => {
     const { message } = toProblem(answer(400, s3Error("X", "y".repeat(10_000))));
     expect(message).toHaveLength(501);
-  });
-
-  test.each([
-    [null, null],
-    ["3", 3],
-    ["Sat, 21 Nov 2026 10:00:05 GMT", 5],
-    ["Sat, 21 Nov 2026 09:00:00 GMT", 0],
-    ["soon", null],
-  ])("Retry-After %j is %j seconds", (header, seconds) => {
-    expect(readRetryAfter(header, Date.UTC(2026, 10, 21, 10))).toBe(seconds);
   });
 });
 

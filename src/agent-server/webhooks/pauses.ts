@@ -1,3 +1,4 @@
+import { parseRetryAfter } from "../../shared/work/backoff.ts";
 import { JITTER, MAX_PAUSE_SECONDS, PAUSES_SECONDS } from "./limits.ts";
 
 /** What an attempt came to: delivered, or why not, and whether there is any use in trying again. */
@@ -19,12 +20,11 @@ export function pauseAfter(attempt: number, outcome: Outcome, chance: number): n
 /** 2xx is delivered. 410 says that the receiver is gone for good; all else may be better later. */
 export function outcomeOf(status: number, headers: Headers, now: Date): Outcome {
   if (status >= 200 && status < 300) return { ...DELIVERED, status };
-  const wait = retryAfter(headers.get("retry-after"), now);
   return {
     status,
     error: errorOf(status, headers),
     is_final: status === 410,
-    retry_after_seconds: wait,
+    retry_after_seconds: parseRetryAfter(headers.get("retry-after"), now.getTime()),
   };
 }
 
@@ -34,12 +34,4 @@ function errorOf(status: number, headers: Headers): string {
   const location = headers.get("location");
   if (status < 300 || status >= 400 || location === null) return `The receiver answered ${status}.`;
   return `The receiver answered ${status}, and redirects are not followed: name the URL it leads to.`;
-}
-
-/** Seconds, or a date. */
-function retryAfter(value: string | null, now: Date): number | null {
-  if (value === null) return null;
-  if (/^\d+$/.test(value)) return Number(value);
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? null : Math.max((date - now.getTime()) / 1000, 0);
 }

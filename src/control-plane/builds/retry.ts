@@ -1,19 +1,13 @@
+import { backoff, retry } from "../../shared/work/backoff.ts";
 import { ATTEMPTS } from "./limits.ts";
 
-const BASE_MS = 200;
+const BACKOFF = { base_ms: 400 };
 
-/** Full jitter, bounded; for calls that may be made twice. */
-export async function retry<T>(
-  attempt: () => Promise<T>,
+export function retryTransient<T>(
+  call: () => Promise<T>,
   isTransient: (error: unknown) => boolean,
 ): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (tries >= ATTEMPTS || !isTransient(error)) throw error;
-      const wait = Math.random() * BASE_MS * 2 ** tries;
-      await new Promise((resolve) => setTimeout(resolve, wait));
-    }
-  }
+  return retry(call, (error, attempt) =>
+    attempt < ATTEMPTS && isTransient(error) ? backoff(BACKOFF, attempt, Math.random()) : null,
+  );
 }

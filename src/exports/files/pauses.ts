@@ -1,13 +1,13 @@
+import { backoff } from "../../shared/work/backoff.ts";
 import { RESEND_AFTER_MS } from "../limits.ts";
 
-const FIRST_RETRY_SECONDS = 1;
-const MOST_RETRY_SECONDS = 60;
-/** A server may ask for more, but not for the end of the world. */
-const MOST_ASKED_SECONDS = 3600;
-const MOST_PAUSE_MS = 300_000;
+const BACKOFF = { base_ms: 1000, max_ms: 60_000 };
+/** Longest Retry-After of a server that is followed. */
+const MAX_RETRY_AFTER_SECONDS = 3600;
+const MAX_PAUSE_MS = 300_000;
 const SHARE = 16;
 
-/** Until a file's next attempt: full jitter over a range that doubles, never sooner than S3 asked for. */
+/** Seconds until a file's next attempt, never before Retry-After of the S3 server. */
 export function secondsUntilAttempt(
   {
     retry_number,
@@ -15,16 +15,16 @@ export function secondsUntilAttempt(
   }: { retry_number: number; retry_after_seconds: number | null },
   random: number,
 ): number {
-  const range = Math.min(MOST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2 ** retry_number);
-  return Math.ceil(Math.max(random * range, toAsked(retry_after_seconds)));
+  const seconds = backoff(BACKOFF, retry_number + 1, random) / 1000;
+  return Math.ceil(Math.max(seconds, cap(retry_after_seconds)));
 }
 
-/** Until an export is carried on again that met an obstacle: a share of the time that it already took. */
+/** Milliseconds until an export that met an obstacle is resumed: a share of the time since it met it. */
 export function pauseAfter(elapsed_ms: number, retry_after_seconds: number | null): number {
-  const pause = Math.min(MOST_PAUSE_MS, Math.max(RESEND_AFTER_MS, elapsed_ms / SHARE));
-  return Math.max(pause, toAsked(retry_after_seconds) * 1000);
+  const pause = Math.min(MAX_PAUSE_MS, Math.max(RESEND_AFTER_MS, elapsed_ms / SHARE));
+  return Math.max(pause, cap(retry_after_seconds) * 1000);
 }
 
-function toAsked(retry_after_seconds: number | null): number {
-  return Math.min(MOST_ASKED_SECONDS, retry_after_seconds ?? 0);
+function cap(retry_after_seconds: number | null): number {
+  return Math.min(MAX_RETRY_AFTER_SECONDS, retry_after_seconds ?? 0);
 }

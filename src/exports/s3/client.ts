@@ -54,7 +54,7 @@ export function s3Client(target: S3Target, options: S3Options) {
   const { attempt_ms, ...limits } = { ...LIMITS, ...options.limits };
   const line: Line = {
     once: sender(target, { policy, signal, attempt_ms, now }),
-    retry: (run) => withRetries({ limits, signal, onRetry }, run),
+    retry: (run) => withRetries({ limits, onRetry }, signal, run),
     put_headers: target.put_headers,
   };
   return { ...objectCalls(line), ...uploadCalls(line) };

@@ -1,3 +1,4 @@
+import { parseRetryAfter } from "../../shared/work/backoff.ts";
 import { readElements, readText } from "./xml.ts";
 
 export type S3Problem = {
@@ -106,7 +107,7 @@ export function toProblem(answer: Answer): S3Problem {
     message: clip(message),
     status,
     is_transient: named ? TRANSIENT.has(named) : isTransientStatus(status),
-    retry_after_seconds: readRetryAfter(headers.get("retry-after"), Date.now()),
+    retry_after_seconds: parseRetryAfter(headers.get("retry-after"), Date.now()),
   };
 }
 
@@ -119,14 +120,6 @@ function codeOf({ status, text }: Answer): string {
 
 function isTransientStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || (status >= 500 && status !== 501);
-}
-
-/** Seconds or a date, as RFC 9110 has it. */
-export function readRetryAfter(header: string | null, now: number): number | null {
-  if (header === null) return null;
-  if (/^\d{1,9}$/.test(header.trim())) return Number(header);
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - now) / 1000));
 }
 
 function describe({ status, headers, text }: Answer, named: string | null): string {

@@ -7,7 +7,7 @@ import type { PackageStore } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { type Integrity, matches, parseIntegrity } from "../integrity.ts";
 import { PACKAGE_LIMITS } from "../limits.ts";
-import { retry } from "../retry.ts";
+import { retryTransient } from "../retry.ts";
 import { bytesText } from "../text.ts";
 import type { Package } from "./lockfile.ts";
 import { openPackage, type PackageFiles, PackageTooLarge, packPackage } from "./package-files.ts";
@@ -46,7 +46,7 @@ async function obtain(storage: PackageStore, policy: EgressPolicy, log: BuildLog
   if (stored !== null) {
     return { files: await open(item, await new Response(stored).bytes()), isCached: true };
   }
-  const tarball = await retry(() => download(policy, item), isTransient);
+  const tarball = await retryTransient(() => download(policy, item), isTransient);
   await verify(log, item, integrity, tarball);
   if (integrity !== null) {
     await storage.writeTarball(integrity, tarball.byteLength, new Blob([tarball]).stream());

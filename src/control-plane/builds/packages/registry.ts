@@ -5,7 +5,7 @@ import { AppError } from "../../../shared/errors.ts";
 import { BuildFailure } from "../failure.ts";
 import { PACKAGE_LIMITS } from "../limits.ts";
 import { directoryOf } from "../paths.ts";
-import { retry } from "../retry.ts";
+import { retryTransient } from "../retry.ts";
 import {
   asksOf,
   type Install,
@@ -204,7 +204,7 @@ async function fetchPackument(
     if (response.status < 500 && response.status !== 429) return null;
     throw new AppError("unavailable", `The registry answers ${response.status} for ${name}.`);
   };
-  return retry(attempt, (error) => AppError.from(error).code === "unavailable").catch(
+  return retryTransient(attempt, (error) => AppError.from(error).code === "unavailable").catch(
     (error: unknown) => {
       throw new BuildFailure("dependency_unresolved", AppError.from(error).message, {
         cause: error,

@@ -4,7 +4,7 @@ import type { BuildOrder, BuildSource, BuildStore } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { SOURCE_LIMITS } from "../limits.ts";
 import { joinPath } from "../paths.ts";
-import { retry } from "../retry.ts";
+import { retryTransient } from "../retry.ts";
 import { type Unpacked, unpackSource } from "./archive.ts";
 import { fetchByGit, refNotFound } from "./git.ts";
 import {
@@ -38,7 +38,10 @@ export async function fetchSource(
   }
   const repository = toRepository(source.repo_url);
   const policy: EgressPolicy = order;
-  const unpacked = await retry(() => fetchRepository(policy, repository, source), isTransient);
+  const unpacked = await retryTransient(
+    () => fetchRepository(policy, repository, source),
+    isTransient,
+  );
   return { ...unpacked, name: repository.name };
 }
 

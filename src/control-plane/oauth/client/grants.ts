@@ -1,5 +1,6 @@
 import { decodeJwt } from "jose";
 import { isRecord } from "../../../shared/guards.ts";
+import { parseRetryAfter } from "../../../shared/work/backoff.ts";
 import type { Failure, Grant } from "./provider-access.ts";
 
 type Fields = Record<string, unknown>;
@@ -91,13 +92,9 @@ export function saidBy(body: Fields): string | null {
   return said.slice(0, MAX_SAID);
 }
 
-/** Seconds of a Retry-After header, which has a number or a date. */
+/** Seconds to wait before the provider is called again, by its Retry-After header when there is one. */
 export function retryAfter(header: string | null, now: number): number {
-  if (header === null) return RETRY_AFTER_SECONDS;
-  const seconds = /^\d+$/.test(header.trim())
-    ? Number(header)
-    : Math.ceil((Date.parse(header) - now) / 1000);
-  if (Number.isNaN(seconds)) return RETRY_AFTER_SECONDS;
+  const seconds = parseRetryAfter(header, now) ?? RETRY_AFTER_SECONDS;
   return Math.min(Math.max(seconds, 1), MAX_RETRY_AFTER_SECONDS);
 }
 
