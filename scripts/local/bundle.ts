@@ -1,3 +1,4 @@
+import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { bundleScript } from "../build/script.ts";
@@ -39,15 +40,25 @@ export function localBundleOf(path: string, name: (typeof LOCAL)[number]): strin
   return join(path, `bundle/local/${name}.js`);
 }
 
-/** Bundles both scripts as a deployment has them. `main` replaces the entry of the main script. */
+/** Bundles what answers requests. `main` replaces the entry of the main script. */
 export async function bundle(path: string, main = MAIN.main): Promise<void> {
   await Promise.all([
     bundleLocal(path),
     buildMainModules().then(() => bundleScript(main, bundleOf(path, MAIN), MAIN.entry)),
-    buildBuilderModules().then(() =>
-      bundleScript(BUILDER.main, bundleOf(path, BUILDER), BUILDER.entry),
-    ),
+    rm(bundleOf(path, BUILDER), { recursive: true, force: true }),
   ]);
+}
+
+let builderModules = Promise.resolve();
+
+/** Bundles the builder, which the first build waits for. Its folder appears whole. */
+export async function bundleBuilder(path: string): Promise<void> {
+  // Stacks of one process write to the same dist, one after the other.
+  builderModules = builderModules.then(buildBuilderModules);
+  await builderModules;
+  const folder = bundleOf(path, BUILDER);
+  await bundleScript(BUILDER.main, `${folder}.draft`, BUILDER.entry);
+  await rename(`${folder}.draft`, folder);
 }
 
 async function bundleLocal(path: string): Promise<void> {

@@ -90,7 +90,7 @@ async function builderWorker(options: Bound, script: Script) {
     name,
     compatibilityDate,
     modules: [{ type: "ESModule", path: "builder-proxy.js", contents }],
-    serviceBindings: { PROCESSES: await builderProcesses(path, script, options) },
+    serviceBindings: { PROCESSES: builderProcesses(path, script, options) },
     unsafeBindings: [debugPortBinding("DEBUG_PORT")],
   };
 }

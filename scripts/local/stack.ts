@@ -1,13 +1,12 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { configurationProblem } from "../../src/control-plane/workspaces/configuration.ts";
 import type { Region } from "../regions.ts";
-import { bundle } from "./bundle.ts";
+import { bundle, bundleBuilder } from "./bundle.ts";
 import type { Configuring } from "./configure.ts";
 import { type Folder, keep, openFolder, secretsFile, writeWhole } from "./folder.ts";
 import { type GitHost, startGitHost } from "./git-host.ts";
 import { killWorkerOf, rememberWorker } from "./kill.ts";
+import { type Npm, readNpm } from "./npm.ts";
 import { freePort } from "./ports.ts";
 import { publishExamples } from "./repositories.ts";
 import { startS3 } from "./s3/server.ts";
@@ -63,7 +62,6 @@ export type Stack = {
   killWorker(): Promise<void>;
 };
 
-type Npm = { registry_url: string; ca_file: string | undefined };
 type Say = (line: string) => void;
 type OnStep = (label: string, ms: number) => void;
 type Closers = (() => Promise<void>)[];
@@ -73,7 +71,6 @@ const CONFIGURE = join(import.meta.dirname, "configure.ts");
 const BUCKET = "exports";
 /** For a machine that is busy; a process that ends is noticed at once. */
 const START_MS = 300_000;
-const run = promisify(execFile);
 
 export async function startStack(options: StackOptions): Promise<Stack> {
   const problem = configurationProblem(options.variables ?? {});
@@ -114,6 +111,7 @@ async function raise(
     "Worker answers",
     serve(folder, { port, inspector_port, variables }, npm, say, closers),
   );
+  closers.push(startBuilderBundle(folder, closers));
   const info = {
     base_url: worker.url,
     api_key: folder.kept.api_key ?? "",
@@ -123,6 +121,15 @@ async function raise(
   };
   await writeWhole(join(folder.path, "local.json"), `${JSON.stringify(info, null, 2)}\n`);
   return { info, stop, killWorker: worker.kill };
+}
+
+/** Bundles the builder behind the answering Worker: it is larger than all else, and only a build needs it. */
+function startBuilderBundle({ path }: Folder, closers: Closers): () => Promise<void> {
+  const bundled = bundleBuilder(path).catch((error: unknown) => {
+    // A signal that stops the stack ends esbuild, too. Any other failure ends the process.
+    if (closers.length > 0) throw error;
+  });
+  return () => bundled;
 }
 
 async function step<T>(onStep: OnStep, label: string, work: Promise<T>): Promise<T> {
@@ -144,16 +151,6 @@ async function configure(folder: Folder): Promise<void> {
   // wrangler prints to stdout, too.
   const made = JSON.parse(out.trimEnd().split("\n").at(-1) ?? "") as MadeWorkspace | null;
   if (made) await keep(folder, { tenant_id: made.tenant_id, api_key: made.api_key });
-}
-
-/** npm's own settings, so that a machine with a mirror, or a CA of its own, needs no other. */
-async function readNpm(): Promise<Npm> {
-  const args = ["config", "get", "registry", "cafile"];
-  const { stdout } = await run("npm", args, { timeout: 20_000 });
-  const read = (name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(stdout)?.[1] ?? "";
-  const cafile = read("cafile");
-  const ca_file = process.env.NODE_EXTRA_CA_CERTS ?? (cafile === "null" ? "" : cafile);
-  return { registry_url: read("registry"), ca_file: ca_file === "" ? undefined : ca_file };
 }
 
 async function startGit(folder: Folder, closers: Closers): Promise<GitHost> {

@@ -1,6 +1,8 @@
 // What the main script and the builder's proxy are bound to as PROCESSES.
+import { existsSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { type Request, Response } from "miniflare";
 import { bundleOf, localBundleOf, type Script } from "../bundle.ts";
 import { embedModules } from "../modules.ts";
@@ -32,6 +34,7 @@ const BUILD_LIMITS: Limits = {
 };
 const MAX_AGENT_PROCESSES = 32;
 const MAX_BUILD_PROCESSES = 4;
+const BUNDLE_PAUSE_MS = 50;
 /** What the way out of agents depends on. Secrets of the main script stay in its process. */
 const VARIABLES = ["EGRESS_AGENT_HOSTS", "EGRESS_DNS_URL", "LOCAL_PORTS"];
 
@@ -45,7 +48,8 @@ export async function agentProcesses(
   // As many as the machine's memory has room for, with as much again for everything else.
   const room = Math.floor(totalmem() / (2 * AGENT_BYTES));
   const max_processes = Math.max(2, Math.min(MAX_AGENT_PROCESSES, room));
-  return answerFrom(new Pool({ config, limits: AGENT_LIMITS, max_processes, starts_ahead: true }));
+  const pool = new Pool({ config, limits: AGENT_LIMITS, max_processes, starts_ahead: true });
+  return answerFrom(() => pool);
 }
 
 export function agentConfig(
@@ -65,13 +69,21 @@ export function agentConfig(
   });
 }
 
-/** A process for each build at a time. */
-export async function builderProcesses(
-  path: string,
+/** A process for each build at a time. The first waits for the bundle, which is built behind the stack's start. */
+export function builderProcesses(path: string, script: Script, bound: Bound): Processes {
+  let pool: Promise<Pool> | undefined;
+  return answerFrom(() => {
+    pool ??= openBuilderPool(bundleOf(path, script), script, bound);
+    return pool;
+  });
+}
+
+async function openBuilderPool(
+  folder: string,
   script: Script,
   { compatibilityDate, r2Buckets }: Bound,
-): Promise<Processes> {
-  const folder = bundleOf(path, script);
+): Promise<Pool> {
+  while (!existsSync(folder)) await setTimeout(BUNDLE_PAUSE_MS);
   const bucket = textBindings({ BUCKET: r2Buckets?.ARTIFACTS?.id ?? "" });
   const config = await writeConfig({
     folder,
@@ -88,14 +100,14 @@ export async function builderProcesses(
     ],
   });
   const max_processes = MAX_BUILD_PROCESSES;
-  return answerFrom(new Pool({ config, limits: BUILD_LIMITS, max_processes, starts_ahead: false }));
+  return new Pool({ config, limits: BUILD_LIMITS, max_processes, starts_ahead: false });
 }
 
-function answerFrom(pool: Pool): Processes {
+function answerFrom(openPool: () => Pool | Promise<Pool>): Processes {
   return async (request) => {
     const body = (await request.json()) as Body;
     try {
-      return Response.json(await act(pool, new URL(request.url).pathname, body));
+      return Response.json(await act(await openPool(), new URL(request.url).pathname, body));
     } catch (error) {
       return new Response(error instanceof Error ? error.message : String(error), { status: 503 });
     }
