@@ -228,5 +228,8 @@ const limitBody = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 function refuseBody(): never {
-  throw new AppError("too_large", `The body is larger than the ${MAX_BODY_BYTES} bytes allowed.`);
+  throw new AppError(
+    "too_large",
+    `The body has more than ${MAX_BODY_BYTES} bytes: send a smaller one.`,
+  );
 }

@@ -90,7 +90,7 @@ describe("an unknown route", () => {
     const response = await api("/v2/nothing", { json: {} });
     expect(response.status).toBe(404);
     expect(await response.json()).toEqual({
-      detail: "POST /v2/nothing is no operation of this API; /openapi.json lists them.",
+      detail: "POST /v2/nothing does not exist. See /openapi.json for all operations.",
     });
   });
 
@@ -113,7 +113,7 @@ describe("a body over 10 MB", () => {
     const response = await send();
     expect(response.status).toBe(413);
     expect(await response.json()).toEqual({
-      detail: "The body is larger than the 10485760 bytes allowed.",
+      detail: "The body has more than 10485760 bytes: send a smaller one.",
     });
   });
 });

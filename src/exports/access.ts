@@ -11,6 +11,6 @@ export function assertMayExport(ctx: Pick<Context, "caller">, action: "read" | "
 function assertPlan(plan: Context["caller"]["plan"]): void {
   if (plan !== "developer") return;
   const text =
-    "Bulk export needs the plan Plus or Enterprise; this organization's plan is Developer.";
+    "Bulk export requires the plan Plus or Enterprise. This organization's plan is Developer.";
   throw new AppError("forbidden", text);
 }

@@ -101,7 +101,8 @@ export function selectColumns(export_fields: readonly string[] | null): readonly
     const names = [...wanted].join(", ");
     throw new AppError("invalid_request", `export_fields: no such field: ${names}`);
   }
-  if (columns.length === 0) throw new AppError("invalid_request", "export_fields names no field");
+  if (columns.length === 0)
+    throw new AppError("invalid_request", "export_fields must have at least one field");
   return columns;
 }
 

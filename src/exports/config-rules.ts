@@ -6,10 +6,10 @@ const MAX_PREFIX_BYTES = 600;
 
 export function bucketProblem(bucket_name: string): string | null {
   if (bucket_name.includes("/")) {
-    return "must be the bucket's name alone, without s3:// and without a path; a path is a prefix";
+    return "must be the name of the bucket without s3:// and without a path: set prefix for the path";
   }
   if (BUCKET.test(bucket_name) && !bucket_name.includes("..")) return null;
-  return "may hold letters, digits, hyphens, dots and _, and begins and ends with a letter or digit";
+  return "must contain only letters, digits, hyphens, dots and _, and begin and end with a letter or digit";
 }
 
 export function endpointProblem(endpoint_url: string | null, bucket_name: string): string | null {
@@ -20,23 +20,23 @@ export function endpointProblem(endpoint_url: string | null, bucket_name: string
   const bucket = bucket_name.toLowerCase();
   if (hostname.startsWith(`${bucket}.`)) {
     const server = `${protocol}//${host.slice(bucket.length + 1)}`;
-    return `names the bucket "${bucket_name}" in its host; give the server alone, ${server}: bucket_name says the rest`;
+    return `must not contain the bucket "${bucket_name}": use ${server}`;
   }
   if (pathname.split("/")[1] === bucket_name) {
-    return `names the bucket "${bucket_name}" in its path; give the server alone, ${protocol}//${host}: bucket_name says the rest`;
+    return `must not contain the bucket "${bucket_name}": use ${protocol}//${host}`;
   }
   if (pathname === "/" && search === "" && hash === "") return null;
-  return `must be a server without path or query, ${protocol}//${host}; a path within the bucket is a prefix`;
+  return `must be a server without path or query, such as ${protocol}//${host}: set prefix for a path in the bucket`;
 }
 
 export function prefixProblem(prefix: string): string | null {
   if (/^[a-z0-9]+:\/\//i.test(prefix)) return "must be a path within the bucket, without s3://";
-  if (/\p{Cc}/u.test(prefix)) return "must not hold control characters";
+  if (/\p{Cc}/u.test(prefix)) return "must not contain control characters";
   if (prefix.split("/").some((part) => part === "." || part === "..")) {
-    return 'must not hold "." or ".." as a part: no URL can say them';
+    return 'must not have "." or ".." as a segment';
   }
   if (new TextEncoder().encode(prefix).byteLength > MAX_PREFIX_BYTES) {
-    return `must be at most ${MAX_PREFIX_BYTES} bytes: a key ends at 1024, and the rest is the export's`;
+    return `must be at most ${MAX_PREFIX_BYTES} bytes: object keys have at most 1024`;
   }
   return null;
 }

@@ -3,7 +3,7 @@ import { CreatedAt, HttpUrl, UpdatedAt, Uuid } from "../shared/schema.ts";
 import { bucketProblem, endpointProblem, prefixProblem } from "./config-rules.ts";
 import { toPutHeaders } from "./s3/put-arguments.ts";
 
-const KEYS_NEEDED = "is required, as an object: Heddle has no keys of its own for a bucket";
+const KEYS_NEEDED = "required: send access_key_id and secret_access_key";
 
 const Credential = z
   .string()
@@ -81,7 +81,7 @@ const Config = z.object({
     .openapi({ description: "Name of the bucket: 3 to 63 characters", example: "acme-traces" }),
   region: z
     .string()
-    .regex(/^[A-Za-z0-9-]{1,64}$/, "must be the name of a region, such as eu-west-1")
+    .regex(/^[A-Za-z0-9-]{1,64}$/, "must be a region such as eu-west-1")
     .nullable()
     .default(null)
     .describe("Region of the bucket"),
@@ -99,7 +99,7 @@ const Config = z.object({
       description: "Whether object keys begin with the name of the bucket",
     }),
   aws_role_arn: z
-    .null({ error: "is not supported: give the credentials of a user or a session" })
+    .null({ error: "is not supported: use the credentials of a user or a session" })
     .default(null)
     .describe("Not supported: use `credentials`"),
 });
@@ -125,7 +125,7 @@ export const DestinationCreateRequest = z
       .string()
       .min(1)
       .max(255)
-      .regex(/^[a-zA-Z0-9\-_ ']+$/, "may hold letters, digits, spaces, hyphens, _ and '")
+      .regex(/^[a-zA-Z0-9\-_ ']+$/, "must contain only letters, digits, spaces, hyphens, _ and '")
       .openapi({ description: "Name for display", example: "Data lake" }),
     config: NewConfig.describe("Bucket and how to write to it"),
     credentials: DestinationCredentials.describe("Credentials of the bucket"),
@@ -139,7 +139,7 @@ export const DestinationPatchRequest = z
     {
       error: ({ code }) =>
         code === "unrecognized_keys"
-          ? "only credentials can be changed; create another destination for another name or config"
+          ? "only credentials can change: create another destination for another name or config"
           : undefined,
     },
   )

@@ -27,7 +27,10 @@ const Moment = z
   .transform((text, ctx) => {
     const micros = toMicros(text);
     if (micros !== null) return micros;
-    ctx.addIssue({ code: "custom", message: "must be an ISO 8601 time, as 2026-11-20T00:00:00Z" });
+    ctx.addIssue({
+      code: "custom",
+      message: "must be an ISO 8601 time such as 2026-11-20T00:00:00Z",
+    });
     return z.NEVER;
   })
   .openapi({ type: "string", format: "date-time" });
@@ -58,7 +61,7 @@ export const BulkExportCreateRequest = z
     format_version: caseless(FORMAT_VERSIONS).nullish().describe("Version of the columns"),
     compression: caseless(COMPRESSIONS).nullish().describe("Compression of the files"),
     all_experiments: z
-      .literal(false, "is not offered: name the project by session_id, one export each")
+      .literal(false, "is not supported: set session_id, one export for each project")
       .nullish()
       .describe("Must be `false` or absent"),
     late_rows: z.boolean().nullish().openapi({
@@ -71,7 +74,7 @@ export type BulkExportCreateRequest = z.infer<typeof BulkExportCreateRequest>;
 
 export const BulkExportPatchRequest = z
   .object({
-    status: caseless(["CANCELLED"], "can only become CANCELLED").describe("Must be `CANCELLED`"),
+    status: caseless(["CANCELLED"], "must be CANCELLED").describe("Must be `CANCELLED`"),
   })
   .openapi("BulkExportUpdate");
 

@@ -26,7 +26,7 @@ const DOING: Record<Action, string> = {
 export function assertMay(ctx: Pick<Context, "caller">, action: Action): void {
   const { role } = ctx.caller;
   if (ALLOWED[role].includes(action)) return;
-  const text = `${DOING[action]} needs the role ${NEEDED[action]}; the caller's role is ${role}.`;
+  const text = `${DOING[action]} needs the role ${NEEDED[action]}. The caller's role is ${role}.`;
   throw new AppError("forbidden", text);
 }
 

@@ -104,11 +104,11 @@ test.each([
   ["loop", /computed for \d+ s without a pause/, LIMIT_MS],
   ["grow", /memory/, LIMIT_MS],
   ["buffers", /memory/, LIMIT_MS],
-  ["event_flood", /characters of events that a run may/, HOST_LIMIT_MS],
-  ["small_event_flood", /characters of events that a run may/, HOST_LIMIT_MS],
-  ["event_burst", /characters of events that a run may/, HOST_LIMIT_MS],
+  ["event_flood", /The run emitted more than \d+ characters of events/, HOST_LIMIT_MS],
+  ["small_event_flood", /The run emitted more than \d+ characters of events/, HOST_LIMIT_MS],
+  ["event_burst", /The run emitted more than \d+ characters of events/, HOST_LIMIT_MS],
   ["checkpoint_lists", /memory/, HOST_LIMIT_MS],
-  ["trace_texts", /bytes of events, checkpoints and traces that a run may/, HOST_LIMIT_MS],
+  ["trace_texts", /bytes of events, checkpoints and traces, the limit of a run/, HOST_LIMIT_MS],
 ])(
   "an agent's %s ends its own run and delays no other tenant",
   async (graph, message, limit_ms) => {

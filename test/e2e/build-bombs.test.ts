@@ -205,7 +205,7 @@ test("a build whose process is killed twice has failed, and is not tried a third
   expect(await awaitEnd(revision_path)).toMatchObject({
     status: "BUILD_FAILED",
     status_reason: "internal",
-    status_message: expect.stringContaining("The build ended its process twice."),
+    status_message: expect.stringContaining("The build crashed twice."),
   });
   expect(await readBuildLog(revision_path)).toEqual([]);
   expect((await deploy("next", AGENT)).revision.status).toBe("DEPLOYED");

@@ -606,7 +606,7 @@ test("plain http and private addresses are refused unless the installation allow
     await buildRepository(name, { order: { allow_private: false } }),
   );
   expect(reason).toBe("source_unsafe");
-  expect(message).toContain("only https:// addresses may be fetched");
+  expect(message).toContain("must begin with https://");
 });
 
 test("a package whose bytes are not those of the lockfile is refused", async () => {

@@ -358,7 +358,7 @@ test("a provider that is deleted while it grants a token gets it back", async ()
   expect((await call(ada, "DELETE", `/v2/auth/providers/${id}`)).status).toBe(200);
   held.release();
   const page = await browsing;
-  expect([page.status, page.text]).toEqual([400, expect.stringContaining("deleted meanwhile")]);
+  expect([page.status, page.text]).toEqual([400, expect.stringContaining("was deleted")]);
   expect(oidc.log.at(-1)).toMatch(/destroyed/);
   const { body } = await call(ada, "GET", `/v2/auth/wait/${auth_id}`);
   expect(body).toMatchObject({ status: "not_found" });

@@ -204,7 +204,7 @@ describe("an export is cancelled", () => {
     const { status, body } = await cancel(ours, row.id);
     expect([status, body]).toEqual([
       409,
-      { detail: "The export is COMPLETED: it cannot be cancelled any more." },
+      { detail: "The export is COMPLETED: it has ended and cannot be cancelled." },
     ]);
   });
 });
@@ -318,7 +318,7 @@ describe("what an export needs goes away", () => {
       .where(eq(bulk_export_files.bulk_export_id, row.id));
     expect(await carryOn(row.id)).toMatchObject({
       status: "FAILED",
-      error: expect.stringContaining("something else deletes or overwrites it"),
+      error: expect.stringContaining("stop other programs from deleting or overwriting it"),
     });
     expect(await leftovers(row)).toEqual(NOTHING);
     await retry(row.id);

@@ -22,7 +22,7 @@ test("unknown fields are refused by name, and so is no field at all", () => {
   expect(() => selectColumns(["id", "session", "ID"])).toThrow(
     "export_fields: no such field: session, ID",
   );
-  expect(() => selectColumns([])).toThrow("export_fields names no field");
+  expect(() => selectColumns([])).toThrow("export_fields must have at least one field");
 });
 
 test("a scan reads each source once and no constants", () => {

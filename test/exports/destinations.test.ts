@@ -182,7 +182,7 @@ describe("who may", () => {
     ]);
     for (const answer of refused) {
       expect(answer.status).toBe(403);
-      expect(await answer.text()).toContain(`the caller's role is ${role}`);
+      expect(await answer.text()).toContain(`The caller's role is ${role}`);
     }
   });
 
@@ -209,12 +209,12 @@ describe("what is refused before anything is sent:", () => {
   const long = "x".repeat(3000);
   test.each<[object, string, string]>([
     [{ display_name: "" }, "display_name", ""],
-    [{ display_name: "a/b" }, "display_name", "may hold letters"],
+    [{ display_name: "a/b" }, "display_name", "must contain only letters"],
     [{ display_name: "x".repeat(256) }, "display_name", ""],
     [{ destination_type: "gcs" }, "destination_type", ""],
     [{ config: undefined }, "config", ""],
-    [{ credentials: undefined }, "credentials", "Heddle has no keys of its own"],
-    [{ credentials: null }, "credentials", "Heddle has no keys of its own"],
+    [{ credentials: undefined }, "credentials", "required: send access_key_id"],
+    [{ credentials: null }, "credentials", "required: send access_key_id"],
     [{ credentials: { access_key_id: "a" } }, "secret_access_key", ""],
     [{ credentials: { ...credentials, access_key_id: "x".repeat(256) } }, "access_key_id", ""],
     [{ credentials: { ...credentials, secret_access_key: long } }, "secret_access_key", ""],
@@ -234,8 +234,8 @@ describe("what is refused before anything is sent:", () => {
     [{ bucket_name: "ab" }, "bucket_name", ""],
     [{ bucket_name: "x".repeat(64) }, "bucket_name", ""],
     [{ bucket_name: "s3://exports" }, "bucket_name", "without s3://"],
-    [{ bucket_name: "exports/traces" }, "bucket_name", "a path is a prefix"],
-    [{ bucket_name: "a..b" }, "bucket_name", "may hold letters"],
+    [{ bucket_name: "exports/traces" }, "bucket_name", "set prefix for the path"],
+    [{ bucket_name: "a..b" }, "bucket_name", "must contain only letters"],
     [{ endpoint_url: "minio:9000" }, "endpoint_url", ""],
     [{ endpoint_url: "\u{1f642}" }, "endpoint_url", ""],
     [{ endpoint_url: "https://[::1" }, "endpoint_url", ""],
@@ -246,28 +246,28 @@ describe("what is refused before anything is sent:", () => {
     [
       { endpoint_url: "https://exports.s3.eu-west-1.amazonaws.com" },
       "endpoint_url",
-      "give the server alone, https://s3.eu-west-1.amazonaws.com",
+      "use https://s3.eu-west-1.amazonaws.com",
     ],
     [
       { endpoint_url: "https://host.test:9000/exports" },
       "endpoint_url",
-      "give the server alone, https://host.test:9000",
+      "use https://host.test:9000",
     ],
     [{ region: "" }, "region", "eu-west-1"],
     [{ region: "eu west" }, "region", "eu-west-1"],
     [{ prefix: long }, "prefix", ""],
     [{ prefix: "é".repeat(301) }, "prefix", "600 bytes"],
-    [{ prefix: "a/../b" }, "prefix", "as a part"],
+    [{ prefix: "a/../b" }, "prefix", "as a segment"],
     [{ prefix: "s3://exports/a" }, "prefix", "without s3://"],
     [{ prefix: "a\u0000b" }, "prefix", "control characters"],
     [{ aws_role_arn: "arn:aws:iam::1:role/x" }, "aws_role_arn", "is not supported"],
-    [{ s3_additional_kwargs: { Body: "x" } }, "s3_additional_kwargs", "known are ACL"],
+    [{ s3_additional_kwargs: { Body: "x" } }, "s3_additional_kwargs", "arguments: ACL"],
     [{ s3_additional_kwargs: "ACL" }, "s3_additional_kwargs", ""],
     [{ config_kwargs_s3: { addressing_style: "host" } }, "addressing_style", ""],
     [
       { endpoint_url: "http://127.0.0.1:9", config_kwargs_s3: { addressing_style: "virtual" } },
       "127.0.0.1",
-      "no bucket can stand before",
+      "is an IP address",
     ],
   ])("the config %j", async (config, field, words) => {
     const response = await api(PATH, { key: ours.admin, json: input({ ...config }) });
@@ -285,7 +285,7 @@ describe("what is refused before anything is sent:", () => {
       detail: [
         {
           loc: ["body"],
-          msg: "only credentials can be changed; create another destination for another name or config",
+          msg: "only credentials can change: create another destination for another name or config",
           type: expect.any(String),
         },
       ],

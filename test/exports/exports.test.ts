@@ -85,7 +85,7 @@ describe("an order", () => {
     [{ end_time: "2026-01-01T00:00:00Z" }, "end_time", "after start_time"],
     [{ end_time: "2025-12-31T00:00:00Z" }, "end_time", "after start_time"],
     [{ end_time: undefined }, "end_time", "interval_hours"],
-    [{ interval_hours: 6 }, "end_time", "left out"],
+    [{ interval_hours: 6 }, "end_time", "must be absent"],
     [{ end_time: undefined, interval_hours: 0 }, "interval_hours", "1 to 168"],
     [{ end_time: undefined, interval_hours: 169 }, "interval_hours", "1 to 168"],
     [{ end_time: undefined, interval_hours: 1.5 }, "interval_hours", "1 to 168"],

@@ -80,7 +80,7 @@ describe("an error answer", () => {
       answer(400, s3Error("InvalidArgument", "", "<BucketName>exports</BucketName>")),
       {
         code: "InvalidArgument",
-        message: "The server answered 400 and no more than this.",
+        message: "The server returned 400 without a message.",
       },
     ],
     [
@@ -98,7 +98,7 @@ describe("an error answer", () => {
       answer(502, "<html><head><title>502 Bad Gateway</title></head><body>x</body></html>"),
       {
         code: "BadGateway",
-        message: "The server answered 502, not in the words of S3: 502 Bad Gateway",
+        message: "The server returned 502, not as an S3 error: 502 Bad Gateway",
         is_transient: true,
       },
     ],
@@ -107,7 +107,7 @@ describe("an error answer", () => {
       answer(301, "", { location: "https://other.test/" }),
       {
         code: "PermanentRedirect",
-        message: "The server answered 301, a redirect to https://other.test/.",
+        message: "The server returned 301, a redirect to https://other.test/.",
         is_transient: false,
       },
     ],
@@ -207,7 +207,7 @@ describe("an address", () => {
   });
 
   test.each(["a/../b", "./a", "a/."])("cannot hold the key %s", (key) => {
-    expect(() => objectUrl(place(), "us-east-1", key)).toThrow(/no URL can hold/);
+    expect(() => objectUrl(place(), "us-east-1", key)).toThrow(/as a segment/);
   });
 
   test("that is a number has no bucket before it", () => {
@@ -304,11 +304,11 @@ test("arguments of PutObject become headers", () => {
 });
 
 test.each([
-  [{ Body: "x" }, ["Body"], "known are ACL, BucketKeyEnabled, "],
-  [{ constructor: "x" }, ["constructor"], "known are"],
+  [{ Body: "x" }, ["Body"], "arguments: ACL, BucketKeyEnabled, "],
+  [{ constructor: "x" }, ["constructor"], "arguments:"],
   [{ ACL: "a\r\nx-evil: 1" }, ["ACL"], "printable ASCII"],
   [{ ACL: { a: 1 } }, ["ACL"], "printable ASCII"],
-  [{ Metadata: "x" }, ["Metadata"], "an object of names and texts"],
+  [{ Metadata: "x" }, ["Metadata"], "an object of strings"],
   [{ Metadata: { "a b": "x" } }, ["Metadata", "a b"], "printable ASCII"],
   [{ Metadata: { a: 1 } }, ["Metadata", "a"], "printable ASCII"],
   [
@@ -366,9 +366,9 @@ describe("an upload", () => {
 });
 
 test.each([
-  ["Refused", false, "Give one that is public and begins with https://"],
-  ["Throttling", true, "Try again later"],
-  ["constructor", false, "Change what minio.acme.test complains about"],
+  ["Refused", false, "use a public one that begins with https://"],
+  ["Throttling", true, "Retry later"],
+  ["constructor", false, "Correct what minio.acme.test reports"],
 ])("a bucket that answers %s is explained", (code, is_transient, advice) => {
   const problem = { code, is_transient, message: "So.", status: 400, retry_after_seconds: null };
   const credentials = { access_key_id: "a", secret_access_key: "b" };

@@ -315,7 +315,7 @@ describe("of a workspace", () => {
     const refused = await create(project, { end_time: noon(0) });
     expect(refused).toMatchObject({
       status: 429,
-      body: { detail: expect.stringMatching(/^This workspace made 250 exports within an hour/) },
+      body: { detail: expect.stringMatching(/^The limit of 250 exports per hour is reached/) },
     });
     const [oldest] = await db
       .select()
@@ -360,7 +360,7 @@ describe("of a workspace", () => {
     });
     expect(await create(project, { interval_hours: 24 })).toMatchObject({
       status: 429,
-      body: { detail: expect.stringMatching(/^This workspace has 200 active schedules/) },
+      body: { detail: expect.stringMatching(/^The limit of 200 active schedules is reached/) },
     });
     expect(await create(project, { end_time: noon(0) })).toMatchObject({ status: 200 });
   }, 20_000);

@@ -54,7 +54,7 @@ describe("a destination", () => {
     const { status, body, headers } = await create({ config: { endpoint_url: proxy.url } });
     expect(status).toBe(200);
     expect(headers.get("x-heddle-warning")).toBe(
-      `The object of the probe stays in the bucket ${s3.bucket} as ${probeKey(body.id)}: deleting it was answered with AccessDenied`,
+      `The probe object ${probeKey(body.id)} was not deleted from the bucket ${s3.bucket}: AccessDenied`,
     );
     expect(headers.get("access-control-expose-headers")).toContain("X-Heddle-Warning");
     await client().deleteObject(probeKey(body.id));
@@ -101,13 +101,13 @@ describe("a bucket that refuses is told in its own words, with what to change:",
       "somebody else's keys",
       { credentials: s3.other },
       /: (AccessDenied|NoSuchBucket): \w/,
-      /Access denied: these keys may not write|Bucket is not valid/,
+      /Access denied: the credentials must be allowed s3:PutObject|Bucket is not valid/,
     ],
     [
       "a bucket that is not there",
       { config: { bucket_name: "no-such-bucket-here" } },
       /: NoSuchBucket: \w/,
-      /Bucket is not valid: there is none named "no-such-bucket-here"/,
+      /Bucket is not valid: "no-such-bucket-here" does not exist/,
     ],
     [
       "a server that is not there",
@@ -118,7 +118,7 @@ describe("a bucket that refuses is told in its own words, with what to change:",
     [
       "a server that is none of S3's",
       { config: { endpoint_url: stack.git.url } },
-      /: UnexpectedAnswer: The server answered 404/,
+      /: UnexpectedAnswer: The server returned 404/,
       /Invalid endpoint/,
     ],
   ])("%s", async (_case, fields, words, advice) => {
@@ -139,7 +139,7 @@ describe("a bucket that refuses is told in its own words, with what to change:",
         "Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters",
       ),
       "Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters. ",
-      "The server takes no such request.",
+      "The server refused the request.",
     ],
     [
       "a key of KMS",
@@ -149,23 +149,23 @@ describe("a bucket that refuses is told in its own words, with what to change:",
         "User: arn:aws:iam::1:user/x is not authorized to perform: kms:GenerateDataKey on resource: y",
       ),
       "not authorized to perform: kms:GenerateDataKey",
-      "Allow them kms:GenerateDataKey and kms:Decrypt",
+      "must be allowed kms:GenerateDataKey and kms:Decrypt",
     ],
     [
       "a name that is none",
       refusal(400, "InvalidBucketName", "The specified bucket is not valid."),
       "InvalidBucketName: The specified bucket is not valid. ",
-      "endpoint_url must not name the bucket too",
+      "do not repeat it in endpoint_url",
     ],
-    ["a quota", refusal(403, "QuotaExceeded", ""), "QuotaExceeded: The quota", "Make room"],
-    ["a storm", refusal(503, "SlowDown", "Slow down."), "SlowDown: Slow down. ", "Try again later"],
+    ["a quota", refusal(403, "QuotaExceeded", ""), "QuotaExceeded: The quota", "Delete objects"],
+    ["a storm", refusal(503, "SlowDown", "Slow down."), "SlowDown: Slow down. ", "Retry later"],
     [
       "a bucket elsewhere",
       { answer: { status: 301, headers: { location: "https://elsewhere.test/" } }, times: 9 },
-      "PermanentRedirect: The server answered 301, a redirect to https://elsewhere.test/",
+      "PermanentRedirect: The server returned 301, a redirect to https://elsewhere.test/",
       "Correct region",
     ],
-    ["a code of its own", refusal(400, "Odd", "So it is."), "Odd: So it is. ", "Change what"],
+    ["a code of its own", refusal(400, "Odd", "So it is."), "Odd: So it is. ", "Correct what"],
   ])("%s", async (_case, fault, words, advice) => {
     const proxy = await faulty();
     proxy.fail(fault);

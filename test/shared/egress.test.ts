@@ -70,6 +70,6 @@ test("an agent is told why its request was refused", async () => {
   const response = await egress.fetch(new Request("https://169.254.169.254/latest/meta-data/"));
   expect(response.status).toBe(403);
   expect(await response.text()).toBe(
-    "Heddle refused this request: 169.254.169.254 is not a public address; private, loopback and link-local hosts are refused.",
+    "Heddle refused this request: 169.254.169.254 is not a public address: private, loopback and link-local hosts are refused.",
   );
 });

@@ -41,9 +41,9 @@ const REFUSED: [name: string, code: string, text: RegExp][] = [
   ["alias.example.com", "invalid_request", /resolves to 192.168.0.7/],
   ["dangling.example.com", "invalid_request", /has no public address/],
   ["empty.example.com", "invalid_request", /has no public address/],
-  ["unknown.example.com", "unavailable", /cannot be looked up/],
-  ["failing.example.com", "unavailable", /cannot be looked up/],
-  ["half.example.com", "unavailable", /cannot be looked up/],
+  ["unknown.example.com", "unavailable", /does not resolve/],
+  ["failing.example.com", "unavailable", /does not resolve/],
+  ["half.example.com", "unavailable", /does not resolve/],
 ];
 
 describe.each(REFUSED)("%s", (name, code, text) => {

@@ -78,7 +78,7 @@ describe("a large filter", () => {
     names[89] = 'eq(name, "my_tool")';
     expect(await find(`or(${names.join(", ")})`)).toEqual(["r40"]);
     expect(messageOf(`or(eq(name, "one"), ${names.join(", ")})`)).toBe(
-      "At character 1: the filter compares with 91 values and 90 are allowed; in(field, [...]) counts as one",
+      "At character 1: the filter compares with 91 values; the limit is 90, and in(field, [...]) counts as one",
     );
   });
 
@@ -88,10 +88,22 @@ describe("a large filter", () => {
   });
 
   test.each([
-    ["10,000 levels", nested(10_000, "and("), "At character 257: the filter is nested deeper than"],
-    ["10,000 lists", `in(name, ${"[".repeat(10_000)}`, "the filter is nested deeper than the 64"],
-    ["1 MB", `eq(name, "${"x".repeat(1024 * 1024)}")`, "At character 65537: the filter is longer"],
-    ["an open text", `eq(name, "${"\\\\".repeat(30_000)}`, "At character 10: the text that begins"],
+    [
+      "10,000 levels",
+      nested(10_000, "and("),
+      "At character 257: the filter must be nested at most 64",
+    ],
+    ["10,000 lists", `in(name, ${"[".repeat(10_000)}`, "the filter must be nested at most 64"],
+    [
+      "1 MB",
+      `eq(name, "${"x".repeat(1024 * 1024)}")`,
+      "At character 65537: the filter must have at most 65536 characters",
+    ],
+    [
+      "an open text",
+      `eq(name, "${"\\\\".repeat(30_000)}`,
+      "At character 10: the string lacks its closing",
+    ],
     ["blanks", `eq(${" ".repeat(60_000)}`, "At character 60004: expected an argument"],
     ["an unknown function", "x".repeat(60_000), "At character 1: expected a function"],
     ["a deep object", `has(metadata, '${'{"a":'.repeat(10_000)}')`, "takes a JSON object"],
@@ -108,8 +120,8 @@ describe("an invalid filter", () => {
     ['and(eq(name, "x")', "At character 18: expected , or ), found the end of the filter"],
     ['eq(name, "x"))', "At character 14: expected the end of the filter, found )"],
     ['eq(name, "x") eq(name, "y")', "At character 15: expected the end of the filter, found eq"],
-    ['eq(name "x")', 'At character 9: expected , or ), found the text "x"'],
-    ['eq(name, "x)', 'At character 10: the text that begins here lacks its closing "'],
+    ['eq(name "x")', 'At character 9: expected , or ), found the string "x"'],
+    ['eq(name, "x)', 'At character 10: the string lacks its closing "'],
     ["and()", "At character 5: expected an argument, found )"],
     ["in(name, [])", "At character 11: expected a value, found ]"],
     ["eq(name, x)", 'At character 10: expected a value, found x; write texts in quotes: "x"'],
@@ -128,8 +140,8 @@ describe("an invalid filter", () => {
     ['gt(tags, "x")', "At character 1: gt() does not support tags; use has, in, like, search"],
     ['gt(name, "x")', "At character 1: gt() does not support name; use eq, neq, in, like"],
     ['has(name, "x")', "At character 1: has() does not support name"],
-    ["eq(name, 5)", "At character 10: eq(name, ...) takes a text in quotes, not 5"],
-    ["eq(name, null)", "At character 10: eq(name, ...) takes a text in quotes, not null"],
+    ["eq(name, 5)", "At character 10: eq(name, ...) takes a string in quotes, not 5"],
+    ["eq(name, null)", "At character 10: eq(name, ...) takes a string in quotes, not null"],
     [
       'eq(is_root, "true")',
       "At character 13: eq(is_root, ...) takes true or false, without quotes",
@@ -138,21 +150,21 @@ describe("an invalid filter", () => {
       'gt(total_tokens, "5")',
       "At character 18: gt(total_tokens, ...) takes a number without quotes",
     ],
-    ["gt(latency, null)", "only eq and neq take null"],
+    ["gt(latency, null)", "only eq and neq accept null"],
     ['gt(latency, "soon")', "At character 13: gt(latency, ...) takes a number of seconds, or a"],
     ["gt(start_time, 5)", "At character 16: gt(start_time, ...) takes an ISO 8601 time such as"],
     ['gt(start_time, "2024-13-01T00:00:00Z")', "takes an ISO 8601 time"],
     ['gt(cursor, "x")', "At character 12: cursor takes a time such as"],
     ['in(name, "x")', 'At character 10: in(name, ...) takes a list such as ["a", "b"], not "x"'],
-    ['in(name, ["x", 5])', "At character 16: in(name, ...) takes a text in quotes, not 5"],
+    ['in(name, ["x", 5])', "At character 16: in(name, ...) takes a string in quotes, not 5"],
     ['eq(name, ["x"])', "At character 10: expected one value, found a list"],
     ['has(metadata, "key")', "At character 15: has(metadata, ...) takes a JSON object in quotes"],
     ["eq(total_tokens, 1e999)", "At character 18: 1e999 is out of range"],
-    ['search("  ")', "At character 8: search() needs a word to look for"],
-    ['search(name, "")', "At character 14: search() needs a text to look for"],
+    ['search("  ")', "At character 8: search() needs a word"],
+    ['search(name, "")', "At character 14: search() needs a string"],
     [
       `like(name, "%${"x_".repeat(40)}%")`,
-      "At character 12: a pattern over 48 bytes may have no _",
+      "At character 12: a pattern over 48 bytes must not contain _",
     ],
   ])("%s names the problem and its position", (filter, message) => {
     expect(messageOf(filter)).toContain(message);

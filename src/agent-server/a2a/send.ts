@@ -67,7 +67,7 @@ async function plan(ctx: Context, target: A2aTarget, asked: SendParams): Promise
   const { message, configuration, metadata } = asked;
   const agent = await openAgent(ctx, target.deployment_id, "write");
   if (configuration?.pushNotificationConfig) {
-    const text = "Push notifications are not supported; give a run a webhook instead.";
+    const text = "Push notifications are not supported: use a webhook.";
     throw new RpcError(A2A_ERRORS.push_not_supported, text);
   }
   if (message.parts.some(({ kind }) => kind === "file")) {
@@ -103,11 +103,14 @@ async function answered(
   const row = await openTask(ctx, deployment_id, task_id);
   const { thread_id } = row;
   if (contextId !== undefined && contextId !== thread_id) {
-    throw new RpcError(RPC_ERRORS.invalid_params, "params.message.contextId: is not the task's");
+    throw new RpcError(
+      RPC_ERRORS.invalid_params,
+      "params.message.contextId: must be the context of the task",
+    );
   }
   const state = stateOf(await readStanding(ctx, row));
   if (state !== "input-required") {
-    const text = `Task ${task_id} is ${state} and waits for no message: leave taskId out to begin another one.`;
+    const text = `Task ${task_id} is ${state} and accepts no message: leave out taskId to start another task.`;
     throw new RpcError(A2A_ERRORS.unsupported_operation, text);
   }
   const resume = toResume(parts);
@@ -120,6 +123,6 @@ async function assertTakesText(ctx: Context, ref: A2aTarget): Promise<void> {
   const { input_schema } = await getSchemas(ctx, ref);
   const properties = input_schema?.properties;
   if (!isRecord(properties) || "messages" in properties) return;
-  const text = `params.message.parts: this agent takes no text, its input has no messages; send a data part with ${Object.keys(properties).join(", ")}`;
+  const text = `params.message.parts: the input of this agent has no messages: send a data part with ${Object.keys(properties).join(", ")}`;
   throw new RpcError(RPC_ERRORS.invalid_params, text);
 }

@@ -64,10 +64,10 @@ async function dispatch(
 
 function noMethod(method: string): RpcError {
   if (method.startsWith("tasks/pushNotificationConfig/")) {
-    const text = "Push notifications are not supported; give a run a webhook instead.";
+    const text = "Push notifications are not supported: use a webhook.";
     return new RpcError(A2A_ERRORS.push_not_supported, text);
   }
-  return new RpcError(RPC_ERRORS.method_not_found, `There is no method ${method}`);
+  return new RpcError(RPC_ERRORS.method_not_found, `Unknown method "${method}"`);
 }
 
 async function getTask(ctx: Context, { deployment_id }: A2aTarget, params: unknown) {
@@ -83,7 +83,7 @@ async function cancelTask(ctx: Context, { deployment_id }: A2aTarget, params: un
   const row = await openTask(ctx, agent.deployment_id, id);
   const standing = await readStanding(ctx, row);
   if (isEnded(standing) || standing.status === "success") {
-    const text = `Task ${id} runs nothing that could be cancelled.`;
+    const text = `Task ${id} is not running.`;
     throw new RpcError(A2A_ERRORS.task_not_cancelable, text);
   }
   const options = { wait: true, reason: "a2a: its client cancelled the task" };
@@ -117,7 +117,7 @@ export async function getCard(
   const [only] = graphs.length === 1 ? graphs : [];
   const assistant_id = ref.assistant_id ?? only;
   if (assistant_id === undefined) {
-    const text = `name the assistant: this deployment has ${graphs.join(", ")}`;
+    const text = `required: one of ${graphs.join(", ")}`;
     throw invalid(["query", "assistant_id"], text, "missing");
   }
   const assistant = await getAssistant(ctx, { deployment_id, assistant_id });

@@ -52,7 +52,7 @@ export async function reachIsolate<T>(revision: RevisionRef, call: () => Promise
 }
 
 function notServed(cause: unknown): AppError {
-  const text = "This revision was built before its auth or http could be served; deploy it again.";
+  const text = "This revision cannot serve its auth or http configuration: create a new revision.";
   return new AppError("unavailable", text, { cause });
 }
 

@@ -50,7 +50,7 @@ export const guardOrigin = createMiddleware<AppEnv>(async (c, next) => {
   if (!isSharedOrigin(c.req.raw, c.env)) return next();
   const { headers } = c.req.raw;
   if (headers.has("Service-Worker") || headers.get("Sec-Fetch-Dest") === "serviceworker") {
-    const text = "Service workers are not allowed on this origin; use the agent's own host name.";
+    const text = "Service workers are not allowed on this origin: use the agent's own host name.";
     throw new AppError("forbidden", text);
   }
   c.res.headers.set("X-Content-Type-Options", "nosniff");

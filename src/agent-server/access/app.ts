@@ -25,7 +25,7 @@ type Forwarded = {
 export async function callApp(env: Env, request: Request, to: Forwarded): Promise<Response> {
   const { served, base_url, path, internal, user, issuer } = to;
   if (internal.depth > MAX_DEPTH) {
-    const text = `The agent's app called its own server ${MAX_DEPTH} times from within such a call.`;
+    const text = `The agent's app called its own server ${MAX_DEPTH} times recursively.`;
     throw AppError.answer(text, { status: 508, headers: [] });
   }
   const url = new URL(request.url);

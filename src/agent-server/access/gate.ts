@@ -61,7 +61,7 @@ export const authenticateAgentRequests = createMiddleware<AppEnv>(async (c, next
   if (internal?.kind === "closed") throw routeNotFound();
   const agentRequest = await resolveAgentRequest(c);
   if (!agentRequest && internal)
-    throw new AppError("unavailable", "The agent does not serve for the moment.");
+    throw new AppError("unavailable", "The agent is temporarily unavailable.");
   if (agentRequest && internal && agentRequest.served.deployment_id !== internal.deployment_id)
     throw routeNotFound();
   const early = agentRequest && answerBeforeRoutes(c, agentRequest, internal);
@@ -95,7 +95,10 @@ async function assertAuthorizationChecked(
   if (!access?.user || access.isAuthorizationChecked || !c.res.ok) return;
   if (matches(PATHS_WITHOUT_USER_DATA, parseAgentPath(c.req.path).path)) return;
   await c.res.body?.cancel();
-  throw new AppError("internal", `${c.req.method} ${c.req.path} asked nobody whether it may`);
+  throw new AppError(
+    "internal",
+    `${c.req.method} ${c.req.path} reached a handler without authorization`,
+  );
 }
 
 /** Sockets too: a middleware that lets some in and others not must be asked, whatever a request's headers say. */

@@ -35,7 +35,8 @@ export async function authorize<V extends object>(
   if (!access?.user) return { value, filters: null };
   access.isAuthorizationChecked = true;
   const { user, revision } = access;
-  if (!user.identity) throw new AppError("unauthenticated", "Say who you are.");
+  if (!user.identity)
+    throw new AppError("unauthenticated", "Authentication required: send an API key as X-Api-Key.");
   // The fields of users and values are the agent's own: what is no JSON never leaves its isolate.
   const call = { user, resource, action, value } as AuthCall;
   const verdict = await callAuth(env, revision, "authorize", VerdictAnswer, (auth) =>
@@ -62,8 +63,7 @@ export async function accessOf(
   if (!served) return null;
   const isKnown = authSettings(served.config) !== null;
   if (!isKnown && caller.actor.type === "agent_user") {
-    const text =
-      "The agent has no users any more (auth in langgraph.json): use a key of the workspace.";
+    const text = "The agent has no custom authentication: use an API key of the workspace.";
     throw new AppError("forbidden", text);
   }
   return toAccess(served, isKnown ? user : null);
@@ -103,6 +103,6 @@ export function assertAccess({ access }: Context, agent: ActiveRevision): void {
 export function metadataOf({ metadata }: { metadata?: unknown }): Record<string, unknown> {
   if (metadata === undefined || metadata === null) return {};
   if (typeof metadata === "object" && !Array.isArray(metadata)) return { ...metadata };
-  const text = "The agent's auth handler made the metadata something else than an object.";
+  const text = "The agent's auth handler must leave the metadata an object.";
   throw new AppError("internal", text);
 }

@@ -19,7 +19,7 @@ export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringO
   try {
     const ctx = await principalContext(env, deployment_id, cron.principal);
     if (!(await isThere(() => placeOf(ctx, cron)))) {
-      log.info("cron_ended", { ...told, reason: "its thread or its deployment is gone" });
+      log.info("cron_ended", { ...told, reason: "its thread or its deployment was deleted" });
       return "ended";
     }
     const run_id = await firingId(cron, at);
@@ -42,7 +42,7 @@ export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringO
 
 /** The line has a key, because a firing may happen twice. */
 async function logRefusal(env: Env, { cron_id, deployment_id }: CronRow, at: number, why: string) {
-  const message = `Cron ${cron_id} is disabled, because its principal may not start runs any more: ${why} To enable it, change it as a caller who may.`;
+  const message = `Cron ${cron_id} was disabled, because its principal can no longer start runs: ${why} To enable it, update it with another API key.`;
   const line = { level: "ERROR", message, key: `cron_disabled ${cron_id} ${at}` } as const;
   await appendAgentLog(env, deployment_id, line).catch((error: unknown) =>
     log.error("agent_log_not_written", error, { cron_id, deployment_id }),

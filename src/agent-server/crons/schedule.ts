@@ -16,15 +16,15 @@ export function nextFiring(
 
 export function scheduleProblem(plan: Schedule, now: number): ScheduleProblem | null {
   if (plan.timezone !== null && !isTimeZone(plan.timezone)) {
-    const text = `"${plan.timezone}" is no time zone of the IANA database, like "Europe/Paris"`;
+    const text = `"${plan.timezone}" is not an IANA time zone such as "Europe/Paris"`;
     return { field: "timezone", text };
   }
   try {
     if (nextFiring({ ...plan, end_at: null }, now) !== null) return null;
-    return { field: "schedule", text: "never comes: no date fits it" };
+    return { field: "schedule", text: "never fires: no date matches" };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const text = `must have five fields, minute, hour, day, month and weekday, like "0 9 * * 1-5": ${why}`;
+    const text = `must have five fields (minute, hour, day, month, weekday), such as "0 9 * * 1-5": ${why}`;
     return { field: "schedule", text };
   }
 }

@@ -9,7 +9,7 @@ const EndTime = z
   .string()
   .refine(
     (text) => !Number.isNaN(Date.parse(text)),
-    "must be a date and time like 2026-12-31T00:00:00Z",
+    "must be a date and time such as 2026-12-31T00:00:00Z",
   )
   .openapi({ format: "date-time" });
 

@@ -98,7 +98,7 @@ export async function searchCrons(
   if (found === null) {
     throw new AppError(
       "too_large",
-      "limit: these crons are too much for one answer; ask for fewer.",
+      "limit: the crons exceed the size of a response; use a smaller limit.",
     );
   }
   const now = new Date().toISOString();
@@ -206,11 +206,11 @@ function cronNotFound(cron_id: string): never {
 
 function refused(refusal: CronRefusal): AppError {
   if (refusal === "full") {
-    const text = `The deployment has ${MAX_CRONS} crons, which is all it may have; delete one first.`;
+    const text = `The deployment has ${MAX_CRONS} crons, which is the limit: delete one first.`;
     return new AppError("conflict", text);
   }
   if (refusal === "too_large") {
-    const text = `what the cron starts its runs with has more than ${MAX_PAYLOAD_CHARACTERS} characters of JSON`;
+    const text = `the input and options of the runs have more than ${MAX_PAYLOAD_CHARACTERS} characters of JSON`;
     return invalid(["body"], text, "too_large");
   }
   return invalid(["body", refusal.field], refusal.text);

@@ -37,7 +37,7 @@ function toToolResult(values: unknown) {
 /** Calls are stateless: what waits for an answer waits in vain. */
 function toQuestion(questions: unknown[]): string {
   const asked = JSON.stringify(questions.map((one) => (isRecord(one) ? one.value : one)));
-  return `The agent stopped to ask ${asked}, and a tool cannot be answered. Give it what it needs in the arguments, or run it on a thread.`;
+  return `The agent was interrupted with ${asked}, which a tool call cannot resume: pass the value in the arguments, or create a run on a thread.`;
 }
 
 function refusal(text: string) {

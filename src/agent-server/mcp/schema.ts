@@ -23,7 +23,7 @@ export const TOOLS_PAGE = 50;
 export const ListToolsParams = z.looseObject({
   cursor: z
     .string()
-    .regex(/^\d{1,6}$/, "must be a nextCursor of tools/list")
+    .regex(/^\d{1,6}$/, "must be nextCursor of tools/list")
     .optional(),
 });
 
@@ -35,12 +35,12 @@ export const CallToolParams = z.looseObject({
 /** Why the transport refuses a request before it is read; null: it does not. */
 export function refusalOf(headers: McpHeaders): { status: 400 | 406; text: string } | null {
   if (!acceptsBoth(headers.accept)) {
-    const text = "Not Acceptable: Accept must have application/json and text/event-stream";
+    const text = "Not Acceptable: Accept must include application/json and text/event-stream";
     return { status: 406, text };
   }
   const version = headers["mcp-protocol-version"];
   if (version === undefined || VERSIONS.some((known) => known === version)) return null;
-  const text = `MCP-Protocol-Version ${version} is none of ${VERSIONS.join(", ")}`;
+  const text = `MCP-Protocol-Version ${version} is not supported: use one of ${VERSIONS.join(", ")}`;
   return { status: 400, text };
 }
 

@@ -60,7 +60,7 @@ async function dispatch(ctx: Context, target: RunTarget, request: RpcRequest): P
     case "tools/call":
       return toToolAnswer(id, await callTool(ctx, target, params));
     default:
-      throw new RpcError(RPC_ERRORS.method_not_found, `There is no method ${method}`);
+      throw new RpcError(RPC_ERRORS.method_not_found, `Unknown method "${method}"`);
   }
 }
 

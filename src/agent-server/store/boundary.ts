@@ -72,7 +72,7 @@ export function parseStoreOps(value: unknown): ParsedOps {
     if (!success) return refuse(`ops.${[n, ...pathOf(error)].join(".")}: ${messageOf(error)}.`);
     bytes += sizeOf(data);
     if (bytes > MAX_BATCH_BYTES) {
-      return refuse(`ops: a batch has at most ${MAX_BATCH_BYTES} bytes; send smaller ones.`);
+      return refuse(`ops: a batch has at most ${MAX_BATCH_BYTES} bytes: send smaller batches.`);
     }
     ops.push(data);
   }

@@ -52,15 +52,15 @@ export class StoreObject extends DurableObject<Env> {
 /** Foreign errors that are answers; all others are ours. */
 function refusalOf(error: unknown): StoreRefusal {
   if (error instanceof AnswerTooLarge) {
-    const message = `limit: the answer would have more than ${MAX_ANSWER_BYTES} characters; ask for fewer items.`;
+    const message = `limit: the response has more than ${MAX_ANSWER_BYTES} characters; use a smaller limit.`;
     return { code: "too_large", message };
   }
   if (error instanceof NotAllowed) {
-    const message = "The agent's auth lets you put no such item, or not in the place of this one.";
+    const message = "The agent's auth does not allow this item, or replacing the existing one.";
     return { code: "forbidden", message };
   }
   if (error instanceof Error && /SQLITE_FULL|database or disk is full/.test(error.message)) {
-    const message = "The store of this deployment is full; delete items, or give them a ttl.";
+    const message = "The store of this deployment is full: delete items, or set a ttl.";
     return { code: "too_large", message };
   }
   throw error;

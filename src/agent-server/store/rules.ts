@@ -64,18 +64,19 @@ function namespaceProblem(namespace: string[]): StoreRefusal | null {
 }
 
 function labelsProblem(field: string, labels: string[]): StoreRefusal | null {
-  if (labels.length > MAX_LABELS) return invalid(`${field}: has more than ${MAX_LABELS} labels.`);
+  if (labels.length > MAX_LABELS)
+    return invalid(`${field}: must have at most ${MAX_LABELS} labels.`);
   const odd = labels.find((label) => label === "" || label.includes("."));
   if (odd !== undefined) {
     const text = `Namespace labels cannot be empty or contain periods. Received: ${JSON.stringify(labels)}`;
     return invalid(`${field}: ${text}`);
   }
   if (labels.some((label) => !isText(label))) {
-    return invalid(`${field}: labels are text of whole characters without NUL.`);
+    return invalid(`${field}: labels must be valid Unicode without NUL.`);
   }
   const characters = labels.reduce((sum, { length }) => sum + length, 0);
   if (characters <= MAX_NAMESPACE_CHARACTERS) return null;
-  return invalid(`${field}: its labels have more than ${MAX_NAMESPACE_CHARACTERS} characters.`);
+  return invalid(`${field}: must have at most ${MAX_NAMESPACE_CHARACTERS} characters.`);
 }
 
 function rootProblem([root]: string[]): StoreRefusal | null {
@@ -85,29 +86,29 @@ function rootProblem([root]: string[]): StoreRefusal | null {
 
 function keyProblem(key: string): StoreRefusal | null {
   if (key === "") return invalid("key: cannot be empty.");
-  if (!isText(key)) return invalid("key: is text of whole characters without NUL.");
+  if (!isText(key)) return invalid("key: must be valid Unicode without NUL.");
   if (key.length <= MAX_KEY_CHARACTERS) return null;
-  return invalid(`key: has more than ${MAX_KEY_CHARACTERS} characters.`);
+  return invalid(`key: must have at most ${MAX_KEY_CHARACTERS} characters.`);
 }
 
 function valueProblem({ namespace, key }: { namespace: string[]; key: string }, value: string) {
   if (!value.startsWith("{")) return invalid("value: must be an object.");
   const bytes = new TextEncoder().encode(namespace.join(".") + key + value).byteLength;
   if (bytes <= MAX_ITEM_BYTES) return null;
-  const text = `value: an item has at most ${MAX_ITEM_BYTES} bytes of JSON with its namespace and key; this one has ${bytes}. Store it in parts.`;
+  const text = `value: an item has at most ${MAX_ITEM_BYTES} bytes of JSON with its namespace and key; this one has ${bytes}: split it.`;
   return { code: "too_large", message: text } as const;
 }
 
 function vectorsProblem(vectors: Float32Array[]): StoreRefusal | null {
   if (vectors.length > MAX_VECTORS) {
-    const text = `index: leads to ${vectors.length} texts of this item; at most ${MAX_VECTORS} are kept.`;
+    const text = `index: must select at most ${MAX_VECTORS} texts of an item; it selects ${vectors.length}.`;
     return invalid(text);
   }
   if (vectors.some((vector) => vector.length === 0 || vector.length > MAX_DIMS)) {
     return invalid(`store.index.embed: a vector has 1 to ${MAX_DIMS} numbers.`);
   }
   if (vectors.every((vector) => vector.every(Number.isFinite))) return null;
-  return invalid("store.index.embed: a vector has a number that is not finite.");
+  return invalid("store.index.embed: vectors must contain only finite numbers.");
 }
 
 function ttlProblem(ttl_ms: number | null): StoreRefusal | null {

@@ -43,8 +43,9 @@ const COMMANDS: Record<string, Answerer> = {
   "subscription.reconnect": (ctx, session) => notSupported(ctx, session, REPLAYED),
 };
 
-const OVER_SOCKET = "Over HTTP a subscription is a stream: POST its channels to .../stream/events.";
-const REPLAYED = "Subscribe again: what is kept is replayed, under the ids it had.";
+const OVER_SOCKET =
+  "Subscriptions need a stream over HTTP: POST the channels to .../stream/events.";
+const REPLAYED = "Subscribe again: stored events are replayed with their ids.";
 
 /** The others, such as what the caller's role forbids, have a status of HTTP. */
 const ANSWERED = ["bad_request", "invalid_request", "conflict", "not_found", "too_large"];
@@ -70,7 +71,7 @@ async function outcomeOf(ctx: Context, session: Session, call: Call): Promise<Do
   const answer = Object.hasOwn(COMMANDS, call.method) ? COMMANDS[call.method] : undefined;
   if (!answer) {
     await assertVisible(ctx, session);
-    return { error: "unknown_command", message: `There is no command ${call.method}.` };
+    return { error: "unknown_command", message: `Unknown command "${call.method}".` };
   }
   try {
     return await answer(ctx, session, call);
@@ -105,10 +106,13 @@ async function respond(ctx: Context, session: Session, call: Call): Promise<Done
   if (isFailure(params)) return params;
   const resume = resumeOf(params.ok);
   const answers = Object.keys(resume);
-  if (answers.length === 0) return invalidArgument("input.respond names no interrupt_id.");
+  if (answers.length === 0)
+    return invalidArgument(
+      "input.respond: interrupt_id is required when several interrupts are pending.",
+    );
   const assistant_id = await boundAssistant(ctx, session);
   if (assistant_id === null) {
-    return { error: "no_such_run", message: "The thread has no run yet: start one first." };
+    return { error: "no_such_run", message: "The thread has no run: start one first." };
   }
   const { update, goto, config, metadata, strict_resume } = params.ok;
   const command = { resume, update, goto };
@@ -160,7 +164,7 @@ async function readState(ctx: Context, session: Session, call: Call): Promise<Do
   }
   const { values, checkpoint } = JSON.parse(text) as State;
   if (checkpoint === null && ns !== "") {
-    return { error: "no_such_namespace", message: `Nothing is kept of the namespace ${ns}.` };
+    return { error: "no_such_namespace", message: `The namespace ${ns} has no state.` };
   }
   const shown = Object.entries(values).filter(([key]) => !keys || keys.includes(key));
   const result = {
@@ -191,9 +195,12 @@ function toTarget(
 
 function refused(refusal: "no_pending_interrupt" | "unknown_interrupt"): Failure {
   if (refusal === "unknown_interrupt") {
-    return { error: "no_such_interrupt", message: "The thread does not ask this, or no more." };
+    return {
+      error: "no_such_interrupt",
+      message: "The interrupt is not pending: read the state for pending interrupts.",
+    };
   }
-  return invalidArgument("The thread asks nothing now: input.respond answers an interrupt.");
+  return invalidArgument("No interrupt is pending: input.respond resumes an interrupt.");
 }
 
 async function orNull<T>(work: Promise<T>): Promise<T | null> {

@@ -75,7 +75,7 @@ protocolRoutes.openapi(
   async (c) => {
     const session = toSession(c.var.ctx, c.req.valid("param"), c.req.raw);
     const { webSocket } = await openSocket(c.var.ctx, session, isUpgrade(c.req.raw));
-    if (!webSocket) throw new AppError("unavailable", "The thread gave no socket: try again.");
+    if (!webSocket) throw new AppError("unavailable", "The thread did not open a socket: retry.");
     return socketResponse(c.req.raw, webSocket);
   },
 );

@@ -29,7 +29,8 @@ export async function openSocket(
 ): Promise<Response> {
   const agent = await assertVisible(ctx, session);
   if (!isUpgrade) {
-    const text = "This is a WebSocket: ask for an upgrade, or POST for server-sent events.";
+    const text =
+      "WebSocket upgrade required: send Upgrade: websocket, or POST for server-sent events.";
     throw new AppError("bad_request", text);
   }
   return threadSocket(ctx.env, agent.deployment_id, toKept(session, agent));

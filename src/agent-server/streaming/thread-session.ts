@@ -10,7 +10,7 @@ import { assertVisible } from "./service.ts";
 
 const DENIED = ["unauthenticated", "forbidden", "not_found"];
 /** A status after which clients connect again, with the credential that they have then. */
-const ENDED: Refused = { status: 408, message: "The session has ended: connect again." };
+const ENDED: Refused = { status: 408, message: "The session has expired: connect again." };
 
 /** What a reader of a thread may do now: the props say who that is, long after the request that opened it. */
 export class ThreadSession extends WorkerEntrypoint<Env, Session> {

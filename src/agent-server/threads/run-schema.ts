@@ -169,7 +169,7 @@ export const CancelQuery = z
       .describe("Reason to store with the run. Excludes `rollback`"),
   })
   .refine(({ action, reason }) => reason === undefined || action === "interrupt", {
-    message: "only a run that stays has a reason: leave it out, or interrupt instead",
+    message: "must be absent with action=rollback",
     path: ["reason"],
   });
 
@@ -188,7 +188,7 @@ export const CancelRuns = z
       .describe("Cancels all runs of this status"),
   })
   .refine(({ run_ids, status }) => Boolean(run_ids?.length) || Boolean(status), {
-    message: "name the runs, or the status of those to cancel",
+    message: "required, unless status is set",
     path: ["run_ids"],
   })
   .openapi("CancelRuns");
@@ -233,7 +233,7 @@ export const FollowQuery = JoinQuery.extend({
 export const FollowHeaders = z.object({
   "last-event-id": z
     .string()
-    .regex(/^(-?\d+)?$/, "must be the id of an event, or -1 for all of them")
+    .regex(/^(-?\d+)?$/, "must be the id of an event, or -1 for all events")
     .optional()
     .describe("Id of the last event received. `-1` for all events"),
 });

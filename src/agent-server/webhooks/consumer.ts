@@ -47,7 +47,7 @@ export async function consumeWebhook(env: Env, { run_webhook_id }: WebhookMessag
 
 async function attempt(env: Env, row: WebhookRow, now: Date): Promise<Outcome> {
   const payload = await env.ARTIFACTS.get(payloadKey(row));
-  if (!payload) return failure("Its payload is gone.", true);
+  if (!payload) return failure("The payload is no longer stored.", true);
   const body = withSentAt(await payload.text(), now);
   const secrets = await signingSecrets(env, row.workspace_id, now);
   const signed = await signedHeaders(row.run_id, now, body, secrets);
@@ -66,7 +66,7 @@ async function attempt(env: Env, row: WebhookRow, now: Date): Promise<Outcome> {
 /** By the revision that serves the thread now: a rule or a secret that was changed holds from then on. */
 async function configuredHeaders(env: Env, row: WebhookRow): Promise<Record<string, string>> {
   const served = await servedRevision(env, row.deployment_id, row.thread_id);
-  if (!served) throw new AppError("unavailable", "The agent does not serve for the moment.");
+  if (!served) throw new AppError("unavailable", "The agent is temporarily unavailable.");
   const settings = webhookSettings(served.config);
   const broken = webhookProblem(row.url, settings);
   if (broken !== null) throw new AppError("invalid_request", `The webhook ${broken}.`);

@@ -6,7 +6,7 @@ import { run_webhooks } from "./table.ts";
 
 export type WebhookRow = typeof run_webhooks.$inferSelect;
 
-const CUT_OFF = "The attempt ended with its process, before it said how it went.";
+const CUT_OFF = "The process of the attempt ended before the response arrived.";
 
 /** The delivery with a new attempt, when it is due and nobody is at it; null otherwise. */
 export async function claimWebhook(

@@ -15,11 +15,11 @@ export function ownHeaders(
   const entries = Object.entries(headers ?? {}).map(([header, text]) => {
     const toValue = (name: string) => {
       const value = name.startsWith(prefix) ? variables[name] : undefined;
-      if (value === undefined) throw unsent(header, `env.${name} has no value that it may have`);
+      if (value === undefined) throw unsent(header, `env.${name} has no allowed value`);
       return value;
     };
     const filled = fillIn(text, toValue);
-    if (!isHeaderText(filled)) throw unsent(header, "its value is not one line of ASCII text");
+    if (!isHeaderText(filled)) throw unsent(header, "its value must be one line of ASCII text");
     return [header.toLowerCase(), filled] as const;
   });
   return Object.fromEntries(entries);

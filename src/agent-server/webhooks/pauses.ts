@@ -32,6 +32,6 @@ const DELIVERED = { error: null, is_final: true, retry_after_seconds: null };
 
 function errorOf(status: number, headers: Headers): string {
   const location = headers.get("location");
-  if (status < 300 || status >= 400 || location === null) return `The receiver answered ${status}.`;
-  return `The receiver answered ${status}, and redirects are not followed: name the URL it leads to.`;
+  if (status < 300 || status >= 400 || location === null) return `The receiver returned ${status}.`;
+  return `The receiver returned ${status}: redirects are not followed, use the URL it redirects to.`;
 }

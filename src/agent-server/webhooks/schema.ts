@@ -59,7 +59,7 @@ export const SecretChange = z
       .string()
       .min(MIN_CHARACTERS)
       .max(MAX_CHARACTERS)
-      .regex(SECRET, "must be whsec_ and 24 to 64 bytes in base64")
+      .regex(SECRET, "must be whsec_ followed by 24 to 64 bytes in base64")
       .nullish()
       .openapi({ description: "The secret. Default: a generated one, which the response returns" }),
   })

@@ -26,7 +26,7 @@ export function assertWebhook(
   if (url === null || url === undefined) return;
   const http = httpSettings(config);
   if (http.disable_webhooks === true) {
-    throw invalid(LOC, "is switched off by http.disable_webhooks of this agent");
+    throw invalid(LOC, "is disabled by http.disable_webhooks of this agent");
   }
   if (url.startsWith("/")) assertOwnPath(url, http);
   else assertWholeUrl(env, url);
@@ -46,12 +46,11 @@ type Told = { run_id: string; url: string; payload: string; user: AgentUser | nu
 
 function assertOwnPath(path: string, { app }: Pick<HttpSettings, "app">): void {
   if (!app) {
-    const text =
-      "is a path of the agent's own HTTP app, and it has none (http.app); name a whole URL";
+    const text = "is a path but the agent has no HTTP app (http.app): use a full URL";
     throw invalid(LOC, text);
   }
   if (OWN_PATH.test(path)) return;
-  throw invalid(LOC, `must be a path of at most ${MAX_PATH} characters, like /webhooks/runs`);
+  throw invalid(LOC, `must be a path of at most ${MAX_PATH} characters, such as /webhooks/runs`);
 }
 
 const MAX_PATH = 2048;
@@ -89,13 +88,10 @@ export async function redeliver(ctx: Context, id: RunPlace): Promise<z.infer<typ
   const found = await findDelivery(ctx, id);
   if (found.status === "delivered") throw isDelivered(found);
   if (!(await ctx.env.ARTIFACTS.head(payloadKey(found)))) {
-    throw new AppError(
-      "conflict",
-      "What was to be told is not kept any more: read the run instead.",
-    );
+    throw new AppError("conflict", "The payload is no longer stored: read the run instead.");
   }
   if (found.attempts.length >= MAX_ATTEMPTS) {
-    throw new AppError("conflict", `It was tried ${MAX_ATTEMPTS} times: read the run instead.`);
+    throw new AppError("conflict", `All ${MAX_ATTEMPTS} attempts failed: read the run instead.`);
   }
   const now = new Date().toISOString();
   const { attempt, attempts_before, status } = run_webhooks;
@@ -141,7 +137,7 @@ async function findDelivery(
       ),
     );
   if (row) return row;
-  throw new AppError("not_found", `Run ${run_id} is not over, or it was given no webhook`);
+  throw new AppError("not_found", `Run ${run_id} has not ended, or has no webhook`);
 }
 
 function toDelivery(row: Row): z.infer<typeof Delivery> {
@@ -149,5 +145,5 @@ function toDelivery(row: Row): z.infer<typeof Delivery> {
 }
 
 function isDelivered({ finished_at }: Row): AppError {
-  return new AppError("conflict", `It was delivered, at ${finished_at}.`);
+  return new AppError("conflict", `The webhook was delivered at ${finished_at}.`);
 }

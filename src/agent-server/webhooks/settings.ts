@@ -24,6 +24,9 @@ export type WebhookSettings = z.infer<typeof Webhooks>;
 export function webhookSettings(config: Record<string, unknown> | null): WebhookSettings {
   const { data } = Webhooks.safeParse(config?.webhooks ?? {});
   if (data) return data;
-  const text = '"webhooks" of this revision\'s langgraph.json is not what Heddle reads';
-  throw new AppError("invalid_request", `${text}: deploy it again, and the build says why.`);
+  const text = '"webhooks" of this revision\'s langgraph.json is invalid';
+  throw new AppError(
+    "invalid_request",
+    `${text}: create a new revision, whose build log has the reason.`,
+  );
 }

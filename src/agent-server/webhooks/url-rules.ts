@@ -9,7 +9,7 @@ export function webhookProblem(webhook: string, settings: WebhookSettings): stri
   const rules = settings.url ?? {};
   const isElsewhere = !webhook.startsWith("/");
   if (isElsewhere && hasTemplates(settings) && !rules.allowed_domains?.length) {
-    return `would receive secrets: webhooks.headers ${AGENT} has variables, so set webhooks.url.allowed_domains to the hosts that may have them`;
+    return `would receive secrets, because webhooks.headers ${AGENT} has variables: set webhooks.url.allowed_domains`;
   }
   return brokenRule(webhook, rules);
 }
@@ -22,13 +22,13 @@ export function brokenRule(webhook: string, rules: UrlRules): string | null {
   }
   if (!webhook.startsWith("/")) return brokenByUrl(new URL(webhook), rules);
   if (!disable_loopback) return null;
-  return `is a path, which webhooks.url.disable_loopback ${AGENT} forbids; name a whole URL`;
+  return `is a path, which webhooks.url.disable_loopback ${AGENT} forbids: use a full URL`;
 }
 
 function brokenByUrl(url: URL, rules: UrlRules): string | null {
   const { require_https, allowed_domains, allowed_ports } = rules;
   if (require_https && url.protocol !== "https:") {
-    return `must begin with https://, by webhooks.url.require_https ${AGENT}`;
+    return `must begin with https:// (webhooks.url.require_https ${AGENT})`;
   }
   if (allowed_domains?.length && !allowed_domains.some((domain) => isOf(url, domain))) {
     const why = `webhooks.url.allowed_domains ${AGENT} are ${someOf(allowed_domains)}`;

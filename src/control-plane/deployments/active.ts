@@ -158,9 +158,13 @@ function toActive(deployment: DeploymentRow, revision: Built): ActiveRevision {
 }
 
 function notBuilt({ id, status }: Pick<RevisionRow, "id" | "status">): AppError {
-  return new AppError("unavailable", `Revision ${id} does not serve: it is ${status}.`, {
-    retry_after_seconds: RETRY_AFTER_SECONDS,
-  });
+  return new AppError(
+    "unavailable",
+    `Revision ${id} has the status ${status}: only a DEPLOYED revision serves requests.`,
+    {
+      retry_after_seconds: RETRY_AFTER_SECONDS,
+    },
+  );
 }
 
 type Latest = Pick<
@@ -169,13 +173,17 @@ type Latest = Pick<
 >;
 
 function notDeployed(name: string, latest: Latest | null): AppError {
-  return new AppError("unavailable", `Deployment ${name} does not serve yet: ${describe(latest)}`, {
-    retry_after_seconds: RETRY_AFTER_SECONDS,
-  });
+  return new AppError(
+    "unavailable",
+    `Deployment ${name} has no deployed revision: ${describe(latest)}`,
+    {
+      retry_after_seconds: RETRY_AFTER_SECONDS,
+    },
+  );
 }
 
 function describe(latest: Latest | null): string {
-  if (latest === null) return "it has no revision; give it a source_revision_config.";
+  if (latest === null) return "create a revision, or set source_revision_config.";
   const why = latest.status_message === null ? "" : ` ${latest.status_message}`;
   const reason = latest.status_reason === null ? "" : ` (${latest.status_reason})`;
   return `its latest revision ${latest.id} is ${latest.status}${reason}.${why}`;

@@ -90,7 +90,7 @@ export async function overtaken(
 }
 
 function beingDeleted({ id }: DeploymentRow, cause?: unknown): AppError {
-  const text = `Deployment ${id} is being deleted and cannot be changed; its name is free for a new one.`;
+  const text = `Deployment ${id} is being deleted and cannot change. Its name is free for a new deployment.`;
   return new AppError("conflict", text, { cause });
 }
 

@@ -106,7 +106,7 @@ export type SecretInput = z.infer<typeof SecretInput>;
 /** A published client sends null or nothing; a list that is not empty could not be honoured. */
 export const NoSecretReferences = z
   .array(z.unknown())
-  .max(0, "must be empty: there are no Kubernetes secrets to point to here; use secrets")
+  .max(0, "must be empty: use secrets")
   .nullish();
 
 export const DeploymentCreateRequest = z

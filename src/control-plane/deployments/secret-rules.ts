@@ -56,7 +56,7 @@ export function assertSecrets(secrets: readonly Secret[]): void {
   if (secrets.length > MAX_SECRETS) {
     throw invalid(
       ["body", "secrets"],
-      `at most ${MAX_SECRETS} secrets; ${secrets.length} are given`,
+      `must have at most ${MAX_SECRETS} secrets; it has ${secrets.length}`,
     );
   }
   const seen = new Set<string>();
@@ -79,13 +79,13 @@ export function assertSecrets(secrets: readonly Secret[]): void {
 
 function nameProblem(name: string, seen: ReadonlySet<string>): string | null {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-    return `"${name.slice(0, MAX_SECRET_NAME_LENGTH)}" is not a name of an environment variable: letters, digits and _, not beginning with a digit`;
+    return `"${name.slice(0, MAX_SECRET_NAME_LENGTH)}" is not a valid name: use letters, digits and _, and do not begin with a digit`;
   }
   if (name.length > MAX_SECRET_NAME_LENGTH) {
     return `a name has at most ${MAX_SECRET_NAME_LENGTH} characters`;
   }
-  if (RESERVED.has(name)) return `"${name}" is reserved for the platform; choose another name`;
-  if (seen.has(name)) return `"${name}" is given twice`;
+  if (RESERVED.has(name)) return `"${name}" is a reserved name: choose another one`;
+  if (seen.has(name)) return `"${name}" occurs twice`;
   return null;
 }
 

@@ -90,7 +90,7 @@ function toStoredSource(source: DeploymentCreateRequest["source"]): StoredSource
     case "internal_docker":
       throw invalid(
         ["body", "source"],
-        `"${source}" is not possible: Heddle runs code and not images; use "github" with the repository of the agent, or upload its source as "internal_source", which is what langgraphjs deploy --remote does`,
+        `"${source}" cannot be used: images are not supported. Use "github" with a repository, or "internal_source" with an upload, as langgraphjs deploy --remote does`,
       );
   }
 }
@@ -102,12 +102,12 @@ function toSourceConfig(input: SourceConfigInput): StoredSourceConfig {
 function toRevisionConfig(input: RevisionConfigInput): StoredRevisionConfig {
   const { agent_config_path: path, langgraph_config_path: same, image_uri, ...rest } = input;
   if (image_uri != null) {
-    throw wrongConfig("image_uri", "must be null: Heddle runs code and not images; use repo_ref");
+    throw wrongConfig("image_uri", "must be null: images are not supported, use repo_ref");
   }
   if (path != null && same != null && path !== same) {
     throw wrongConfig(
       "agent_config_path",
-      `is "${path}" and langgraph_config_path is "${same}"; they are two names of one value, send one`,
+      `is "${path}" but langgraph_config_path is "${same}": send one of the two`,
     );
   }
   return withoutNulls({ ...rest, langgraph_config_path: path ?? same });
@@ -135,16 +135,13 @@ function assertUnchanged(before: SourceParts & { name: string }, input: ChangeIn
 function assertSame(loc: string[], before: string | undefined, now: string | null | undefined) {
   if (now == null || now === before) return;
   const is = before === undefined ? "not set" : `"${before}"`;
-  throw invalid(
-    loc,
-    `cannot be changed once the deployment exists (it is ${is}); create another deployment`,
-  );
+  throw invalid(loc, `cannot change (it is ${is}): create another deployment`);
 }
 
 function assertTarball(before: SourceParts & Place, path: string | undefined): void {
   if (path === undefined) return;
   if (before.source !== "internal_source") {
-    throw wrongConfig("source_tarball_path", "belongs to the source internal_source only");
+    throw wrongConfig("source_tarball_path", "is only allowed with the source internal_source");
   }
   const prefix = uploadPrefix(before);
   if (!path.startsWith(prefix) || path.includes("..")) {

@@ -16,17 +16,17 @@ export function assertTraffic(traffic: Traffic, known: readonly Known[]): void {
   for (const [at, { revision_id }] of traffic.entries()) {
     const loc = [...LOC, at, "revision_id"];
     const revision = known.find(({ id }) => id === revision_id);
-    if (seen.has(revision_id)) throw invalid(loc, `revision ${revision_id} is named twice`);
+    if (seen.has(revision_id)) throw invalid(loc, `revision ${revision_id} occurs twice`);
     if (!revision) throw invalid(loc, `the deployment has no revision ${revision_id}`);
     if (revision.status !== "DEPLOYED") {
-      const text = `revision ${revision_id} is ${revision.status}; only one that is DEPLOYED can take traffic`;
+      const text = `revision ${revision_id} is ${revision.status}: only DEPLOYED revisions can take traffic`;
       throw invalid(loc, text);
     }
     seen.add(revision_id);
   }
   const sum = traffic.reduce((total, { percent }) => total + percent, 0);
   if (traffic.length > 0 && sum !== 100) {
-    throw invalid(LOC, `the percents must sum to 100; they sum to ${sum}`);
+    throw invalid(LOC, `the percents must sum to 100, not ${sum}`);
   }
 }
 
@@ -55,11 +55,11 @@ export function assertNotServing(
 ): void {
   const share = deployment.traffic?.find((one) => one.revision_id === revision_id);
   if (share) {
-    const text = `Revision ${revision_id} takes ${share.percent} percent of the traffic: PATCH the deployment's traffic without it first.`;
+    const text = `Revision ${revision_id} takes ${share.percent} percent of the traffic: remove it from the deployment's traffic first.`;
     throw new AppError("conflict", text);
   }
   if (deployment.active_revision_id !== revision_id) return;
-  const text = `Revision ${revision_id} serves the deployment: make another one active first, by redeploying it or by PATCH of traffic.`;
+  const text = `Revision ${revision_id} is the active one: redeploy another revision, or move the traffic, first.`;
   throw new AppError("conflict", text);
 }
 

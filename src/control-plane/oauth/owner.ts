@@ -3,9 +3,11 @@ import { AppError } from "../../shared/errors.ts";
 
 /** Whose tokens a caller's are: a person's with any of their keys, or those of one service key. */
 export function ownerOf({ actor }: Caller): string {
-  if (actor.type === "system") throw new AppError("forbidden", "A job of Heddle owns no tokens.");
+  if (actor.type === "system")
+    throw new AppError("forbidden", "Internal callers have no OAuth tokens.");
   if (actor.type === "agent_user") {
-    const text = "A user of an agent's own authentication owns no tokens of the workspace.";
+    const text =
+      "Users of an agent's custom authentication have no OAuth tokens in the workspace: use an API key.";
     throw new AppError("forbidden", text);
   }
   if (actor.type === "api_key" && actor.user_id === null) return `key:${actor.key_id}`;
@@ -24,7 +26,7 @@ type Named = { user_id?: string | null | undefined; ls_user_id?: string | null |
 export function subjectOf(caller: Caller, { user_id, ls_user_id }: Named): string {
   const own = ownUserId(caller);
   if (ls_user_id && ls_user_id !== own) {
-    const text = "ls_user_id must be the caller's own user: nobody acts for another user.";
+    const text = "ls_user_id must be the id of the caller.";
     throw new AppError("forbidden", text);
   }
   return user_id && user_id !== own ? user_id : "";

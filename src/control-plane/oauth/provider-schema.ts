@@ -36,7 +36,7 @@ const RequestHeaders = z
   )
   .refine(
     (headers) => Object.keys(headers).every(isSendable),
-    "must be header names, and none that the request sets itself",
+    "must be valid header names, other than those the request sets itself",
   )
   .openapi({
     description: "Headers of requests to the token and the revocation endpoint. Never returned",

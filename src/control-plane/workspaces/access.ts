@@ -32,16 +32,16 @@ export function chooseWorkspace(credential: Credential, tenant: string | null): 
   const [first, second] = reached;
   if (first === undefined) throw unreached(tenant);
   if (second !== undefined) {
-    throw new AppError("forbidden", `This caller belongs to several workspaces and ${SPECIFY}`);
+    throw new AppError("forbidden", `The caller is a member of several workspaces and ${SPECIFY}`);
   }
   return first;
 }
 
 function unreached(tenant: string | null): AppError {
   if (tenant === null) {
-    const text = "This caller belongs to no workspace; an admin must add it to one first.";
+    const text = "The caller is not a member of any workspace: an admin must add it to one.";
     return new AppError("forbidden", text);
   }
-  const text = `This caller has no access to workspace ${tenant}, which the X-Tenant-Id header names.`;
+  const text = `The caller has no access to workspace ${tenant}, which the X-Tenant-Id header names.`;
   return new AppError("forbidden", text);
 }

@@ -22,7 +22,7 @@ export async function assertOrganizationAdmin(ctx: Context): Promise<void> {
   await assertAdmin(ctx);
   if (await isOrganizationAdmin(ctx)) return;
   const text =
-    "Needs an admin of the organization: a user with that organization role, or an organization-wide API key with the role admin.";
+    "Requires an admin of the organization: a user with that role, or an organization-wide API key with the role admin.";
   throw new AppError("forbidden", text);
 }
 
@@ -40,7 +40,7 @@ export function hasOtherAdmin({ organization_id, workspace_id }: Scope, except_i
 }
 
 export function lastAdmin(what: string): AppError {
-  const text = `This is the last admin of the ${what}: create another admin key, or make another member who has signed in an admin, first.`;
+  const text = `Cannot remove the last admin of the ${what}: create another admin key, or make another member who has signed in an admin, first.`;
   return new AppError("conflict", text);
 }
 

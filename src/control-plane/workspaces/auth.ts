@@ -77,7 +77,8 @@ async function callerOfJwt(
   const identity = await verifyJwt(token, { issuer, audience: env.OIDC_AUDIENCE, keys });
   const found = await findUser(db, identity, tenant);
   if (found === null) {
-    const text = "The bearer token is valid, and its user is in no organization here.";
+    const text =
+      "The user of this bearer token is not a member of an organization: an admin must add the email address first.";
     throw new AppError("unauthenticated", text);
   }
   return { caller: chooseWorkspace(found, tenant), expires_at_ms: identity.expires_at_ms };
@@ -116,7 +117,7 @@ function readCredential(headers: Headers): string {
   if (key !== undefined && key !== "") return key;
   const bearer = /^Bearer +(\S+)$/i.exec(headers.get("Authorization")?.trim() ?? "")?.[1];
   if (bearer !== undefined) return bearer;
-  const text = "No credentials: send an API key in X-Api-Key or in Authorization: Bearer.";
+  const text = "API key required: send it as X-Api-Key or as Authorization: Bearer.";
   throw new AppError("unauthenticated", text);
 }
 

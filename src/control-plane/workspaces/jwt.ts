@@ -47,14 +47,14 @@ function assertForUs(payload: JWTPayload, typ: string | undefined, { issuer, aud
   if (typ !== undefined && !TYPES.includes(typ.toLowerCase().replace(/^application\//, ""))) {
     throw new AppError(
       "unauthenticated",
-      `The bearer token has the type ${typ}, not JWT or at+jwt.`,
+      `The bearer token has the type ${typ}: it must be JWT or at+jwt.`,
     );
   }
   const others = [payload.aud ?? []]
     .flat()
     .filter((each) => each !== audience && !each.startsWith(issuer));
   if (others.length === 0 || payload.azp === audience) return;
-  const text = "The bearer token names other audiences too: its azp must be this installation.";
+  const text = "The bearer token has several audiences: its azp must be this installation.";
   throw new AppError("unauthenticated", text);
 }
 
@@ -92,6 +92,6 @@ function isRejection(error: unknown): error is Error {
 }
 
 function unavailable(issuer: string, cause: unknown): AppError {
-  const text = `The signing keys of ${issuer} cannot be read now; try again.`;
+  const text = `The signing keys of ${issuer} are unavailable: retry.`;
   return new AppError("unavailable", text, { cause });
 }

@@ -65,7 +65,7 @@ function roleOf<R extends string>(
     throw invalid(["body", "role_id"], `must be one of ${allowed}`);
   }
   if (role && byId && role !== byId) {
-    throw new AppError("bad_request", "role and role_id name different roles: send one of them.");
+    throw new AppError("bad_request", "role and role_id are different roles: send one of the two.");
   }
   const found = role ?? byId ?? standard;
   if (found !== undefined) return found;

@@ -31,7 +31,7 @@ export async function assertPrincipalActive(db: Database, caller: Caller): Promi
   const { role } = caller;
   const current = await findActivePrincipal(db, caller);
   if (includesRole(current.role, role)) return;
-  const text = `The principal's role is now ${current.role}, and was ${role}: authenticate again.`;
+  const text = `The principal's role is now ${current.role}, no longer ${role}: authenticate again.`;
   throw new AppError("unauthenticated", text);
 }
 

@@ -6,32 +6,29 @@ type Place = { bucket: string; host: string; key: string; arguments: string };
 /** By S3's code: what it means for a destination, and what to change. */
 const ADVICE: Record<string, (place: Place) => string> = {
   AccessDenied: ({ bucket, key }) =>
-    `Access denied: these keys may not write ${key} to the bucket "${bucket}". Allow them s3:PutObject there, and make sure that bucket_name and prefix are the ones they are for`,
+    `Access denied: the credentials must be allowed s3:PutObject for ${key} in the bucket "${bucket}". Check bucket_name and prefix`,
   NoSuchBucket: ({ bucket, host }) =>
-    `Bucket is not valid: there is none named "${bucket}" at ${host}. Create it there, or correct bucket_name, region or endpoint_url`,
+    `Bucket is not valid: "${bucket}" does not exist at ${host}. Create it, or correct bucket_name, region or endpoint_url`,
   InvalidBucketName: ({ bucket, host }) =>
-    `Bucket is not valid: ${host} takes no bucket named "${bucket}". Correct bucket_name; endpoint_url must not name the bucket too`,
+    `Bucket is not valid: ${host} refused the name "${bucket}". Correct bucket_name, and do not repeat it in endpoint_url`,
   InvalidAccessKeyId: ({ host }) =>
-    `The Key ID you provided does not exist at ${host}. Correct access_key_id, or create a new key where this one was deleted`,
+    `The Key ID you provided does not exist at ${host}. Correct access_key_id, or create a new key if it was deleted`,
   SignatureDoesNotMatch: () =>
-    "The secret does not belong to the key. Correct secret_access_key; keys of a session need their session_token too",
-  InvalidToken: () => "Correct session_token, or leave it out for the keys of a user",
-  ExpiredToken: () => "The session of these keys is over. Give the keys of a new one",
-  UserSuspended: () => "Have the user of these keys admitted again, or give another's keys",
-  QuotaExceeded: () => "Make room in the bucket, or have its quota raised",
-  RequestTimeTooSkewed: ({ host }) =>
-    `The clock of ${host} is not the clock of Heddle. Set the server's clock right`,
+    "The secret does not match the key. Correct secret_access_key. Temporary keys need their session_token too",
+  InvalidToken: () => "Correct session_token, or leave it out for keys without a session",
+  ExpiredToken: () => "The session of these keys has expired. Use the keys of a new session",
+  UserSuspended: () => "Enable the user of these keys, or use keys of another user",
+  QuotaExceeded: () => "Delete objects from the bucket, or raise its quota",
+  RequestTimeTooSkewed: ({ host }) => `The clock of ${host} is wrong. Set it`,
   KMS: () =>
-    "The bucket encrypts with a key that these keys may not use. Allow them kms:GenerateDataKey and kms:Decrypt on it, and make sure that bucket_name is the bucket you mean",
+    "The credentials must be allowed kms:GenerateDataKey and kms:Decrypt on the encryption key of the bucket. Check bucket_name",
   ARGUMENTS: (place) =>
-    `The server takes no such request. ${place.arguments === "" ? "Look for rules of the bucket that a plain PUT breaks" : `Change or remove what config.s3_additional_kwargs adds: ${place.arguments}`}`,
+    `The server refused the request. ${place.arguments === "" ? "Check the policies of the bucket" : `Change or remove these of config.s3_additional_kwargs: ${place.arguments}`}`,
   REGION: ({ bucket }) =>
-    `The bucket "${bucket}" is somewhere else. Correct region, and endpoint_url if there is one`,
-  ENDPOINT: ({ host }) =>
-    `Invalid endpoint: ${host} does not answer as an S3 server does. Correct endpoint_url`,
-  REFUSED: () =>
-    "Invalid endpoint: Heddle does not connect to it. Give one that is public and begins with https://",
-  LATER: ({ host }) => `${host} is busy or out of order. Try again later`,
+    `The bucket "${bucket}" is in another region. Correct region, and endpoint_url if it is set`,
+  ENDPOINT: ({ host }) => `Invalid endpoint: ${host} is not an S3 server. Correct endpoint_url`,
+  REFUSED: () => "Invalid endpoint: use a public one that begins with https://",
+  LATER: ({ host }) => `${host} is temporarily unavailable. Retry later`,
 };
 
 const SAME: Record<string, string> = {
@@ -82,5 +79,5 @@ function adviceFor({ code, message, is_transient }: S3Problem) {
 }
 
 function other({ host }: Place): string {
-  return `Change what ${host} complains about, and send the destination again`;
+  return `Correct what ${host} reports, and retry`;
 }

@@ -14,7 +14,7 @@ export type Probed = {
 
 /** A person waits for the answer. */
 const LIMITS = { attempts: 3, total_ms: 12_000, attempt_ms: 8_000, max_delay_ms: 1000 };
-const TEXT = "Heddle wrote this object to see whether it may. It can be deleted.\n";
+const TEXT = "Heddle wrote this object to check the destination. It can be deleted.\n";
 /** What a wrong addressing style may look like; none of them says more than a right one would. */
 const VAGUE = new Set([
   "BadRequest",
@@ -59,7 +59,7 @@ async function deleteProbe(
 ): Promise<string | null> {
   const problem = await problemOf(() => client.deleteObject(key));
   if (problem === null) return null;
-  return `The object of the probe stays in the bucket ${bucket_name} as ${key}: deleting it was answered with ${problem.code}`;
+  return `The probe object ${key} was not deleted from the bucket ${bucket_name}: ${problem.code}`;
 }
 
 async function problemOf(run: () => Promise<unknown>): Promise<S3Problem | null> {

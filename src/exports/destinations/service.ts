@@ -89,7 +89,7 @@ export async function deleteDestination(ctx: Context, id: string): Promise<void>
   await find(ctx, id);
   if (await isReferenced(ctx, id)) {
     const text =
-      "An active export or a schedule writes to this destination; cancel it first, or wait for its end.";
+      "An active export or a schedule uses this destination: cancel it first, or wait until it ends.";
     throw new AppError("conflict", text);
   }
   await ctx.db.delete(bulk_export_destinations).where(isOurs(ctx, id));
@@ -141,7 +141,7 @@ async function assertRoom(ctx: Context): Promise<void> {
     .from(bulk_export_destinations)
     .where(eq(bulk_export_destinations.workspace_id, ctx.caller.workspace_id));
   if ((row?.destinations ?? 0) < MAX_DESTINATIONS) return;
-  const text = `A workspace has at most ${MAX_DESTINATIONS} destinations; delete one that nothing uses.`;
+  const text = `A workspace has at most ${MAX_DESTINATIONS} destinations: delete an unused one first.`;
   throw new AppError("conflict", text);
 }
 

@@ -49,17 +49,17 @@ export async function readOrder(ctx: Context, input: BulkExportCreateRequest): P
 
 function assertWindow({ start_time, end_time, interval_hours }: BulkExportCreateRequest): void {
   if (end_time == null && interval_hours == null) {
-    throw wrong("end_time", "is required of a one-time export; a scheduled one has interval_hours");
+    throw wrong("end_time", "required, unless interval_hours is set");
   }
   if (end_time == null) return;
   if (interval_hours != null) {
-    throw wrong("end_time", "must be left out when interval_hours is given: a schedule has no end");
+    throw wrong("end_time", "must be absent with interval_hours: a schedule has no end");
   }
   if (end_time <= start_time) throw wrong("end_time", "must be after start_time");
   if (countDays({ start_us: start_time, end_us: end_time }) > MAX_DAYS) {
     throw wrong(
       "end_time",
-      `must be at most ${MAX_DAYS} days after start_time; make several exports`,
+      `must be at most ${MAX_DAYS} days after start_time: create several exports`,
     );
   }
 }
@@ -67,12 +67,12 @@ function assertWindow({ start_time, end_time, interval_hours }: BulkExportCreate
 function assertFields(fields: string[] | null): void {
   if (fields === null) return;
   if (fields.length === 0) {
-    throw wrong("export_fields", "must name at least one field; leave it out for all");
+    throw wrong("export_fields", "must have at least one field; leave it out for all fields");
   }
   const known = COLUMNS.map(({ name }) => name);
   const unknown = fields.filter((field) => !known.includes(field));
   if (unknown.length === 0) return;
-  const text = `names what is no exportable field: ${unknown.join(", ")}; there are ${known.join(", ")}`;
+  const text = `unknown fields ${unknown.join(", ")}; fields: ${known.join(", ")}`;
   throw wrong("export_fields", text);
 }
 

@@ -12,7 +12,7 @@ export async function assertRoom(ctx: Context, order: Order, now = new Date()): 
   const made = await countCreates(ctx, now);
   if (made.count >= MAX_CREATES_PER_HOUR) {
     const retry_after_seconds = Math.max(1, Math.ceil((made.room_at_ms - now.getTime()) / 1000));
-    const text = `This workspace made ${MAX_CREATES_PER_HOUR} exports within an hour; try again in ${retry_after_seconds} s.`;
+    const text = `The limit of ${MAX_CREATES_PER_HOUR} exports per hour is reached: retry in ${retry_after_seconds} s.`;
     throw new AppError("rate_limited", text, { retry_after_seconds });
   }
   if (order.interval_hours === null) return;
@@ -21,7 +21,7 @@ export async function assertRoom(ctx: Context, order: Order, now = new Date()): 
     and(isOurs(ctx), eq(bulk_exports.status, "INTERVAL_SCHEDULED")),
   );
   if (schedules < MAX_SCHEDULES) return;
-  const text = `This workspace has ${MAX_SCHEDULES} active schedules; cancel one first.`;
+  const text = `The limit of ${MAX_SCHEDULES} active schedules is reached: cancel one first.`;
   throw new AppError("rate_limited", text);
 }
 

@@ -101,7 +101,10 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
   const [cancelled] = changed;
   if (!cancelled) {
     const { status } = await findExport(ctx, id);
-    throw new AppError("conflict", `The export is ${status}: it cannot be cancelled any more.`);
+    throw new AppError(
+      "conflict",
+      `The export is ${status}: it has ended and cannot be cancelled.`,
+    );
   }
   await sendAllOrLeave(ctx.env.EXPORTS, [{ bulk_export_id: id }]);
   return toOne(ctx, cancelled);
@@ -112,10 +115,10 @@ export async function retryBulkExport(ctx: Context, id: string): Promise<BulkExp
   assertMayExport(ctx, "manage");
   const row = await findExport(ctx, id);
   if (row.interval_hours !== null && row.end_us === null) {
-    throw new AppError("conflict", "A schedule that ended stays ended: make a new one.");
+    throw new AppError("conflict", "A schedule cannot be retried: create a new one.");
   }
   if (!isRetryable(row.status)) {
-    const text = `The export is ${row.status}: only one that FAILED or TIMEDOUT can be tried again.`;
+    const text = `The export is ${row.status}: only FAILED and TIMEDOUT exports can be retried.`;
     throw new AppError("conflict", text);
   }
   const again = await setToWork(ctx, row);
@@ -172,7 +175,7 @@ async function insertExport(ctx: Context, order: Order, asked: Asked | null): Pr
     .returning();
   if (made) return made;
   const known = asked && (await findByKey(ctx, asked));
-  if (!known) throw new AppError("conflict", "The export was not made; send the request again.");
+  if (!known) throw new AppError("conflict", "The export was not created: retry.");
   return known;
 }
 
@@ -189,8 +192,7 @@ async function findByKey(ctx: Context, asked: Asked): Promise<ExportRow | null> 
     );
   if (!row) return null;
   if (row.request_sha256 === asked.request_sha256) return row;
-  const text =
-    "This Idempotency-Key came with another body before; take a new key for a new export.";
+  const text = "The Idempotency-Key was used with another body: use a new key for a new export.";
   throw new AppError("conflict", text);
 }
 

@@ -124,7 +124,7 @@ async function whileRunning<T>(
   }
 }
 
-const TIMEOUT_TEXT = `It did not end within ${EXPORT_TIMEOUT_HOURS} hours. Try it again: what was written stays.`;
+const TIMEOUT_TEXT = `The export did not end within ${EXPORT_TIMEOUT_HOURS} hours. Retry it: written files are kept.`;
 
 function isOverdue({ started_at }: ExportRow, now: Date): boolean {
   return started_at !== null && Date.parse(started_at) + TIMEOUT_MS <= now.getTime();

@@ -69,7 +69,7 @@ function strong(etag: string): string {
 async function writeAgain(env: Env, { id }: ExportRow, files: FileRow[]): Promise<void> {
   const [spent] = files.filter(({ retry_number, retry_limit }) => retry_number >= retry_limit);
   if (spent) {
-    const text = `${spent.key} was written and is not in the bucket as it was written: something else deletes or overwrites it.`;
+    const text = `${spent.key} is missing or changed in the bucket after it was written: stop other programs from deleting or overwriting it.`;
     throw new AppError("invalid_request", text);
   }
   const ids = JSON.stringify(files.map((file) => file.id));
@@ -79,7 +79,7 @@ async function writeAgain(env: Env, { id }: ExportRow, files: FileRow[]): Promis
       status: "WAITING",
       retry_number: sql`${bulk_export_files.retry_number} + 1`,
       errors: sql`json_set(coalesce(${bulk_export_files.errors}, '{}'),
-        '$.retry_' || ${bulk_export_files.retry_number}, ${"The object was not in the bucket as it was written."})`,
+        '$.retry_' || ${bulk_export_files.retry_number}, ${"The object in the bucket is missing or changed."})`,
       rows_written: 0,
       bytes_written: 0,
       sent_at: null,

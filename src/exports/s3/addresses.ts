@@ -28,7 +28,7 @@ export function objectUrl(
   const path = `${isVirtual ? "" : `/${place.bucket_name}`}/${encodeKey(key)}`;
   const url = new URL(path, endpoint);
   if (url.pathname !== path) {
-    throw new AppError("invalid_request", `"${key}" has a part that no URL can hold, "." or "..".`);
+    throw new AppError("invalid_request", `"${key}" must not have "." or ".." as a segment.`);
   }
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return url;
@@ -84,7 +84,7 @@ export function regionHint({ status, headers, text }: Answer): string | null {
 function beforeHost(bucket_name: string, { protocol, host }: URL): URL {
   const url = URL.parse(`${protocol}//${bucket_name}.${host}`);
   if (url !== null) return url;
-  const text = `${host} is a number, no bucket can stand before it: addressing_style must be path.`;
+  const text = `${host} is an IP address: addressing_style must be path.`;
   throw new AppError("invalid_request", text);
 }
 

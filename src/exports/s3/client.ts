@@ -172,7 +172,7 @@ function answered(value: string | null, name: string, status: number): string {
   if (value) return value;
   throw new S3Error({
     code: "UnexpectedAnswer",
-    message: `The server's answer has no ${name}.`,
+    message: `The response of the server has no ${name}.`,
     status,
     is_transient: false,
     retry_after_seconds: null,

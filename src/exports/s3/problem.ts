@@ -123,14 +123,14 @@ function isTransientStatus(status: number): boolean {
 }
 
 function describe({ status, headers, text }: Answer, named: string | null): string {
-  const answered = `The server answered ${status}`;
+  const answered = `The server returned ${status}`;
   const location = headers.get("location");
   if (location !== null) return `${answered}, a redirect to ${location}.`;
-  if (named) return `${answered} and no more than this.`;
-  if (text.trim() === "") return `${answered} and said nothing.`;
+  if (named) return `${answered} without a message.`;
+  if (text.trim() === "") return `${answered} without a body.`;
   const title = /<title[^<>]*>([^<]*)/i.exec(text)?.[1]?.trim();
   const words = title || text.replace(/<[^<>]*>/g, " ").replace(/\s+/g, " ");
-  return `${answered}, not in the words of S3: ${words.trim()}`;
+  return `${answered}, not as an S3 error: ${words.trim()}`;
 }
 
 function clip(text: string): string {

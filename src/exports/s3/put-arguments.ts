@@ -54,7 +54,7 @@ function addArgument(
   name: string,
 ): ArgumentIssue[] {
   if (!isKnown(name)) {
-    const message = `is no argument that Heddle can add to an object; known are ${NAMES.join(", ")}`;
+    const message = `is not supported; arguments: ${NAMES.join(", ")}`;
     return [{ path: [name], message }];
   }
   const text = toText(value);
@@ -65,7 +65,7 @@ function addArgument(
 
 function addMetadata(headers: Record<string, string>, value: unknown): ArgumentIssue[] {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return [{ path: [METADATA], message: "must be an object of names and texts" }];
+    return [{ path: [METADATA], message: "must be an object of strings" }];
   }
   const entries = Object.entries(value);
   if (entries.length > MAX_METADATA) {

@@ -41,13 +41,13 @@ const TOP_LEVEL_DOMAIN = /^([a-z]{2,63}|xn--[a-z0-9-]{1,59})$/;
 /** Returns the reason for which the policy refuses the URL, or `null`. */
 export function refusal(url: URL, policy: EgressPolicy): string | null {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
-    return `${url.protocol}// is not a protocol that Heddle fetches; use https://`;
+    return `${url.protocol}// is not supported: use https://`;
   }
   if (policy.allow_private) return refusalOfOwn(url, policy);
-  if (url.protocol === "http:") return "only https:// addresses may be fetched";
+  if (url.protocol === "http:") return "must begin with https://";
   return isPublicHost(url.hostname)
     ? null
-    : `${url.hostname} is not a public address; private, loopback and link-local hosts are refused`;
+    : `${url.hostname} is not a public address: private, loopback and link-local hosts are refused`;
 }
 
 function refusalOfOwn(url: URL, { own_ports = [] }: EgressPolicy): string | null {

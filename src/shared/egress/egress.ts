@@ -87,7 +87,7 @@ export async function safeFetch(
     await response.body?.cancel();
     hop = follow(hop, response.status, location);
   }
-  throw new AppError("unavailable", `${hop.url.host} redirected too often.`);
+  throw new AppError("unavailable", `${hop.url.host} redirected more often than is allowed.`);
 }
 
 async function fetchHop(

@@ -26,7 +26,7 @@ export function follow(hop: Hop, status: number, location: string): Hop {
     return { url, init: { ...rest, method: method === "HEAD" ? "HEAD" : "GET", headers } };
   }
   if (body instanceof ReadableStream) {
-    const text = `${hop.url.host} redirected a streamed body, which cannot be sent twice.`;
+    const text = `${hop.url.host} redirected a request with a streamed body, which cannot be repeated: use the URL it redirects to.`;
     throw new AppError("unavailable", text);
   }
   return { url, init: { ...hop.init, headers } };

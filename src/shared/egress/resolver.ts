@@ -46,7 +46,7 @@ export function addressesOf({ Answer = [] }: Pick<DnsAnswer, "Answer">): string[
 
 async function query(dns_url: string, name: string, type: keyof typeof TYPES): Promise<DnsAnswer> {
   const url = `${dns_url}?${new URLSearchParams({ name, type })}`;
-  const text = `${name} cannot be looked up; check the name, or try again.`;
+  const text = `${name} does not resolve: check the name, or retry.`;
   const response = await fetch(url, {
     headers: { Accept: "application/dns-json" },
     signal: AbortSignal.timeout(TIMEOUT_MS),

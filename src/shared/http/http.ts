@@ -109,12 +109,12 @@ function toProblem({ code, message, status }: AppError, instance: string) {
 
 export function onNotFound(c: HonoContext<AppEnv>): Response {
   if (c.req.path === MALFORMED_PATH) {
-    const text = "path: must have no empty segment and no escape that is not UTF-8";
+    const text = "path: must not contain empty segments or escapes that are not UTF-8";
     return onError(new AppError("not_found", text), c);
   }
   const text = isAgentPath(c.req.path)
     ? "404 Not Found"
-    : `${c.req.method} ${c.req.path} is no operation of this API; /openapi.json lists them.`;
+    : `${c.req.method} ${c.req.path} does not exist. See /openapi.json for all operations.`;
   return onError(new AppError("not_found", text), c);
 }
 
@@ -128,7 +128,7 @@ function toAppError(error: unknown): AppError {
       return new AppError("bad_request", "Malformed JSON in request body", { cause: error });
     }
     if (error.status === 415) {
-      const text = "The body has another Content-Type than this operation reads: application/json";
+      const text = "Unsupported Content-Type: send application/json";
       return new AppError("unsupported_media_type", text, { cause: error });
     }
     if (error.status === 413) return new AppError("too_large", error.message, { cause: error });

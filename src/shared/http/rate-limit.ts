@@ -103,7 +103,7 @@ function countCall(what: string, identity: string, limit: Limit, now: number): v
 function assertWithin(window: Window, { calls, in_s }: Limit, now: number): void {
   if (window.calls < calls) return;
   const retry_after_seconds = Math.ceil((window.ends_at_ms - now) / 1000);
-  const text = `More than ${calls} requests of this kind in ${in_s} s; try again in ${retry_after_seconds} s.`;
+  const text = `More than ${calls} requests of this kind in ${in_s} s: retry in ${retry_after_seconds} s.`;
   throw new AppError("rate_limited", text, { retry_after_seconds });
 }
 

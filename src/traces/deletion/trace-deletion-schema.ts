@@ -9,7 +9,7 @@ const Ids = z.array(Id).min(1).max(MAX_TRACES);
 const Text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 const Value = Text.refine(
   (text) => text.length < MAX_VALUE_CHARS,
-  `must be shorter than the ${MAX_VALUE_CHARS} characters that are indexed`,
+  `must have fewer than ${MAX_VALUE_CHARS} characters`,
 );
 const Values = z.union([Value.transform((value) => [value]), z.array(Value).max(MAX_PAIRS)]);
 
@@ -25,11 +25,11 @@ export const DeleteTracesRequest = z
   })
   .refine(({ trace_ids, run_ids, metadata }) => trace_ids || run_ids || metadata, {
     path: ["trace_ids"],
-    error: "name traces (trace_ids), or metadata that theirs has",
+    error: "required, unless metadata is set",
   })
   .refine(({ session_id, metadata }) => session_id || metadata, {
     path: ["session_id"],
-    error: "names the project of the traces",
+    error: "required, unless metadata is set",
   })
   .openapi("DeleteTraces", {
     description: "Selects traces of a project by id, or by metadata of any of their runs",

@@ -150,7 +150,7 @@ async function partitionsOf(
   { run, session }: FeedbackQuery,
 ): Promise<{ partition: PartitionKey; ids: string[] | null }[]> {
   if (run) return findPartitions(ctx, run);
-  if (!session) throw invalid(["query", "run"], "name runs (run=) or projects (session=)");
+  if (!session) throw invalid(["query", "run"], "required: run or session");
   for (const id of session) await resolveProject(ctx, id);
   const rows = await ctx.db
     .select({ project_id: partitions.project_id, day: partitions.day, slot: partitions.slot })

@@ -49,7 +49,7 @@ function checkLeaf(call: FilterCall, name: FunctionName): Filter {
   }
   throw wrongCount(
     call,
-    name === "search" ? "a text, or a field and a text" : "a field and a value",
+    name === "search" ? "a string, or a field and a string" : "a field and a value",
   );
 }
 
@@ -60,7 +60,7 @@ function wrongCount({ name, args, offset }: FilterCall, expected: string): Filte
 function checkWords(node: FilterNode): Filter {
   const words = toWords(readString(node, "search()"));
   if (words.length > 0) return { kind: "words", words };
-  throw new FilterProblem(node.offset, "search() needs a word to look for");
+  throw new FilterProblem(node.offset, "search() needs a word");
 }
 
 function checkField(

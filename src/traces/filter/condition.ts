@@ -47,7 +47,7 @@ function readOperand(
   const { read, expected } = READERS[field.type];
   const operand = read(literal);
   if (operand !== null) return operand;
-  const hint = literal === null && field.nullable ? "; only eq and neq take null" : "";
+  const hint = literal === null && field.nullable ? "; only eq and neq accept null" : "";
   throw new FilterProblem(
     node.offset,
     `${name}(${field_name}, ...) takes ${expected}, not ${describe(node)}${hint}`,
@@ -69,12 +69,12 @@ function readLike({ field_name }: FieldRef, node: FilterNode): Condition {
   if (pattern !== null) return { op: "like", pattern };
   throw new FilterProblem(
     node.offset,
-    "a pattern over 48 bytes may have no _ and at most one text between two %; use several like() in one and()",
+    "a pattern over 48 bytes must not contain _ and at most one string between two %; combine several like() with and()",
   );
 }
 
 function readSearch({ field_name }: FieldRef, node: FilterNode): Condition {
   const text = lowerAscii(readString(node, `search(${field_name}, ...)`));
   if (text.trim() !== "") return { op: "search", text };
-  throw new FilterProblem(node.offset, "search() needs a text to look for");
+  throw new FilterProblem(node.offset, "search() needs a string");
 }

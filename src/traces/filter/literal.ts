@@ -21,7 +21,7 @@ export function toLiteral(node: FilterNode): Literal {
 export function readString(node: FilterNode, taker: string): string {
   const literal = toLiteral(node);
   if (typeof literal === "string") return literal;
-  throw new FilterProblem(node.offset, `${taker} takes a text in quotes, not ${describe(node)}`);
+  throw new FilterProblem(node.offset, `${taker} takes a string in quotes, not ${describe(node)}`);
 }
 
 export function describe(node: FilterNode): string {

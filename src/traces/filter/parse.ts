@@ -33,7 +33,7 @@ function toFilter(text: string): Filter {
   if (text.length > MAX_FILTER_CHARS) {
     throw new FilterProblem(
       MAX_FILTER_CHARS,
-      `the filter is longer than the ${MAX_FILTER_CHARS} characters allowed; it has ${text.length}`,
+      `the filter must have at most ${MAX_FILTER_CHARS} characters; it has ${text.length}`,
     );
   }
   const filter = checkFilter(parseSyntax(text));
@@ -41,6 +41,6 @@ function toFilter(text: string): Filter {
   if (params.length <= MAX_FILTER_VALUES) return filter;
   throw new FilterProblem(
     0,
-    `the filter compares with ${params.length} values and ${MAX_FILTER_VALUES} are allowed; in(field, [...]) counts as one`,
+    `the filter compares with ${params.length} values; the limit is ${MAX_FILTER_VALUES}, and in(field, [...]) counts as one`,
   );
 }

@@ -24,7 +24,7 @@ export function parseSyntax(filter: string): FilterNode {
   if (rest.kind === "end") return node;
   throw new FilterProblem(
     rest.offset,
-    `expected the end of the filter, found ${describe(rest)}; and(...) joins several tests`,
+    `expected the end of the filter, found ${describe(rest)}; combine conditions with and(...)`,
   );
 }
 
@@ -49,7 +49,7 @@ function assertLevel(level: number, offset: number): void {
   if (level <= MAX_FILTER_LEVELS) return;
   throw new FilterProblem(
     offset,
-    `the filter is nested deeper than the ${MAX_FILTER_LEVELS} levels allowed; and(...) and or(...) take any number of arguments`,
+    `the filter must be nested at most ${MAX_FILTER_LEVELS} levels deep; and(...) and or(...) take any number of arguments`,
   );
 }
 
@@ -78,5 +78,5 @@ function take(reader: Reader): FilterToken {
 
 function describe({ kind, text }: FilterToken): string {
   if (kind === "end") return "the end of the filter";
-  return kind === "text" ? `the text ${JSON.stringify(text.slice(0, 40))}` : text.slice(0, 40);
+  return kind === "text" ? `the string ${JSON.stringify(text.slice(0, 40))}` : text.slice(0, 40);
 }

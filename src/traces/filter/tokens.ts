@@ -50,7 +50,7 @@ function readToken(filter: string, offset: number): { token: FilterToken; end: n
   }
   const character = String.fromCodePoint(filter.codePointAt(offset) ?? 0);
   if (character === '"' || character === "'") {
-    throw new FilterProblem(offset, `the text that begins here lacks its closing ${character}`);
+    throw new FilterProblem(offset, `the string lacks its closing ${character}`);
   }
   throw new FilterProblem(
     offset,

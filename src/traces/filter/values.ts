@@ -10,12 +10,12 @@ const TIME_EXAMPLE = '"2026-01-31T12:00:00Z"';
 
 /** Parsers of literals by type. They return `null` for literals of another type. */
 export const READERS: Record<FieldType, Reader> = {
-  text: { expected: "a text in quotes", read: readText },
+  text: { expected: "a string in quotes", read: readText },
   name: {
-    expected: "a text in quotes",
+    expected: "a string in quotes",
     read: (literal) => (typeof literal === "string" ? literal.toLowerCase() : null),
   },
-  error: { expected: "a text in quotes, null, true or false", read: readText },
+  error: { expected: "a string in quotes, null, true or false", read: readText },
   number: {
     expected: "a number without quotes",
     read: (literal) => (typeof literal === "number" ? literal : null),
@@ -38,20 +38,20 @@ export const READERS: Record<FieldType, Reader> = {
     read: (literal) => (typeof literal === "string" ? readTime(literal) : null),
   },
   cursor: {
-    expected: `a time such as ${TIME_EXAMPLE}, which a run's id may follow`,
+    expected: `a time such as ${TIME_EXAMPLE}, optionally followed by a run id`,
     read: (literal) => (typeof literal === "string" ? literal : null),
   },
   key: {
-    expected: "a text in quotes",
+    expected: "a string in quotes",
     read: (literal) => (typeof literal === "string" ? literal.slice(0, MAX_VALUE_CHARS) : null),
   },
   indexed: {
-    expected: "a text in quotes, a number, true, false or null",
+    expected: "a string in quotes, a number, true, false or null",
     read: (literal) =>
       typeof literal === "number" ? literal : String(literal).slice(0, MAX_VALUE_CHARS),
   },
   scalar: {
-    expected: "a text in quotes, a number, true, false or null",
+    expected: "a string in quotes, a number, true, false or null",
     read: (literal) => (literal === null ? null : String(literal)),
   },
 };

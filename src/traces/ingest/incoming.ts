@@ -22,7 +22,7 @@ export function toIncoming(
   const run = parsed.data;
   const lineage = run.dotted_order ? parseDottedOrder(run.dotted_order) : null;
   const id = run.id ?? lineage?.run_id ?? (kind === "post" ? newId() : null);
-  if (id === null) throw invalid([...loc, "id"], "is missing: a patch names its run");
+  if (id === null) throw invalid([...loc, "id"], "required: the id of the run");
   if (lineage) assertLineage(run, id, lineage, loc);
   return {
     id,
@@ -44,7 +44,7 @@ function assertLineage(run: IngestRun, id: string, lineage: Lineage, loc: Loc): 
   }
   const parent = lineage.parent_run_ids.at(-1) ?? null;
   if (run.parent_run_id && parent !== run.parent_run_id) {
-    throw invalid(at, `must have the parent's id, ${run.parent_run_id}, before the run's own`);
+    throw invalid(at, `must contain the parent's id, ${run.parent_run_id}, before the run's id`);
   }
 }
 

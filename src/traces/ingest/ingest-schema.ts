@@ -16,11 +16,13 @@ export const RUN_TYPES = [
 const Id = z.guid("must be a UUID").transform((id) => id.toLowerCase());
 
 const Moment = z
-  .union([z.string(), z.number()], { error: "must be ISO 8601 text or milliseconds since 1970" })
+  .union([z.string(), z.number()], {
+    error: "must be an ISO 8601 time, or milliseconds since 1970",
+  })
   .transform((value, ctx) => {
     const micros = toMicros(value);
     if (micros !== null) return micros;
-    ctx.addIssue("must be ISO 8601 text or milliseconds since 1970");
+    ctx.addIssue("must be an ISO 8601 time, or milliseconds since 1970");
     return z.NEVER;
   });
 

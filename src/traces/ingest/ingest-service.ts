@@ -56,7 +56,7 @@ export async function ingestBatch(ctx: Context, request: Request): Promise<Messa
   assertRate(ctx, "ingest");
   const { value, exact } = await readJson(request);
   if (!isRecord(value) || !isRecord(exact)) {
-    throw invalid(["body"], "must be an object with the lists post and patch");
+    throw invalid(["body"], "must be an object with the arrays post and patch");
   }
   const [posts, patches] = [listOf(value, "post"), listOf(value, "patch")];
   if (posts.length + patches.length > MAX_RUNS_PER_BATCH) throw tooMany();
@@ -193,6 +193,6 @@ function attachedOnly(runs: IncomingRun[], files: AttachedFile[]): IncomingRun[]
 
 function listOf(value: Record<string, unknown>, field: "post" | "patch"): unknown[] {
   const list = value[field] ?? [];
-  if (!Array.isArray(list)) throw invalid(["body", field], "must be a list of runs");
+  if (!Array.isArray(list)) throw invalid(["body", field], "must be an array of runs");
   return list;
 }

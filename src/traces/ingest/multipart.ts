@@ -61,13 +61,13 @@ function toPart(segment: Buffer): MultipartPart {
   const start = segment.indexOf("\r\n");
   const end = segment.indexOf("\r\n\r\n", Math.max(start, 0));
   if (start < 0 || end < 0 || end > MAX_HEADER_BYTES) {
-    throw invalid(["body"], "a part has no headers that end with an empty line");
+    throw invalid(["body"], "the headers of a part must end with an empty line");
   }
   const headers = readHeaders(segment.toString("utf8", start + 2, Math.max(end, start + 2)));
   const match = NAME.exec(headers.get("content-disposition") ?? "");
   const name = (match?.[1] ?? match?.[2])?.replaceAll(/\\(.)/g, "$1");
   if (name === undefined || name === "") {
-    throw invalid(["body"], 'a part has no name; send Content-Disposition: form-data; name="..."');
+    throw invalid(["body"], 'a part has no name: send Content-Disposition: form-data; name="..."');
   }
   return {
     name,

@@ -43,9 +43,10 @@ export async function createProject(
   const [made] = await ctx.db.insert(projects).values(values).onConflictDoNothing().returning();
   if (made) return toProject(made);
   const existing = await idOfName(ctx.db, workspace_id, name);
-  if (existing === null) throw new AppError("conflict", `The project id ${id} is taken.`);
+  if (existing === null)
+    throw new AppError("conflict", `A project with the id ${id} exists: choose another id.`);
   if (!upsert) {
-    const text = `A project named "${name}" exists already; choose another name or send upsert=true.`;
+    const text = `A project named "${name}" exists already: choose another name, or send upsert=true.`;
     throw new AppError("conflict", text);
   }
   return updateProject(ctx, existing, given(fields));
@@ -105,7 +106,10 @@ export async function updateProject(
   if (name !== undefined) {
     const other = await idOfName(ctx.db, ctx.caller.workspace_id, name);
     if (other !== null && other !== project_id) {
-      throw new AppError("conflict", `A project named "${name}" exists already.`);
+      throw new AppError(
+        "conflict",
+        `A project named "${name}" exists already: choose another name.`,
+      );
     }
   }
   await ctx.db

@@ -14,7 +14,7 @@ const Moment = z
   .transform((value, ctx) => {
     const micros = toMicros(value);
     if (micros !== null) return micros;
-    ctx.addIssue("must be ISO 8601 text");
+    ctx.addIssue("must be an ISO 8601 time");
     return z.NEVER;
   })
   .openapi({ type: "string", format: "date-time" });

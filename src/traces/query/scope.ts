@@ -67,7 +67,7 @@ async function projectsInScope(ctx: Context, scope: Scope): Promise<string[] | n
     return dayOfId(run_id) === null ? [] : null;
   }
   if (reference_example !== null) return null;
-  const text = "name at least one of session, id, trace, parent_run, reference_example";
+  const text = "required: at least one of session, id, trace, parent_run, reference_example";
   throw invalid(["body", "session"], text);
 }
 

@@ -19,7 +19,7 @@ const GroupBy = z
   })
   .refine(({ attribute, path }) => attribute !== "metadata" || Boolean(path), {
     path: ["path"],
-    error: "names the key of the metadata to group by",
+    error: 'required with attribute "metadata": the key of the metadata',
   });
 
 export const RunStatsRequest = RunsQueryRequest.omit({

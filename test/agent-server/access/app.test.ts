@@ -174,7 +174,7 @@ describe("the agent's own HTTP app", () => {
 
   test("that calls itself without end is stopped", async () => {
     const { status, text } = await call("/custom/loop");
-    expect([status, text]).toEqual([508, expect.stringContaining("from within such a call")]);
+    expect([status, text]).toEqual([508, expect.stringContaining("times recursively")]);
   });
 
   test("sees no key of the workspace, and is for the workspace alone", async () => {
@@ -316,7 +316,7 @@ test.each([{ http: APP }, { auth: { path: "./src/auth.ts:auth" } }])(
     const headers = { Authorization: "Bearer anna" };
     const sent = { key: ours.admin, headers, json: {} };
     const { status, text } = await answerOf(`/agents/${deployment_id}/threads`, sent);
-    expect([status, text]).toEqual([503, expect.stringContaining("deploy it again")]);
+    expect([status, text]).toEqual([503, expect.stringContaining("create a new revision")]);
   },
 );
 

@@ -95,7 +95,7 @@ async function hostileAgent(config: Record<string, unknown> = {}) {
   return { call };
 }
 
-const REFUSED = /^The agent's code gave an invalid answer to (\S+)/;
+const REFUSED = /^The agent's code returned an invalid result for (\S+)/;
 
 describe("answers of an agent's auth", () => {
   const agent = hostileAgent({ auth: TEST_AUTH });

@@ -98,7 +98,7 @@ describe("the v2 protocol at an agent with users", () => {
     const session = exports.ThreadSession({
       props: { ...props, origin: "https://heddle.test", expires_at: null },
     });
-    const text = expect.stringContaining("no users any more");
+    const text = expect.stringContaining("no custom authentication");
     expect(await session.mayRead()).toEqual({ status: 403, message: text });
     const refusal = accessOf(env, deployment_id, { caller, user });
     await expect(refusal).rejects.toMatchObject({ code: "forbidden", message: text });

@@ -96,10 +96,10 @@ describe("items", () => {
     [{ namespace: ["a", ""], key: "k", value: {} }, 422, "cannot be empty or contain periods"],
     [{ namespace: ["a.b"], key: "k", value: {} }, 422, "cannot be empty or contain periods"],
     [{ namespace: ["langgraph"], key: "k", value: {} }, 422, "langgraph"],
-    [{ namespace: ["\ud800"], key: "k", value: {} }, 422, "whole characters"],
-    [{ namespace: Array(65).fill("a"), key: "k", value: {} }, 422, "more than 64 labels"],
+    [{ namespace: ["\ud800"], key: "k", value: {} }, 422, "valid Unicode"],
+    [{ namespace: Array(65).fill("a"), key: "k", value: {} }, 422, "at most 64 labels"],
     [{ namespace: ["a"], key: "", value: {} }, 422, "key: cannot be empty"],
-    [{ namespace: ["a"], key: "k".repeat(3000), value: {} }, 422, "key: has more than"],
+    [{ namespace: ["a"], key: "k".repeat(3000), value: {} }, 422, "key: must have at most"],
     [{ namespace: ["a"], key: 1, value: {} }, 422, "body.key"],
     [{ namespace: ["a"], key: "k", value: [] }, 422, "body.value"],
     [{ namespace: ["a"], key: "k", value: null }, 422, "body.value"],
@@ -126,7 +126,7 @@ describe("items", () => {
     const all = { namespace_prefix: ["big"], limit: 14 };
     expect(await call("POST", "/store/items/search", all)).toEqual({
       status: 413,
-      text: expect.stringContaining("ask for fewer items"),
+      text: expect.stringContaining("use a smaller limit"),
     });
   });
 
@@ -382,7 +382,7 @@ describe("inside a graph", () => {
       ["put", ["a"], "k", { fine: true }],
     ]);
     expect(answers[0]).toMatch(/StoreError: namespace: .*periods/);
-    expect(answers[1]).toMatch(/StoreError: value: .*Store it in parts/);
+    expect(answers[1]).toMatch(/StoreError: value: .*split it/);
     expect(answers[2]).toBeNull();
   });
 

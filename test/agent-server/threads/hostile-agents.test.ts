@@ -216,7 +216,7 @@ describe("commits", () => {
     ]);
     expect(error).toMatchObject({
       error: "EventLimitError",
-      message: expect.stringMatching(/characters of events that a run may/),
+      message: expect.stringMatching(/The run emitted more than \d+ characters of events/),
     });
   });
 

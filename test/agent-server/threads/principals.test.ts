@@ -65,7 +65,7 @@ test("a delayed run of a revoked key ends with an error before its graph runs", 
   const started = await post<Run>(editor.key, `/threads/${other}/runs`, later);
   await revoke(dismissed);
   expect((await ended(refused)).status).toBe("error");
-  expect(await stateOf(thread_id)).toContain("principal may not start runs any more");
+  expect(await stateOf(thread_id)).toContain("principal of the run can no longer start runs");
   expect(await stateOf(thread_id)).not.toContain("from the past");
   expect((await ended(started)).status).toBe("success");
 });

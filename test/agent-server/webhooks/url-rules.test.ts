@@ -23,7 +23,7 @@ test.each<[UrlRules, string]>([
 });
 
 test.each<[UrlRules, string, string]>([
-  [{ require_https: true }, "http://anywhere.example/", "https://, by webhooks.url.require_https"],
+  [{ require_https: true }, "http://anywhere.example/", "https:// (webhooks.url.require_https"],
   [DOMAINS, "https://example.org/", "leads to example.org; webhooks.url.allowed_domains"],
   [DOMAINS, "https://evilexample.org/", "are hooks.example.com, *.Example.org, münchen.example"],
   [DOMAINS, "https://hooks.example.com.evil.example/", "webhooks.url.allowed_domains"],

@@ -272,7 +272,7 @@ describe("a receiver", () => {
       const again = await redeliver(accepted);
       expect([again.status, await again.text()]).toEqual([
         409,
-        expect.stringMatching(/It was delivered, at 20/),
+        expect.stringMatching(/The webhook was delivered at 20/),
       ]);
     });
 
@@ -497,7 +497,7 @@ test("the log of a delivery is its workspace's own", async () => {
 });
 
 test.each([
-  ["a path of the agent's own app", "/custom/webhook", /own HTTP app, and it has none/],
+  ["a path of the agent's own app", "/custom/webhook", /the agent has no HTTP app/],
   ["no URL", "hooks.example", /must be an http:\/\/ or https:\/\/ URL/],
   ["a URL with a password", "https://user:secret@example.com/", /without a user name/],
   ["too long", `https://example.com/${"x".repeat(2048)}`, /webhook/],
@@ -633,12 +633,14 @@ describe("webhooks of langgraph.json", () => {
     const first = await settled(started);
     expect([first.status, first.attempts[0]?.error]).toEqual([
       "pending",
-      expect.stringContaining("webhooks.headers.x-token of the agent: env.MY_TOKEN has no value"),
+      expect.stringContaining(
+        "webhooks.headers.x-token of the agent: env.MY_TOKEN has no allowed value",
+      ),
     ]);
     await setSecrets([{ name: "MY_TOKEN", value: `${SECRET}\nx-evil: 1` }]);
     await attemptNow(started);
     const second = await settled(started, 2);
-    expect(second.attempts[1]?.error).toContain("not one line of ASCII text");
+    expect(second.attempts[1]?.error).toContain("must be one line of ASCII text");
     expect(second.text).not.toContain(SECRET);
     expect(await received()).toEqual([]);
     await setSecrets([{ name: "MY_TOKEN", value: SECRET }]);
@@ -709,7 +711,7 @@ describe("webhooks of langgraph.json", () => {
     const refused = await call("/runs", { assistant_id: "echo", webhook: hook("ok").url });
     expect([refused.status, await refused.text()]).toEqual([
       422,
-      expect.stringContaining("deploy it again"),
+      expect.stringContaining("create a new revision"),
     ]);
   });
 });

@@ -125,7 +125,7 @@ describe("a lease", () => {
     expect(await readRevision(revision.id)).toMatchObject({
       status: "BUILD_FAILED",
       status_reason: "internal",
-      status_message: expect.stringContaining("failed 3 times because of an error of the platform"),
+      status_message: expect.stringContaining("failed 3 times because of a platform error"),
     });
   });
 });
@@ -134,7 +134,7 @@ describe("a build that ends its process", () => {
   const LOST = {
     status: "BUILD_FAILED",
     status_reason: "internal",
-    status_message: expect.stringContaining("ended its process twice"),
+    status_message: expect.stringContaining("crashed twice"),
     attempt: 2,
     lost_attempts: 2,
   };

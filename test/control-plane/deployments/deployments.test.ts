@@ -111,7 +111,7 @@ describe("creating", () => {
     const refused = both.find(({ status }) => status === 409);
     expect(await refused?.json()).toEqual({
       detail: expect.stringMatching(
-        /^A deployment named "support" exists in this workspace\. Choose another name, or change that one: PATCH \/v2\/deployments\/[0-9a-f-]{36}\.$/,
+        /^A deployment named "support" exists in this workspace: choose another name, or update it with PATCH \/v2\/deployments\/[0-9a-f-]{36}\.$/,
       ),
     });
     expect((await send(theirs.editor)).status).toBe(201);
@@ -156,13 +156,13 @@ describe("creating", () => {
     ["an upper-case name", { name: "Agent" }, "name", "a-z, 0-9 and -"],
     ["a long name", { name: "a".repeat(64) }, "name", "1 to 63"],
     ["an unknown source", { source: "svn" }, "source", ""],
-    ["an image source", { source: "external_docker" }, "source", "runs code and not images"],
-    ["an internal image", { source: "internal_docker" }, "source", "runs code and not images"],
+    ["an image source", { source: "external_docker" }, "source", "images are not supported"],
+    ["an internal image", { source: "internal_docker" }, "source", "images are not supported"],
     [
       "an image",
       { source_revision_config: { repo_ref: "main", image_uri: "a/b:1" } },
       "image_uri",
-      "runs code and not images",
+      "images are not supported",
     ],
     ["no repository", { source_config: { deployment_type: "dev" } }, "repo_url", "required"],
     [
@@ -209,20 +209,20 @@ describe("creating", () => {
         },
       },
       "agent_config_path",
-      "two names of one value",
+      "send one of the two",
     ],
     [
       "an unknown integration",
       { source_config: { ...SOURCE_CONFIG, integration_id: UNKNOWN_ID } },
       "integration_id",
-      "no integration",
+      "not found in this workspace",
     ],
     ["a wrong secret name", { secrets: [{ name: "1A", value: "" }] }, "secrets", '"1A" is not'],
     [
       "a reserved name",
       { secrets: [{ name: "PORT", value: "" }] },
       "secrets",
-      '"PORT" is reserved',
+      '"PORT" is a reserved name',
     ],
     [
       "a secret given twice",
@@ -233,7 +233,7 @@ describe("creating", () => {
         ],
       },
       "secrets",
-      '"A" is given twice',
+      '"A" occurs twice',
     ],
     [
       "a large secret",
@@ -431,7 +431,7 @@ describe("changing", () => {
     expect(response.status).toBe(422);
     const { detail } = await response.json<{ detail: { loc: string[]; msg: string }[] }>();
     expect(detail[0]?.loc).toContain(field);
-    expect(detail[0]?.msg).toContain("cannot be changed");
+    expect(detail[0]?.msg).toContain("cannot change");
   });
 
   test("secrets are replaced as a set, without a revision; an empty list leaves them", async () => {

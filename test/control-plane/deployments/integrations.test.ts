@@ -73,7 +73,7 @@ describe("a deployment", () => {
     const { id } = await created({}, theirs.editor);
     const response = await deploy(id, "https://github.com/acme/agent");
     expect(response.status).toBe(422);
-    expect(await response.text()).toContain(`there is no integration ${id} in this workspace`);
+    expect(await response.text()).toContain(`integration ${id} not found in this workspace`);
   });
 
   test.each([
@@ -86,7 +86,7 @@ describe("a deployment", () => {
     const { id } = await created({ api_url });
     const response = await deploy(id, repo_url);
     expect(response.status).toBe(status);
-    if (status === 422) expect(await response.text()).toContain("sent to its own host only");
+    if (status === 422) expect(await response.text()).toContain("use an integration of that host");
   });
 });
 

@@ -111,7 +111,7 @@ test("a deployment that does not serve yet is unavailable and names its latest r
   await expect(activeRevision(systemContext(workspace_id), deployment.id)).rejects.toMatchObject({
     code: "unavailable",
     retry_after_seconds: 2,
-    message: `Deployment ${deployment.name} does not serve yet: its latest revision ${revision_id} is BUILD_FAILED (ref_not_found). main is not there.`,
+    message: `Deployment ${deployment.name} has no deployed revision: its latest revision ${revision_id} is BUILD_FAILED (ref_not_found). main is not there.`,
   });
 });
 

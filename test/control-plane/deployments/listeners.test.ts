@@ -112,7 +112,7 @@ test("the compute id of a listener stays, and a viewer creates none", async () =
   const { body } = await call("POST", PATH, input("fixed"));
   const answer = await call("PATCH", `${PATH}/${body.id}`, { compute_id: "moved" });
   expect(answer.status).toBe(422);
-  expect(answer.text).toContain("cannot be changed");
+  expect(answer.text).toContain("cannot change");
   expect((await call("POST", PATH, input("x"), ours.viewer)).status).toBe(403);
   expect((await call("GET", PATH, undefined, null)).status).toBe(401);
 });

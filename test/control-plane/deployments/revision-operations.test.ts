@@ -182,7 +182,7 @@ describe("creating a revision", () => {
   });
 
   test.each([
-    [{ source_config: { repo_url: "https://git.test/b.git" } }, "cannot be changed"],
+    [{ source_config: { repo_url: "https://git.test/b.git" } }, "cannot change"],
     [{ source_revision_config: { image_uri: "a/b:1" } }, "runs code and not images"],
     [{ secrets: [{ name: "PORT", value: "" }] }, "is reserved"],
     [{ secret_references: [{ name: "A" }] }, "use secrets"],

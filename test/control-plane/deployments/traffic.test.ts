@@ -121,10 +121,10 @@ describe("a split", () => {
     const [other, building] = [await add(2), await add(3, { status: "BUILDING" })];
     const foreign = (await deployment()).active;
     const wrong: [Share[], string][] = [
-      [[share(active, 50), share(other, 40)], "sum to 90"],
-      [[share(active, 50)], "sum to 50"],
-      [[share(active, 50), share(active, 50)], "named twice"],
-      [[share(active, 50), share(building, 50)], "is BUILDING; only one that is DEPLOYED"],
+      [[share(active, 50), share(other, 40)], "sum to 100, not 90"],
+      [[share(active, 50)], "sum to 100, not 50"],
+      [[share(active, 50), share(active, 50)], "occurs twice"],
+      [[share(active, 50), share(building, 50)], "is BUILDING: only DEPLOYED revisions"],
       [[share(active, 50), share(foreign, 50)], `no revision ${foreign}`],
       [[share(active, 0), share(other, 100)], "traffic"],
       [[share(active, 0.5), share(other, 99.5)], "traffic"],
@@ -145,10 +145,10 @@ describe("a split", () => {
     ] as const) {
       const answer = await call(method, path);
       expect(answer.status).toBe(409);
-      expect(answer.text).toContain(`takes 10 percent of the traffic: PATCH`);
+      expect(answer.text).toContain(`takes 10 percent of the traffic: remove it`);
     }
     await split();
-    expect((await call("DELETE", `/revisions/${active}`)).text).toContain("serves the deployment");
+    expect((await call("DELETE", `/revisions/${active}`)).text).toContain("is the active one");
     expect((await call("DELETE", `/revisions/${canary}`)).status).toBe(204);
     expect((await call("GET", `/revisions/${canary}`)).status).toBe(404);
     expect((await split(share(canary, 100))).status).toBe(422);
@@ -177,7 +177,7 @@ describe("a preview", () => {
     const ref = `${id}@${made.body.id}`;
     await expect(serving(null, ref)).rejects.toMatchObject({
       code: "unavailable",
-      message: `Revision ${made.body.id} does not serve: it is AWAITING_BUILD.`,
+      message: `Revision ${made.body.id} has the status AWAITING_BUILD: only a DEPLOYED revision serves requests.`,
     });
     const build = await claimBuild(env, made.body.id, new Date());
     if (!build) throw new Error("The revision cannot be claimed");
@@ -221,7 +221,7 @@ describe("a preview", () => {
     const { call } = await deployment();
     const answer = await call("POST", "/revisions", { activate: false, ...fields });
     expect(answer.status).toBe(422);
-    expect(answer.text).toContain("belongs to the deployment");
+    expect(answer.text).toContain("cannot change with a preview");
   });
 
   test("is not to be had by another workspace, nor of another deployment", async () => {

@@ -52,7 +52,7 @@ test("a tarball goes where the URL says, without a key, and is built from there"
     json: { source_revision_config: { source_tarball_path: object_path } },
   });
   expect(early.status).toBe(422);
-  expect(await early.text()).toContain("nothing was uploaded there");
+  expect(await early.text()).toContain("has no uploaded object");
   const uploaded = await put(upload_url);
   expect(uploaded.status).toBe(200);
   expect(await uploaded.json()).toEqual({ object_path, size_bytes: 7 });
@@ -88,7 +88,7 @@ test.each([
   url.pathname = change(url);
   const response = await put(url.href);
   expect(response.status).toBe(403);
-  expect(await response.text()).toContain("signature does not fit");
+  expect(await response.text()).toContain("signature does not match");
 });
 
 test.each(["expires", "key", "signature"])("a changed %s is refused", async (name) => {

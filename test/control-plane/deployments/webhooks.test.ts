@@ -99,7 +99,7 @@ describe("a push", () => {
     expect(both.map(({ body }) => body.revisions.length).sort()).toEqual([0, 1]);
     expect((await send(PUSH, delivery)).body).toEqual({
       revisions: [],
-      detail: "This delivery was received before.",
+      detail: "Ignored: this delivery was received before.",
     });
   });
 
@@ -193,7 +193,7 @@ describe("what is no push of a branch", () => {
     const signature = createHmac("sha256", other).update(JSON.stringify(PUSH)).digest("hex");
     const answer = await send(PUSH, headers ?? { "X-Hub-Signature-256": `sha256=${signature}` });
     expect(answer.status).toBe(401);
-    expect(answer.text).toContain("signature does not fit");
+    expect(answer.text).toContain("signature does not match");
   });
 });
 
@@ -277,7 +277,7 @@ test.each([
   ],
   [
     { name: "a", app: { app_id: "1", installation_id: 1, private_key: "k" } },
-    "is not an RSA private key",
+    "must be an RSA private key",
   ],
 ])("%j is no integration", async (json, text) => {
   const response = await api("/v1/integrations/github/install", { key: ours.editor, json });

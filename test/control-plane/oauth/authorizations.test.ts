@@ -176,11 +176,11 @@ describe("the page of the callback", () => {
     const page = await confirm(github, fields);
     expect([page.status, await page.text()]).toEqual([
       400,
-      expect.stringContaining("the person did not connect it"),
+      expect.stringContaining("the user cancelled"),
     ]);
     expect(await wait(auth_id, ours.viewer)).toMatchObject({
       status: "failed",
-      error: "access_denied: the person did not connect it",
+      error: "access_denied: the user cancelled",
     });
     const late = await confirm(github, { ...fields, answer: "connect" });
     expect([late.status, await late.text()]).toEqual([
@@ -212,7 +212,7 @@ describe("the page of the callback", () => {
       expect((await wait(auth_id, ours.viewer)).status).toBe("pending");
       const own = { "Sec-Fetch-Site": "same-origin" };
       const cancelled = await confirm(github, { ...fields, answer: "cancel" }, own);
-      expect(await cancelled.text()).toContain("the person did not connect it");
+      expect(await cancelled.text()).toContain("the user cancelled");
     },
   );
 
@@ -260,7 +260,7 @@ test("a state of one provider is no good at another, and not after ten minutes",
   expect(await row(auth_id)).toMatchObject({ status: "pending" });
   expect(await wait(auth_id, ours.viewer)).toMatchObject({
     status: "failed",
-    error: expect.stringContaining("in time"),
+    error: expect.stringContaining("expired"),
   });
 });
 

@@ -132,7 +132,7 @@ describe("a personal key", () => {
     expect(named.status).toBe(403);
     const unnamed = await ask({ "X-Api-Key": api_key });
     expect(unnamed.status).toBe(403);
-    expect(unnamed.text).toContain("belongs to no workspace");
+    expect(unnamed.text).toContain("is not a member of any workspace");
   });
 });
 
@@ -152,7 +152,7 @@ describe("a caller without a valid key", () => {
   test("is told so as plain text by the agent server", async () => {
     const answer = await ask({}, "/agents/x/caller");
     expect(answer.status).toBe(401);
-    expect(answer.text).toMatch(/^No credentials: /);
+    expect(answer.text).toMatch(/^API key required: /);
   });
 
   test("is not remembered: a key works at once after it was refused", async () => {
@@ -210,6 +210,6 @@ test.each([
   for (const action of ["read", "write", "delete", "admin"] as const) {
     const attempt = () => assertMay({ caller }, action);
     if ((allowed as readonly string[]).includes(action)) expect(attempt).not.toThrow();
-    else expect(attempt).toThrow(`the caller's role is ${role}`);
+    else expect(attempt).toThrow(`The caller's role is ${role}`);
   }
 });

@@ -49,7 +49,7 @@ export async function assertAllThreads(ctx: Context): Promise<void> {
   const { filters } = await authorize(ctx, asked);
   if (filters === null) return;
   const text =
-    "delete_threads: the assistant has threads of others too; delete it without, and your own threads by id.";
+    "delete_threads: the assistant has threads of other users; delete the assistant without it, and your threads by id.";
   throw new AppError("forbidden", text);
 }
 

@@ -126,7 +126,7 @@ export async function updateAssistant(
       return toAssistant(agent, next);
     }
   }
-  throw new AppError("conflict", "The assistant is being updated by others; try again.");
+  throw new AppError("conflict", "The assistant was updated by another request: retry.");
 }
 
 /** A graph's own assistant is then as its deployment has made it. */

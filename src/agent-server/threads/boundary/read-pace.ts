@@ -23,7 +23,7 @@ export class ReadPace {
     read: () => T,
   ): Promise<T> {
     if (this.#waiting >= MAX_WAITING_READS) {
-      const text = `checkpoints: at most ${MAX_WAITING_READS} reads may wait at once; await some of them first.`;
+      const text = `checkpoints: at most ${MAX_WAITING_READS} reads can be in progress: await some of them first.`;
       return Promise.reject(new AppError("rate_limited", text));
     }
     this.#waiting += 1;

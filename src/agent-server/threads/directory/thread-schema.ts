@@ -155,7 +155,7 @@ export const ThreadStreamQuery = z.object({
 export const ThreadStreamHeaders = z.object({
   "last-event-id": z
     .string()
-    .regex(/^(-|-?\d+)?$/, "must be the id of an event, or - for all of them")
+    .regex(/^(-|-?\d+)?$/, "must be the id of an event, or - for all events")
     .optional()
     .describe("Id of the last event received. `-` for all events"),
 });

@@ -143,7 +143,7 @@ export function finished(block: Piece["block"]): Piece["block"] {
   try {
     return { type: "tool_call", id, name, args: JSON.parse(text === "" ? "{}" : text) };
   } catch {
-    const error = "The arguments are no JSON.";
+    const error = "The arguments are not JSON.";
     return { type: "invalid_tool_call", id, name, args: text, error };
   }
 }

@@ -10,14 +10,14 @@ export function readCommand(text: string): Command | Failure {
   try {
     json = JSON.parse(text);
   } catch {
-    return invalidArgument("A command is JSON text.");
+    return invalidArgument("A command must be JSON.");
   }
   if (!isShallow(json)) {
-    return invalidArgument(`A command is nested at most ${MAX_DEPTH} levels deep.`);
+    return invalidArgument(`A command must be nested at most ${MAX_DEPTH} levels deep.`);
   }
   const command = Command.safeParse(json);
   if (command.success) return command.data;
-  return invalidArgument(`A command is wrong: ${issuesOf(command.error)}`);
+  return invalidArgument(`Invalid command: ${issuesOf(command.error)}`);
 }
 
 export function isFailure(value: object): value is Failure {
@@ -31,7 +31,7 @@ export function readParams<T extends z.ZodType>(
 ): { ok: z.output<T> } | Failure {
   const parsed = schema.safeParse(params ?? {});
   if (parsed.success) return { ok: parsed.data };
-  return invalidArgument(`The params of ${method} are wrong: ${issuesOf(parsed.error)}`);
+  return invalidArgument(`Invalid params of ${method}: ${issuesOf(parsed.error)}`);
 }
 
 export function issuesOf(error: z.core.$ZodError): string {

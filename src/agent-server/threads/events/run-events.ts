@@ -19,7 +19,7 @@ import {
 type Row = Pick<EventRow, "id" | "event" | "data">;
 type Part = { name: string; namespace: string[]; data: string };
 
-const CUT_OFF = "The run ended before this message did.";
+const CUT_OFF = "The run ended before the end of this message.";
 
 /**
  * The log of one run as events of the protocol. Reads the log from the run's beginning; which channels are
@@ -89,7 +89,7 @@ export class RunEvents {
   // Each attempt begins with a row of metadata; what the one before was at is not told to its end.
   #begin(events: RowEvents) {
     if (this.#isAgain) {
-      const message = "The attempt of the run that said this was lost.";
+      const message = "The attempt of the run that emitted this message was lost.";
       if (this.#wants.has("messages")) this.#messages.abandonAll(message, events, "abandoned");
       if (this.#wants.has("lifecycle")) this.#namespaces.endAll("failed", events, "left");
       this.#namespaces.forget();

@@ -93,7 +93,7 @@ export function toThreadFollow(
   const modes = THREAD_STREAM_MODES.filter((mode) => wanted.includes(mode));
   const unknown = wanted.find((name) => !THREAD_STREAM_MODES.some((mode) => mode === name));
   if (unknown !== undefined) {
-    const text = `"${unknown}" is none of ${THREAD_STREAM_MODES.join(", ")}`;
+    const text = `"${unknown}" is not one of ${THREAD_STREAM_MODES.join(", ")}`;
     throw invalid(["query", "stream_mode"], text);
   }
   return {
@@ -116,5 +116,5 @@ function parseNames(text: string): string[] {
   } catch {
     // Refused below, like JSON that is no list of names.
   }
-  throw invalid(["query"], `"${text}" is neither a name nor a JSON list of names`);
+  throw invalid(["query"], `"${text}" must be a name or a JSON list of names`);
 }

@@ -18,6 +18,6 @@ export function authenticateRun(run: StoredRun, body: string): Promise<AuthAnswe
 }
 
 function nobody(): AuthAnswer {
-  const detail = "This run began before Heddle kept whose it is; start another.";
+  const detail = "This run has no principal: create another run.";
   return { status: 403, body: JSON.stringify({ detail }), retry_after_seconds: null };
 }

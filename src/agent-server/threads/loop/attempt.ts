@@ -43,7 +43,7 @@ export class Attempt {
   count(bytes: number) {
     this.#bytes_left -= bytes;
     if (this.#bytes_left >= 0) return;
-    const message = `The run sent more than the ${MAX_RUN_BYTES} bytes of events, checkpoints and traces that a run may: stream fewer modes, or keep less in the state.`;
+    const message = `The run sent more than ${MAX_RUN_BYTES} bytes of events, checkpoints and traces, the limit of a run: use fewer stream modes, or a smaller state.`;
     throw new AppError("too_large", message);
   }
 
@@ -92,7 +92,7 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   }
 
   async commit(ops: unknown): Promise<void> {
-    if (!this.#commit) throw new AppError("conflict", "This call only reads.");
+    if (!this.#commit) throw new AppError("conflict", "This call is read-only.");
     this.#commit(ops);
   }
 
@@ -111,13 +111,13 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   }
 
   async authenticate(body: unknown): Promise<AuthAnswer> {
-    if (!this.#authenticate) throw new AppError("conflict", "This call is of no run.");
+    if (!this.#authenticate) throw new AppError("conflict", "This call has no run.");
     return this.#authenticate(parseBody(body));
   }
 
   async store(ops: unknown): Promise<StoreAnswer> {
     if (this.#askStore) return this.#askStore(ops);
-    const message = "The store is there for runs and updates of a state; this call only reads one.";
+    const message = "The store is only available to runs and state updates.";
     return { ok: false, refusal: { code: "invalid_request", message } };
   }
 

@@ -241,7 +241,7 @@ export class RunLoop {
 
   #liveRun(attempt: Attempt): StoredRun {
     if (this.#live === attempt) return attempt.run;
-    throw new AppError("conflict", "This attempt of the run is over.");
+    throw new AppError("conflict", "This attempt of the run has ended.");
   }
 
   #commit(attempt: Attempt, sent: unknown) {

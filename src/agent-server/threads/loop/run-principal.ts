@@ -36,7 +36,7 @@ export async function refusalOfPrincipal(
     } catch (error) {
       const failure = AppError.from(error);
       if (isFinalRefusal(failure)) {
-        const why = `The run's principal may not start runs any more: ${failure.message}`;
+        const why = `The principal of the run can no longer start runs: ${failure.message}`;
         return failed("AuthorizationError", why);
       }
       log.warn("principal_not_checked", { run_id: run.run_id, error: String(error) });
@@ -58,7 +58,7 @@ async function assertMayStart(env: Env, run: StoredRun, { metadata }: ThreadMeta
     value: toValue(run),
   });
   if (!allows(filters, metadata)) {
-    throw new AppError("forbidden", "The agent's auth does not show the thread to the user.");
+    throw new AppError("forbidden", "The agent's auth does not allow the user to read the thread.");
   }
 }
 

@@ -24,7 +24,10 @@ async function assertSeesAll(ctx: Context): Promise<void> {
   const asked = { resource: "threads", action: "search", value: {} } as const;
   const { filters } = await authorize(ctx, asked);
   if (filters === null) return;
-  throw new AppError("forbidden", "The metrics are of all threads, and you may see some.");
+  throw new AppError(
+    "forbidden",
+    "Metrics cover all threads: the agent's auth allows the caller only some.",
+  );
 }
 
 async function getQueue(ctx: Context, deployment_id: string): Promise<Metrics["queue"]> {

@@ -19,11 +19,19 @@ export function toPrometheus({ deployment_id, revision_id, threads, queue }: Met
   if (queue) {
     const one = (name: string, help: string, value: number) => gauge(name, help, [{ value }]);
     families.push(
-      one("lg_api_num_pending_runs", "Runs that wait, on threads that are kept.", queue.n_pending),
-      one("lg_api_num_running_runs", "Runs that run, on threads that are kept.", queue.n_running),
+      one(
+        "lg_api_num_pending_runs",
+        "Pending runs, without those of temporary threads.",
+        queue.n_pending,
+      ),
+      one(
+        "lg_api_num_running_runs",
+        "Running runs, without those of temporary threads.",
+        queue.n_running,
+      ),
       one(
         "lg_api_pending_runs_wait_time_max",
-        "How long the first of them has been waiting since it was due, in seconds.",
+        "Age of the oldest pending run, in seconds.",
         queue.pending_runs_wait_time_max_secs,
       ),
     );

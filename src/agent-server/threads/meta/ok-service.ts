@@ -15,5 +15,5 @@ export async function getOk(
 }
 
 function silent(cause: unknown): never {
-  throw new AppError("unavailable", "The database does not answer.", { cause });
+  throw new AppError("unavailable", "The database is unavailable.", { cause });
 }

@@ -11,11 +11,12 @@ import { openAgent } from "../service/service.ts";
 export async function truncate(ctx: Context, ref: string, what: Truncate): Promise<void> {
   const agent = await openAgent(ctx, ref, "write");
   const { deployment_id } = agent;
-  if (ctx.access?.user) throw new AppError("forbidden", "Users of an agent delete what is theirs.");
+  if (ctx.access?.user)
+    throw new AppError("forbidden", "Users of an agent can only delete their own resources.");
   if ((what.runs || what.checkpointer) && !what.threads) {
     throw invalid(
       ["body", "threads"],
-      "must be true too: runs and checkpoints go with their threads",
+      "must be true too: runs and checkpoints are deleted with their threads",
     );
   }
   const { env } = ctx;

@@ -34,7 +34,7 @@ export async function cancelRuns(
   if (found === 0) throw new AppError("not_found", "No run to cancel was found");
 }
 
-const REASON = "bulk: cancelled with others by POST /runs/cancel";
+const REASON = "bulk: cancelled by POST /runs/cancel";
 
 async function cancelBusy(
   ctx: Context,
@@ -48,7 +48,7 @@ async function cancelBusy(
     found += await cancel(thread_ids);
   });
   if (wereAll) return found;
-  const text = `${found} runs are cancelled, and there are more: call again for the rest.`;
+  const text = `${found} runs are cancelled: call again for the rest.`;
   throw new AppError("unavailable", text, { retry_after_seconds: 1 });
 }
 

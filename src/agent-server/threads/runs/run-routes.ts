@@ -39,7 +39,7 @@ const RUN = `${RUNS}/{run_id}` as const;
 const operation = operationWithTag("Runs");
 
 /** What clients look for begins with the word and a colon. */
-const TAKEN = "taken: its input was taken up by another run";
+const TAKEN = "taken: its input was passed to another run";
 
 export const runRoutes = router();
 

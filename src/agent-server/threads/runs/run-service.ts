@@ -94,7 +94,7 @@ export async function listRuns(
   const runs = await object.listRuns(query);
   if (!runs) throw threadNotFound(thread.thread_id);
   if (runs === "too_large") {
-    const message = `limit: the runs have more than ${MAX_LIST_CHARACTERS} characters with their inputs; use a smaller limit.`;
+    const message = `limit: the runs have more than ${MAX_LIST_CHARACTERS} characters; use a smaller limit.`;
     throw new AppError("too_large", message);
   }
   return runs;

@@ -82,7 +82,7 @@ async function withState(
   if ("ok" in answer && answer.ok && thread) return thread;
   await object.deleteThread();
   textOf(answer, thread?.thread_id ?? "", null);
-  throw new AppError("conflict", "The thread was deleted while it was made.");
+  throw new AppError("conflict", "The thread was deleted while it was created.");
 }
 
 function toUpdate({ values, command, as_node }: StateWrite): WireUpdate {

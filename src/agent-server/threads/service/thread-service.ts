@@ -114,7 +114,7 @@ export async function followThread(
 }
 
 function tooMuchFound(): AppError {
-  const message = `The answer would hold more than ${MAX_FOUND_CHARACTERS} characters: lower the limit, or select fields without values.`;
+  const message = `The response has more than ${MAX_FOUND_CHARACTERS} characters: use a smaller limit, or select fields without values.`;
   return new AppError("too_large", message);
 }
 

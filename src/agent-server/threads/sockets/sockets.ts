@@ -61,9 +61,12 @@ export class Sockets {
     const isFull = ctx.getWebSockets().length >= MAX_SOCKETS;
     ctx.acceptWebSocket(server);
     if (isFull) {
-      refuse(server, { status: 429, message: `At most ${MAX_SOCKETS} sockets watch a thread.` });
+      refuse(server, {
+        status: 429,
+        message: `The limit of ${MAX_SOCKETS} sockets of a thread is reached: close one first.`,
+      });
     } else if (!attach(server, { session, subscriptions: [], next: 1, since: 0 })) {
-      const message = "The request's x- headers are more than a socket keeps: send fewer.";
+      const message = "The x- headers of the request exceed the limit of a socket: send fewer.";
       refuse(server, { status: 413, message });
     }
     return new Response(null, { status: 101, webSocket: client });
@@ -118,7 +121,7 @@ export class Sockets {
     const { channels, namespaces = null, depth = null } = params.ok;
     const subscription = this.#add(socket, { channels, namespaces, depth });
     if (!subscription) {
-      const text = `A socket has at most ${MAX_SUBSCRIPTIONS} subscriptions, and few long names in them: unsubscribe from one.`;
+      const text = `The limit of ${MAX_SUBSCRIPTIONS} subscriptions of a socket, or of their size, is reached: unsubscribe from one.`;
       return send(socket, { type: "error", id, ...invalidArgument(text) });
     }
     this.#lineOf(socket).settles_at = Date.now() + SETTLE_MS;
@@ -245,7 +248,8 @@ function dueOf(events: ProtocolEvent[], { settles_at }: Line) {
 }
 
 function commandOf(data: string | ArrayBuffer) {
-  if (typeof data !== "string") return invalidArgument("A command is text, no binary message.");
+  if (typeof data !== "string")
+    return invalidArgument("A command must be a text message, not a binary one.");
   if (data.length <= MAX_COMMAND_CHARACTERS) return readCommand(data);
-  return invalidArgument(`A command has at most ${MAX_COMMAND_CHARACTERS} characters.`);
+  return invalidArgument(`A command must have at most ${MAX_COMMAND_CHARACTERS} characters.`);
 }

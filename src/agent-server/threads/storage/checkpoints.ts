@@ -262,12 +262,12 @@ function* matching(rows: Iterable<StoredCheckpoint>, metadata: PageQuery["metada
 }
 
 function checkpointTooLarge({ checkpoint_id }: StoredCheckpoint): AppError {
-  const message = `Checkpoint ${checkpoint_id} has more than ${MAX_CHECKPOINT_BYTES} bytes with its values and writes: keep less in the state.`;
+  const message = `Checkpoint ${checkpoint_id} has more than ${MAX_CHECKPOINT_BYTES} bytes with its values and writes: use a smaller state.`;
   return new AppError("too_large", message);
 }
 
 function tooMuchToScan(): AppError {
-  const message = `metadata: the filter reads more than ${MAX_SCANNED_CHARACTERS} characters of metadata; list without it, or from a newer checkpoint with before.`;
+  const message = `metadata: the filter reads more than ${MAX_SCANNED_CHARACTERS} characters of metadata; leave it out, or set before to a newer checkpoint.`;
   return new AppError("too_large", message);
 }
 

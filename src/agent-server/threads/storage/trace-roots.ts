@@ -66,7 +66,7 @@ function idsOf({ thread_id, run_id, assistant_id, graph_id, revision }: StoredRu
 export function endAttempt(run_id: string, trace: OpenTrace, now: string): TraceOp[] {
   const lost = Object.entries(trace.open).filter(([id]) => id !== run_id);
   return lost.map(([id, dotted_order]) => {
-    const error = "Interrupted: its process ended before it did.";
+    const error = "Interrupted: its process ended.";
     return toOp("patch", trace, { id, trace_id: run_id, dotted_order, end_time: now, error });
   });
 }

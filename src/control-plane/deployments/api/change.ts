@@ -59,7 +59,7 @@ export async function assertUploaded(
   if (path === undefined || (await ctx.env.ARTIFACTS.head(path)) !== null) return;
   throw invalid(
     ["body", "source_revision_config", "source_tarball_path"],
-    "nothing was uploaded there: ask for an upload-url, PUT the tarball to its upload_url, and send its object_path",
+    "has no uploaded object: create an upload URL, PUT the tarball to upload_url, and send object_path",
   );
 }
 

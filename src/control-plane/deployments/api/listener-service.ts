@@ -61,7 +61,7 @@ export async function updateListener(
   assertAllowed(ctx, "write");
   const before = await getListener(ctx, id);
   if (compute_id != null && compute_id !== before.compute_id) {
-    const text = `cannot be changed (it is "${before.compute_id}"); create another listener`;
+    const text = `cannot change (it is "${before.compute_id}"): create another listener`;
     throw invalid(["body", "compute_id"], text);
   }
   const [row] = await ctx.db

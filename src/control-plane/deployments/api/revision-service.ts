@@ -50,7 +50,7 @@ export async function createRevision(
   if (
     !canBuild(before.source, { ...before.source_revision_config, ...change.source_revision_config })
   ) {
-    const text = `Deployment ${deployment_id} has no source yet: POST /v2/deployments/${deployment_id}/upload-url, PUT the tarball there, and name it as source_tarball_path.`;
+    const text = `Deployment ${deployment_id} has no source: POST /v2/deployments/${deployment_id}/upload-url, PUT the tarball to upload_url, and send object_path as source_tarball_path.`;
     throw new AppError("bad_request", text);
   }
   const revision_id = newId();
@@ -84,7 +84,7 @@ async function createPreview(
 function assertPreview({ secrets, source_config }: RevisionCreateRequest) {
   const given = Object.entries({ secrets, source_config }).find(([, value]) => value != null);
   if (given === undefined) return;
-  const text = `belongs to the deployment, which a preview leaves as it is; PATCH it there, or leave activate out`;
+  const text = `cannot change with a preview: update the deployment, or leave out activate`;
   throw invalid(["body", given[0]], text);
 }
 
@@ -98,7 +98,7 @@ export async function redeployRevision(
   const source = await findRevision(ctx, path);
   const { deployment_id } = path;
   if (!isFinished(source.status)) {
-    const text = `Revision ${source.id} is ${source.status}: it can be redeployed once that has ended, or be interrupted first.`;
+    const text = `Revision ${source.id} is ${source.status}: wait until the build ends, or interrupt it first.`;
     throw new AppError("bad_request", text);
   }
   const [revision_id, now] = [newId(), new Date().toISOString()];
@@ -156,7 +156,7 @@ export async function interruptRevision(
     .returning();
   const [row] = rows;
   if (row) return toRevision(row, ctx.env, origin);
-  const text = `Revision ${id} is ${status}; only a build that has not ended can be interrupted.`;
+  const text = `Revision ${id} is ${status}: only a build in progress can be interrupted.`;
   throw new AppError("conflict", text);
 }
 
@@ -170,7 +170,7 @@ export async function deleteRevision(ctx: Context, path: RevisionPath): Promise<
     throw new AppError("conflict", `Revision ${id} is ${status}: interrupt it first.`);
   }
   if (deployment.latest_revision_id === id) {
-    const text = `Revision ${id} is the latest of its deployment, which the next one is made from; make another one first.`;
+    const text = `Revision ${id} is the latest of its deployment: create another revision first.`;
     throw new AppError("conflict", text);
   }
   const deleted_at = new Date().toISOString();

@@ -200,6 +200,6 @@ async function taken(ctx: Context, name: string, cause: unknown): Promise<AppErr
         eq(deployments.status, "READY"),
       ),
     );
-  const text = `A deployment named "${name}" exists in this workspace. Choose another name, or change that one: PATCH /v2/deployments/${row?.id ?? "{id}"}.`;
+  const text = `A deployment named "${name}" exists in this workspace: choose another name, or update it with PATCH /v2/deployments/${row?.id ?? "{id}"}.`;
   return new AppError("conflict", text, { cause });
 }

@@ -44,7 +44,7 @@ export async function installationToken(
   );
   if (response.status !== 201) {
     await response.body?.cancel();
-    const text = `${new URL(api_url).host} gives no token for installation ${app.installation_id} of app ${app.app_id}: it answers ${response.status}.`;
+    const text = `${new URL(api_url).host} refused a token for installation ${app.installation_id} of app ${app.app_id}: it answers ${response.status}.`;
     throw new AppError("bad_request", text);
   }
   const { token, expires_at } = Answer.parse(await response.json());

@@ -39,7 +39,7 @@ export async function createIntegration(
 function toKey(app: IntegrationCreateRequest["app"]): string {
   const key = toPkcs8(app?.private_key ?? "");
   if (key !== null) return key;
-  const text = "is not an RSA private key: give the whole .pem file that the host made for the app";
+  const text = "must be an RSA private key: send the whole .pem file of the app";
   throw invalid(["body", "app", "private_key"], text);
 }
 
@@ -65,11 +65,11 @@ export async function assertIntegration(ctx: Context, config: StoredSourceConfig
   if (integration_id === undefined) return;
   const loc = ["body", "source_config", "integration_id"];
   const row = await findIntegration(ctx.db, ctx.caller.workspace_id, integration_id);
-  if (!row) throw invalid(loc, `there is no integration ${integration_id} in this workspace`);
+  if (!row) throw invalid(loc, `integration ${integration_id} not found in this workspace`);
   if (repo_url === undefined || isHostOf(row.api_url, repo_url)) return;
   throw invalid(
     loc,
-    `the integration "${row.name}" is for ${new URL(row.api_url).host} and repo_url is on ${new URL(repo_url).host}; its token is sent to its own host only`,
+    `the integration "${row.name}" is for ${new URL(row.api_url).host} but repo_url is on ${new URL(repo_url).host}: use an integration of that host`,
   );
 }
 

@@ -37,6 +37,6 @@ async function readPage(env: Env, row: IntegrationRow, token: string, page: numb
   );
   if (response.status === 200) return readRepositories(kind, id, await response.json());
   await response.body?.cancel();
-  const text = `${new URL(api_url).host} lists no repositories for the integration "${row.name}": it answers ${response.status}; its token may have expired.`;
+  const text = `${new URL(api_url).host} refused to list the repositories of the integration "${row.name}" with the status ${response.status}: check that its token has not expired.`;
   throw new AppError("bad_request", text);
 }

@@ -47,7 +47,7 @@ export async function receiveWebhook(
   const delivery_id = deliveryId(headers);
   const push = isPush(headers) ? readPush(parse(body)) : null;
   if (delivery_id === null || push === null) {
-    return { revisions: [], detail: "Only pushes of a branch are built." };
+    return { revisions: [], detail: "Ignored: only pushes of branches are built." };
   }
   const { workspace_id } = integration;
   const matching = await findConcerned(db, workspace_id, integration_id, push);
@@ -80,11 +80,11 @@ async function buildAll(
     ]);
   } catch (error) {
     if (!isUniqueViolation(error, "webhook_deliveries")) throw error;
-    return { revisions: [], detail: "This delivery was received before." };
+    return { revisions: [], detail: "Ignored: this delivery was received before." };
   }
   const revisions = planned.map(({ revision_id }) => revision_id);
   await Promise.all(revisions.map((revision_id) => sendOrLeave(env.BUILDS, { revision_id })));
-  const none = "No deployment of this repository and branch has build_on_push.";
+  const none = "Ignored: no deployment of this repository and branch has build_on_push.";
   return { revisions, detail: revisions.length > 0 ? "Building." : none };
 }
 
@@ -136,12 +136,13 @@ function parse(body: string): unknown {
 }
 
 function notJson(cause: unknown): AppError {
-  const text = "The body is not JSON: choose the content type application/json at the host.";
+  const text =
+    "The body is not JSON: set the webhook's content type to application/json at the host.";
   return new AppError("bad_request", text, { cause });
 }
 
 function notProven(): AppError {
   const text =
-    "The signature does not fit: enter the secret that GET /v1/integrations/github/{integration_id}/webhook answers.";
+    "The signature does not match: set the secret from GET /v1/integrations/github/{integration_id}/webhook at the host.";
   return new AppError("unauthenticated", text);
 }

@@ -30,7 +30,7 @@ export function answerOf<T>(value: z.ZodType<T>): z.ZodType<Answer<T>> {
 export function parseAnswer<T>(call: string, schema: z.ZodType<T>, value: unknown): T {
   const { data, error } = schema.safeParse(value);
   if (!error) return data as T;
-  const text = `The agent's code gave an invalid answer to ${call}: ${problemOf(error)}`;
+  const text = `The agent's code returned an invalid result for ${call}: ${problemOf(error)}`;
   throw AppError.answer(text, { status: 502, headers: [] });
 }
 

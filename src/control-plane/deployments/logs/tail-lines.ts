@@ -26,8 +26,8 @@ const LEVELS = new Map<string, LogLevel>([
 ]);
 /** What else an outcome says is in the lines already, or is the caller's doing. */
 const FATAL: Partial<Record<string, string>> = {
-  exceededCpu: "The agent was ended: it used more CPU time than a call may.",
-  exceededMemory: "The agent was ended: it used more memory than an isolate may.",
+  exceededCpu: "The agent was stopped: it exceeded the CPU time of a call.",
+  exceededMemory: "The agent was stopped: it exceeded the memory of an isolate.",
 };
 const MAX_MESSAGE_CHARACTERS = 8000;
 const MAX_LINES = 1000;

@@ -53,17 +53,17 @@ export async function failExhausted(env: Env, revision_id: string, now: Date): P
 
 const OVERTAKEN = {
   status_reason: "overtaken",
-  status_message: "A newer revision was made before this one began to build.",
+  status_message: "Skipped: a newer revision was created before this build started.",
 };
 const LOST = {
   status_reason: "internal",
   status_message:
-    "The build ended its process twice. It probably needs more memory or time than a build may use: make the " +
+    "The build crashed twice. It probably exceeds the memory or time of a build: make the " +
     "source, its dependencies or the bundle smaller, and create a new revision.",
 };
 const BROKEN_OFF = {
   status_reason: "internal",
-  status_message: `The build failed ${MAX_ATTEMPTS} times because of an error of the platform. Create a new revision to try again.`,
+  status_message: `The build failed ${MAX_ATTEMPTS} times because of a platform error. Create a new revision to retry.`,
 };
 
 /** With the last attempt, if that was lost: who ends an attempt in order releases its lease. */

@@ -29,7 +29,7 @@ export async function createUploadUrl(
   const deployment = await findDeployment(ctx, deployment_id);
   assertChangeable(deployment);
   if (deployment.source !== "internal_source") {
-    const text = `Uploads are only available for 'internal_source' source deployments; deployment ${deployment_id} is built from its repository.`;
+    const text = `Uploads are only available for 'internal_source' source deployments; deployment ${deployment_id} has the source github.`;
     throw new AppError("bad_request", text);
   }
   const { workspace_id } = ctx.caller;
@@ -50,7 +50,7 @@ export async function receiveUpload(
   request: Request,
 ): Promise<Uploaded> {
   if (!(await isSigned(env, PURPOSE, signedText(upload), signature))) {
-    const text = "The signature does not fit this URL: use upload_url as it was given.";
+    const text = "The signature does not match this URL: use upload_url unchanged.";
     throw new AppError("forbidden", text);
   }
   assertNotExpired(upload, new Date());
@@ -62,8 +62,7 @@ export async function receiveUpload(
     httpMetadata: { contentType: "application/gzip" },
   });
   if (stored === null) {
-    const text =
-      "A tarball was uploaded to this URL before, and it can be used once. Ask for another one.";
+    const text = "The URL was used before: create another upload URL.";
     throw new AppError("conflict", text);
   }
   // A deletion that went by meanwhile has not seen this object.
@@ -93,6 +92,6 @@ export async function refusePushToken(ctx: Context, deployment_id: string): Prom
   assertMay(ctx, "write");
   await findDeployment(ctx, deployment_id);
   const text =
-    "Push tokens are only available for 'internal_docker' source deployments, and Heddle runs code and not images: upload the source instead, as langgraphjs deploy --remote does.";
+    "Push tokens are only available for 'internal_docker' source deployments. Images are not supported: upload the source, as langgraphjs deploy --remote does.";
   throw new AppError("bad_request", text);
 }

@@ -27,15 +27,15 @@ export function signedText(upload: Upload): string {
 
 export function assertNotExpired({ expires }: Upload, now: Date): void {
   if (now.getTime() < expires * 1000) return;
-  const text = `This upload_url has expired: it was good for ${UPLOAD_SECONDS} seconds. Ask for another one.`;
+  const text = `This upload_url has expired after ${UPLOAD_SECONDS} seconds: create another one.`;
   throw new AppError("forbidden", text);
 }
 
 export function assertSize(header: string | null): void {
   if (header === null || !/^\d{1,15}$/.test(header)) {
-    throw new AppError("bad_request", "An upload needs a Content-Length.");
+    throw new AppError("bad_request", "Content-Length is required.");
   }
   if (Number(header) <= MAX_UPLOAD_BYTES) return;
-  const text = `The tarball has ${header} bytes; a source may have ${MAX_UPLOAD_BYTES}. Leave large files out: .gitignore and .dockerignore name them.`;
+  const text = `The tarball has ${header} bytes; the limit is ${MAX_UPLOAD_BYTES}: exclude large files with .gitignore or .dockerignore.`;
   throw new AppError("too_large", text);
 }

@@ -34,11 +34,11 @@ export class AgentTokens extends WorkerEntrypoint<Env, RunProps> {
     const caller = await findActivePrincipal(database(this.env), this.ctx.props.caller);
     const data = read(body);
     if (data.user_id && subjectOf(caller, data) !== subjectOf(caller, { user_id })) {
-      const text = "A run acts for its own user, which its configurable.user_id names.";
+      const text = "user_id must be the user of the run.";
       throw new AppError("forbidden", text);
     }
     if (data.agent_id && !agent_ids.includes(data.agent_id)) {
-      throw new AppError("forbidden", "A run acts as its own agent: agent_id names another one.");
+      throw new AppError("forbidden", "agent_id must be the agent of the run.");
     }
     return authenticateUser(contextFor(this.env, caller), { ...data, user_id }, origin);
   }
@@ -52,7 +52,9 @@ function read(body: string): AuthenticateRequest {
     msg: message,
     type: code ?? "value_error",
   }));
-  throw new AppError("invalid_request", "The body is no authenticate request.", { issues });
+  throw new AppError("invalid_request", "The body is not a valid authenticate request.", {
+    issues,
+  });
 }
 
 function parse(body: string): unknown {

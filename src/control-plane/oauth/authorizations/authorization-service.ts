@@ -214,7 +214,7 @@ async function endOf(ctx: Context, row: AuthorizationRow): Promise<Waited | null
   if (row.status === "failed") return waited("failed", row.error);
   if (row.status === "completed") return waitedToken(ctx, row);
   if (row.expires_at > new Date().toISOString()) return null;
-  return waited("failed", "Nobody consented in time; authenticate again.");
+  return waited("failed", "The authorization expired: authenticate again.");
 }
 
 async function waitedToken(ctx: Context, row: AuthorizationRow): Promise<Waited> {

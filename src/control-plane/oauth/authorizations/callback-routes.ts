@@ -79,7 +79,7 @@ callbackRoutes.openapi(confirm, async (c) => {
 function assertOwnForm(headers: Headers): void {
   const site = headers.get("Sec-Fetch-Site");
   if (site === null || site === "same-origin") return;
-  const text = "The form was sent by another site; confirm on the page of the callback.";
+  const text = "The form was sent from another site: confirm on the page of the callback.";
   throw new AppError("bad_request", text);
 }
 

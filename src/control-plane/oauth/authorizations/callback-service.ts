@@ -43,7 +43,7 @@ export async function refuseAuthorization(
   provider_id: string,
   state: string,
 ): Promise<Ended> {
-  const refusal = { error: "access_denied", error_description: "the person did not connect it" };
+  const refusal = { error: "access_denied", error_description: "the user cancelled" };
   return finishAuthorization(env, provider_id, { state, ...refusal });
 }
 
@@ -109,11 +109,11 @@ async function finish(
 
 /** What the provider itself says is wrong, or that another provider answers (RFC 9207). */
 export function problemOf(query: CallbackQuery, { issuer }: ProviderRow): string | null {
-  if (query.error !== undefined) return saidBy(query) ?? "the provider says no";
+  if (query.error !== undefined) return saidBy(query) ?? "the provider refused";
   if (issuer !== null && query.iss !== undefined && !isSameIssuer(issuer, query.iss)) {
-    return "the answer came from another provider than was asked";
+    return "the response came from another provider";
   }
-  return query.code ? null : "the provider sent no code";
+  return query.code ? null : "the provider returned no code";
 }
 
 async function exchange(env: Env, row: AuthorizationRow, provider: ProviderRow, code: string) {
@@ -134,7 +134,7 @@ async function undo(env: Env, db: Database, row: AuthorizationRow, provider: Pro
   const object = tokenObject(env, row.token_id);
   await object.revoke(row.token_id, await openProvider(env, provider));
   await object.forget();
-  return fail(db, row, provider, "the provider was deleted meanwhile");
+  return fail(db, row, provider, "the provider was deleted");
 }
 
 /** The grant is kept already: this says that it is there. False: its provider is not any more. */

@@ -91,7 +91,7 @@ export function overall(verdicts: readonly Verdict[]): "gone" | "unsupported" {
 
 export function refusalText(host: string, status: number, body: Record<string, unknown>): string {
   return (
-    `${host} does not revoke the token: ${saidBy(body) ?? `status ${status}`}. It was kept; ` +
-    "correct the provider's client_id, client_secret or revocation_url, then delete it again."
+    `${host} refused to revoke the token: ${saidBy(body) ?? `status ${status}`}. The token is kept: ` +
+    "correct the provider's client_id, client_secret or revocation_url, then retry."
   );
 }

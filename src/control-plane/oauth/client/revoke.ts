@@ -61,7 +61,7 @@ async function revokePart(
   const { host, status, body } = answer;
   const verdict = judge(way.kind, status, body);
   if (verdict === "unavailable") {
-    const message = `${host} answers ${status}: the token is not revoked yet.`;
+    const message = `${host} answers ${status}: the token is not revoked: retry.`;
     const after = retryAfter(answer.headers.get("retry-after"), Date.now());
     return { ok: false, reason: "unavailable", message, retry_after_seconds: after };
   }

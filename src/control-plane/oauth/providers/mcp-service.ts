@@ -32,7 +32,7 @@ export async function discoverProvider(
   assertMay(ctx, "write");
   assertReachable(ctx.env, "oauth", { mcp_server_url });
   if (await findProvider(ctx, provider_id)) {
-    const text = `There is an OAuth provider ${provider_id} in this workspace already.`;
+    const text = `An OAuth provider ${provider_id} exists in this workspace: update it, or choose another provider_id.`;
     throw new AppError("conflict", text);
   }
   const issuer = await issuerOf(ctx.env, mcp_server_url);
@@ -82,14 +82,14 @@ async function serverOf(env: Env, issuer: string): Promise<ServerMetadata> {
   const found = await readFirst(env, ServerMetadata, metadataUrls(issuer), isNamed);
   if (!found.ok) throw asIssue(found);
   if (found.value !== null) return found.value;
-  throw invalid(LOC, `its authorization server ${issuer} publishes no metadata (RFC 8414)`);
+  throw invalid(LOC, `its authorization server ${issuer} has no metadata (RFC 8414)`);
 }
 
 /** RFC 7591. */
 async function register(env: Env, server: ServerMetadata, redirect_uri: string) {
   const { registration_endpoint: url, issuer } = server;
   if (url === undefined) {
-    const text = `${issuer} registers no clients by itself; create the provider with a client_id`;
+    const text = `${issuer} has no dynamic client registration: create the provider with a client_id`;
     throw invalid(LOC, text);
   }
   const supported = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
@@ -110,7 +110,10 @@ async function register(env: Env, server: ServerMetadata, redirect_uri: string) 
   const { status, body } = answer;
   const registered = ClientRegistration.safeParse(body);
   if (status >= 300 || !registered.success) {
-    throw invalid(LOC, `${issuer} registers no client: ${saidBy(body) ?? `status ${status}`}`);
+    throw invalid(
+      LOC,
+      `${issuer} refused to register a client: ${saidBy(body) ?? `status ${status}`}`,
+    );
   }
   const { client_id, client_secret, token_endpoint_auth_method } = registered.data;
   const method: ClientAuth = AUTHS.find((m) => m === token_endpoint_auth_method) ?? wanted;

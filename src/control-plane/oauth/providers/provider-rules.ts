@@ -18,6 +18,6 @@ export function assertSecretNamed(
   stored: { client_secret: string | null },
 ): void {
   if (stored.client_secret === null || patch.client_secret) return;
-  const text = "must be sent along when token_url moves to another host";
+  const text = "is required when the host of token_url changes";
   throw invalid(["body", "client_secret"], text);
 }

@@ -124,8 +124,8 @@ export async function updateProvider(
   ]);
   if (updated) return Provider.parse(updated);
   const text =
-    `token_url of ${provider_id} cannot move to another host while there are tokens of it: ` +
-    "they would go there. Make another provider, or have them deleted first.";
+    `token_url of ${provider_id} cannot change its host while it has tokens: ` +
+    "create another provider, or delete the tokens first.";
   throw new AppError("conflict", text);
 }
 
@@ -183,7 +183,7 @@ async function dropProvider(ctx: Context, { id, provider_id }: ProviderRow): Pro
 }
 
 function overtaken(cause: unknown): AppError {
-  const text = "A token was granted while the provider was being deleted; delete it again.";
+  const text = "A token was granted while the provider was being deleted: retry the deletion.";
   return new AppError("conflict", text, { cause });
 }
 
@@ -195,6 +195,6 @@ function isOpen(oauth_provider_id: string) {
 }
 
 function taken(provider_id: string, cause: unknown): AppError {
-  const text = `There is an OAuth provider ${provider_id} in this workspace already.`;
+  const text = `An OAuth provider ${provider_id} exists in this workspace: update it, or choose another provider_id.`;
   return new AppError("conflict", text, { cause });
 }

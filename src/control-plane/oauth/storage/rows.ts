@@ -31,7 +31,7 @@ export function isProvider(ctx: Context, provider_id: string) {
 export async function needProvider(ctx: Context, provider_id: string): Promise<ProviderRow> {
   const row = await findProvider(ctx, provider_id);
   if (row) return row;
-  throw new AppError("not_found", `There is no OAuth provider ${provider_id} in this workspace.`);
+  throw new AppError("not_found", `OAuth provider ${provider_id} not found in this workspace.`);
 }
 
 export function sealCredentials(env: Env, id: string, credentials: Credentials): Promise<Sealed> {

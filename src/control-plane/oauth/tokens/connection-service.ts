@@ -43,7 +43,7 @@ export async function createConnection(
     .onConflictDoNothing()
     .returning({ id: oauth_connections.id });
   if (made.length > 0) return Connection.parse({ ...token, ...connection });
-  const text = `OAuth token ID ${oauth_token_id} is connected to agent ${agent_id} already.`;
+  const text = `OAuth token ID ${oauth_token_id} is already connected to agent ${agent_id}.`;
   throw new AppError("conflict", text);
 }
 

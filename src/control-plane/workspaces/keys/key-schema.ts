@@ -67,7 +67,10 @@ export const ServiceKeyCreateRequest = z
     ...ServiceKey,
     workspaces: list(Uuid)
       .nullish()
-      .refine((ids) => !ids || ids.length === 1, "must name one workspace, or be null for all")
+      .refine(
+        (ids) => !ids || ids.length === 1,
+        "must have one workspace id, or be null for all workspaces",
+      )
       .openapi({ description: "Id of the workspace. `null` or absent: all workspaces" }),
   })
   .openapi("ServiceKeyCreateRequest", {

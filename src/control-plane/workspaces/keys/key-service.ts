@@ -70,7 +70,7 @@ export async function createPersonalKey(
   const user_id = userOf(ctx);
   if (user_id === null) {
     const text =
-      "A service key has no personal keys: call with a bearer token or a personal key, or create a service key at /api/v1/api-key.";
+      "A service key has no personal keys: use a bearer token or a personal key, or create a service key at /api/v1/api-key.";
     throw new AppError("bad_request", text);
   }
   const owner = { kind: "personal", user_id, workspace_id: null, role: null } as const;
@@ -154,7 +154,7 @@ async function insertKey(ctx: Context, scope: KeyScope, key: NewKey): Promise<Ap
   const isKept = and(isInScope(ctx, scope), isNull(api_keys.revoked_at));
   const [found] = await db.select({ keys: count() }).from(api_keys).where(isKept);
   if ((found?.keys ?? 0) >= MAX_KEYS) {
-    throw new AppError("conflict", `There are ${MAX_KEYS} keys: revoke one first.`);
+    throw new AppError("conflict", `The limit of ${MAX_KEYS} keys is reached: revoke one first.`);
   }
   const { api_key, sha256, prefix } = newApiKey(key.kind);
   const values = {

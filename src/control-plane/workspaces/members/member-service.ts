@@ -104,7 +104,7 @@ async function invite(ctx: Context, invitations: Invitation[]): Promise<Workspac
     ({ user, role }) => roles.get(user.email) !== role,
   );
   if (other !== undefined) {
-    const text = `${other.user.email} is a member with the role ${other.role}: PATCH the member to change it.`;
+    const text = `${other.user.email} is a member with the role ${other.role}: update the member instead.`;
     throw new AppError("conflict", text);
   }
   await assertRoom(ctx, roles.size);
@@ -132,11 +132,14 @@ async function assertRoom({ db, caller }: Context, more: number): Promise<void> 
   const isOurs = eq(memberships.workspace_id, caller.workspace_id);
   const [found] = await db.select({ members: count() }).from(memberships).where(isOurs);
   if ((found?.members ?? 0) + more <= MAX_MEMBERS) return;
-  throw new AppError("conflict", `A workspace has at most ${MAX_MEMBERS} members.`);
+  throw new AppError(
+    "conflict",
+    `The limit of ${MAX_MEMBERS} members is reached: remove one first.`,
+  );
 }
 
 async function emailOf(ctx: Context, user_id: string | null | undefined): Promise<string> {
-  if (!user_id) throw invalid(["body", "email"], "required, or user_id of a user");
+  if (!user_id) throw invalid(["body", "email"], "required, unless user_id is set");
   const { organization_id } = ctx.caller;
   const isOurs = and(eq(users.id, user_id), eq(users.organization_id, organization_id));
   const [user] = await ctx.db.select().from(users).where(isOurs);
