@@ -2,7 +2,7 @@ import { v5 } from "uuid";
 import type { ActiveRevision } from "../../control-plane/deployments/api/service.ts";
 import type { WireConfig } from "../../isolate/contract.ts";
 
-/** An assistant as far as its runs need it. */
+/** Fields of an assistant that runs use. */
 export type RunAssistant = {
   assistant_id: string;
   graph_id: string;
@@ -13,7 +13,7 @@ export type RunAssistant = {
 
 export type AssistantDefaults = { config: WireConfig; context: unknown };
 
-// The namespace that published servers derive the id of a graph's own assistant with.
+// UUID namespace of published servers for the assistant of a graph.
 const ASSISTANT_NAMESPACE = "6ba7b821-9dad-11d1-80b4-00c04fd430c8";
 
 export const SYSTEM_METADATA = { created_by: "system" };
@@ -21,14 +21,14 @@ export const SYSTEM_METADATA = { created_by: "system" };
 const ids = new Map<string, string>();
 
 export function systemAssistantId(graph_id: string): string {
-  const known = ids.get(graph_id);
-  if (known !== undefined) return known;
+  const cached = ids.get(graph_id);
+  if (cached !== undefined) return cached;
   const id = v5(graph_id, ASSISTANT_NAMESPACE);
   ids.set(graph_id, id);
   return id;
 }
 
-/** The assistant that each graph has from the start. */
+/** Returns the default assistant of a graph. */
 export function systemAssistant(graph_id: string, defaults?: AssistantDefaults): RunAssistant {
   return {
     assistant_id: systemAssistantId(graph_id),
@@ -39,12 +39,12 @@ export function systemAssistant(graph_id: string, defaults?: AssistantDefaults):
   };
 }
 
-/** The id of an assistant that was named by its id or by its graph. */
+/** Resolves the id of an assistant or the name of a graph. */
 export function toAssistantId(graphs: string[], ref: string): string {
   return graphs.includes(ref) ? systemAssistantId(ref) : ref.toLowerCase();
 }
 
-/** What `LANGGRAPH_CONFIG` of the configuration's `env` says of a graph's own assistant. */
+/** Reads `LANGGRAPH_CONFIG`, in `env` of langgraph.json, for the assistant of a graph. */
 export function defaultsOf(
   { config_env }: Pick<ActiveRevision, "config_env">,
   graph_id: string,

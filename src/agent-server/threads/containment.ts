@@ -5,8 +5,8 @@ import { isRecord } from "../../shared/guards.ts";
 type Leaf = { path: string; type: string; value: unknown };
 
 /**
- * Whether the JSON object in a column contains `wanted`: objects key by key, at any depth; everything
- * else as a whole. One parameter however much is wanted: D1 binds at most 100.
+ * Matches columns whose JSON object contains `wanted`: objects key by key, at any depth, other values as a
+ * whole. Binds a single parameter: D1 binds at most 100.
  */
 export function contains(column: Column, wanted: Record<string, unknown>): SQL {
   const leaves = leavesOf(wanted, "$");
@@ -18,7 +18,7 @@ export function contains(column: Column, wanted: Record<string, unknown>): SQL {
   )`;
 }
 
-/** `allows` of shared/filters.ts, in the database. */
+/** Matches the rows that `allows` of shared/filters.ts accepts. */
 export function fulfils(column: Column, filters: Filters | null): SQL | undefined {
   if (filters === null) return undefined;
   const conditions = Object.entries(filters).map(([key, filter]) => {
@@ -49,7 +49,7 @@ function leavesOf(object: Record<string, unknown>, path: string): Leaf[] {
   });
 }
 
-/** As SQLite's json_type names it. */
+/** Returns the name that SQLite's json_type uses. */
 function typeOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";

@@ -1,18 +1,16 @@
 import { isRecord } from "../../shared/guards.ts";
 
-/** What a search finds of values, kept beside the thread in the directory: small, whatever they hold. */
-
-// Of values beyond this nothing is searched for: reading them again for every change would cost too much.
+// Limits of the digest of values, which the directory stores for searches. Larger values have none.
 const MAX_CHARACTERS = 1024 * 1024;
 const MAX_DIGEST_CHARACTERS = 16 * 1024;
 const MAX_STRING = 64;
 const MAX_DEPTH = 8;
-/** Of a longer list so many of its first and of its last items tell it from others, and how long it is. */
+/** Longer lists are identified by their length and this many items of each end. */
 const LIST_ENDS = 16;
 
 type Digest = Record<string, unknown>;
 
-/** Of values as JSON text; empty when they are too large to be searched for. */
+/** @returns the digest of JSON text, empty when the values are too large to search */
 export function digestText(text: string): Digest {
   if (text.length > MAX_CHARACTERS) return {};
   const values: unknown = JSON.parse(text);
@@ -20,7 +18,7 @@ export function digestText(text: string): Digest {
   return JSON.stringify(digest).length > MAX_DIGEST_CHARACTERS ? {} : digest;
 }
 
-/** Objects key by key; lists and long texts by a hash. What is asked for is digested in the same way. */
+/** Hashes lists and long texts. Searches digest their values in the same way. */
 export function digestOf(values: Record<string, unknown>, depth = 0): Digest {
   const entries = Object.entries(values).map(([key, value]) => [key, shorten(value, depth)]);
   return Object.fromEntries(entries);
@@ -32,7 +30,7 @@ function shorten(value: unknown, depth: number): unknown {
   return isLong || (typeof value === "object" && value !== null) ? `\u0001${hash(value)}` : value;
 }
 
-// FNV-1a in two halves: only a digest is compared by it, and whoever finds one sees the values themselves.
+// FNV-1a in two halves. A collision only adds a result to a search that shows its values.
 function hash(value: unknown): string {
   let [a, b] = [0x811c9dc5, 0x9dc5811c];
   const text = canonical(Array.isArray(value) ? endsOf(value) : value);
@@ -49,7 +47,7 @@ function endsOf(list: unknown[]): unknown[] {
   return [list.length, ...list.slice(0, LIST_ENDS), ...list.slice(-LIST_ENDS)];
 }
 
-/** JSON whose keys are in order. */
+/** JSON with sorted keys. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, one: unknown) =>
     isRecord(one) ? Object.fromEntries(Object.entries(one).sort(byKey)) : one,

@@ -1,6 +1,6 @@
 import type { RunOutcome } from "../../isolate/contract.ts";
 
-/** How a run ends that its agent did not end itself. */
+/** Returns the outcome of a run that the server ends. */
 export function failed(error: string, message: string): RunOutcome {
   const failure = { error, message, stack: null };
   return { ops: [], failure, is_timeout: false, summary: null, traces: null };
@@ -11,7 +11,7 @@ export function statusOf({ failure, is_timeout }: Pick<RunOutcome, "failure" | "
   return is_timeout ? "timeout" : "error";
 }
 
-/** What a run asks that stopped for an answer; null: it went through, or failed. */
+/** @returns JSON of the pending interrupts, `null` when the run failed or reached its end */
 export function interruptsOf({ failure, summary }: Pick<RunOutcome, "failure" | "summary">) {
   return failure === null && summary && summary.next.length > 0 ? summary.interrupts : null;
 }

@@ -1,6 +1,6 @@
-/** A page and what its headers say: one more row was asked for than is shown. */
 export type Page<T> = { rows: T[]; headers: Record<string, string> };
 
+/** `rows` has one row more than the page when a next page exists. */
 export function toPage<T>(rows: T[], { limit, offset }: { limit: number; offset: number }) {
   const shown = rows.slice(0, limit);
   const next = offset + limit;
@@ -11,7 +11,7 @@ export function toPage<T>(rows: T[], { limit, offset }: { limit: number; offset:
   return { rows: shown, headers } satisfies Page<T>;
 }
 
-/** Only the fields that were asked for; all of them where none was. */
+/** Selects fields. No fields means all. */
 export function pick<T extends object>(resource: T, fields: readonly string[] | undefined) {
   if (!fields || fields.length === 0) return resource as Partial<T>;
   return Object.fromEntries(

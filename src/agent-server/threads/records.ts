@@ -24,7 +24,7 @@ export type ThreadRecord = {
   ttl: ShownTtl | null;
 };
 
-/** What a run was asked to do: shown as `kwargs`, and all that an attempt needs. */
+/** The request of a run, returned as `kwargs`. */
 export type RunKwargs = {
   input: unknown;
   command: WireCommand | null;
@@ -36,7 +36,6 @@ export type RunKwargs = {
   interrupt_before: string[] | "*" | null;
   interrupt_after: string[] | "*" | null;
   durability: "sync" | "async" | "exit";
-  /** Absent from runs that came before it was kept. */
   strict_resume?: boolean;
   /** Started by a command of the v2 protocol. */
   protocol?: "v2";
@@ -62,7 +61,7 @@ export type RunRecord = {
 
 export type NewThread = {
   thread_id: string;
-  /** Null, or absent: it is kept. */
+  /** `null` or absent when the thread does not expire. */
   ttl?: Ttl | null;
   deployment_id: string;
   workspace_id: string;
@@ -70,14 +69,14 @@ export type NewThread = {
   temporary: boolean;
 };
 
-/** What a run changes of the thread it takes, as it was before. */
-export type ThreadBefore = Pick<ThreadRecord, "status" | "config" | "error"> & {
-  /** The graph and the assistant of the run before, where there was one. */
+/** Fields of a thread that a run changes, before the change. */
+export type ThreadSnapshot = Pick<ThreadRecord, "status" | "config" | "error"> & {
+  /** Graph and assistant of the run before. */
   served_by: { graph_id?: unknown; assistant_id?: unknown };
   revision: RevisionRef | null;
 };
 
-/** Whose run it is, the origin at which they called, and as whom of the agent's users. */
+/** Identity that created a run or a cron, the origin of its request, and the user of the agent. */
 export type Principal = { caller: Caller; origin: string; user?: AgentUser };
 
 /** A run as the service hands it over: assistant resolved, defaults filled in, not yet merged with the thread. */
@@ -85,7 +84,7 @@ export type RunRequest = {
   run_id: string;
   assistant_id: string;
   graph_id: string;
-  /** What the assistant adds beneath the thread and the run. */
+  /** Defaults below those of the thread and the run. */
   assistant: Pick<RunAssistant, "config" | "metadata">;
   revision: RevisionRef;
   created_by: Principal;
@@ -93,20 +92,19 @@ export type RunRequest = {
   kwargs: RunKwargs;
   multitask_strategy: MultitaskStrategy;
   after_seconds: number;
-  /** Create the thread with the run when it is not there. */
+  /** Thread to create when it does not exist. */
   create_thread: NewThread | null;
-  /** The questions of the thread that it answers; `input`: what is asked by then, if anything, is answered by its input. */
+  /** Ids of the interrupts to resume. `"input"`: resumes a pending interrupt with the run's input. */
   answers?: string[] | "input";
 };
 
-/** Which runs of a thread to cancel. */
 export type CancelChoice = {
   run_ids: string[] | null;
-  /** Where no run is named. */
+  /** Applies when `run_ids` is `null`. */
   status: "pending" | "running" | "all";
 };
 
-/** The thread that a run is for, `null` for a new one, and the request's headers, of which a run keeps some. */
+/** `thread_id` is `null` for threadless runs. Runs store the configurable headers. */
 export type RunTarget = {
   deployment_id: string;
   thread_id: string | null;
@@ -123,21 +121,18 @@ export type RunRefusal =
   | "thread_missing"
   | "busy"
   | "too_large"
-  /** The thread waits for no answer. */
   | "no_pending_interrupt"
-  /** It waits for another one. */
   | "unknown_interrupt";
 
 export type Accepted<T> = ({ ok: true; run: RunRecord } & T) | { ok: false; refusal: RunRefusal };
 
-/** What a reader of a run's stream asks for: events after an id, of some modes and graphs, and whether leaving cancels. */
 export type StreamChoice = {
-  /** The id that was seen last; -1 for all. */
+  /** Id of the last event received, -1 for all events. */
   after: number;
   modes: string[] | null;
-  /** Of which graphs: "" is the root, `a:1|b:2` a graph below it; null: of all. */
+  /** `""` is the root, `a:1|b:2` a subgraph. `null`: all graphs. */
   namespaces: string[] | null;
   cancel_on_disconnect: boolean;
-  /** Where the run has told of this checkpoint, only what it told later. */
+  /** Skips the events up to this checkpoint. */
   checkpoint_id?: string | undefined;
 };

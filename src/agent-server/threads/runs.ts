@@ -1,4 +1,4 @@
-/** What may happen to runs, decided without I/O. */
+/** Decisions about runs, without I/O. */
 
 export type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
 export type MultitaskStrategy = "reject" | "enqueue" | "interrupt" | "rollback";
@@ -11,15 +11,14 @@ export function isFinal(status: RunStatus): boolean {
   return !UNFINISHED.includes(status);
 }
 
-/** Attempts when the process of the thread restarts: a deployment, an eviction or a crash is not the run's doing. */
+/** Maximum attempts after restarts of the thread's process: deployments, evictions and crashes. */
 export const MAX_ATTEMPTS = 3;
-/** Attempts when the isolate of the agent ends and other runs may have ended it. */
+/** Maximum attempts after losses of an isolate that other runs may have caused. */
 const MAX_SHARED_LOSSES = 5;
 
-/** `alone`: the isolate was in quarantine, and no other run was. */
+/** `alone`: in quarantine, without other runs. */
 export type Loss = "restart" | "isolate" | "alone";
 
-/** Decides what follows the loss of an attempt. */
 export function afterLoss(attempt: number, loss: Loss): "retry" | "quarantine" | "end" {
   if (loss === "alone") return "end";
   if (loss === "restart") return attempt < MAX_ATTEMPTS ? "retry" : "end";
@@ -37,7 +36,7 @@ export type MultitaskDecision =
   | { accept: false }
   | { accept: true; cancel: { run_id: string; action: CancelAction }[] };
 
-/** What a new run means for those in flight on its thread. */
+/** Decides whether a new run is accepted, and which runs in flight it cancels. */
 export function decideMultitask(
   inFlight: string[],
   strategy: MultitaskStrategy,
@@ -58,18 +57,17 @@ type RunStatuses = {
   inFlight(): string[];
 };
 
-/** The runs that are named, or those that stand so: how many there are, and which are not over. */
+/** Returns how many runs match the ids or the status, and which of them are in flight. */
 export function chooseRuns(
   runs: RunStatuses,
   { run_ids, status }: { run_ids: string[] | null; status: "pending" | "running" | "all" },
 ): { found: number; inFlight: string[] } {
   const inFlight = runs.inFlight();
-  const isMeant = (id: string) => status === "all" || runs.get(id)?.status === status;
-  const found = run_ids?.filter((id) => runs.get(id)) ?? inFlight.filter(isMeant);
+  const isMatch = (id: string) => status === "all" || runs.get(id)?.status === status;
+  const found = run_ids?.filter((id) => runs.get(id)) ?? inFlight.filter(isMatch);
   return { found: found.length, inFlight: found.filter((id) => inFlight.includes(id)) };
 }
 
-/** The status of a thread once a run is over, given whether others wait. */
 export function threadStatusAfter(
   outcome: { failed: boolean; next: string[] },
   hasWaiting: boolean,
@@ -79,7 +77,7 @@ export function threadStatusAfter(
   return outcome.next.length > 0 ? "interrupted" : "idle";
 }
 
-/** The earliest of what the thread must wake for, in epoch milliseconds; null: nothing. */
+/** @returns the earliest time, in epoch milliseconds */
 export function nextWake(times: (number | null)[]): number | null {
   const due = times.filter((time) => time !== null);
   return due.length > 0 ? Math.min(...due) : null;

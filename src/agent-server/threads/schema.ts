@@ -93,7 +93,7 @@ export const ThreadPath = AgentPath.extend({ thread_id: ThreadId });
 export const RunPath = ThreadPath.extend({ run_id: RunId });
 export const ThreadlessRunPath = AgentPath.extend({ run_id: RunId });
 
-/** What of a deployment goes. Runs and checkpoints are their threads' and go with them. */
+/** Data of a deployment to delete. Runs and checkpoints are deleted with their threads. */
 export const Truncate = z.object({
   threads: z.boolean().optional(),
   runs: z.boolean().optional(),

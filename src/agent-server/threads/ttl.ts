@@ -1,19 +1,19 @@
 import type { ActiveRevision } from "../../control-plane/deployments/api/service.ts";
 import { isRecord } from "../../shared/guards.ts";
 
-/** How long a thread is kept after its last change, and what is done then. */
+/** Retention after the last change of a thread, and the action after it. */
 export type Ttl = { strategy: "delete" | "keep_latest"; ttl_minutes: number };
 
 export type ShownTtl = Ttl & { expires_at: string };
 
 export const TTL_STRATEGIES = ["delete", "keep_latest"] as const;
 
-// Ten years: what is later than any date can be would never come.
+// Ten years keep every expiry within the range of dates.
 export const MAX_TTL_MINUTES = 10 * 366 * 24 * 60;
 
 const MINUTE_MS = 60_000;
 
-/** What `checkpointer.ttl` of langgraph.json says of every new thread; null: they are kept. */
+/** Returns the TTL of new threads by `checkpointer.ttl` of langgraph.json. */
 export function defaultTtl({ config }: Pick<ActiveRevision, "config">): Ttl | null {
   const checkpointer = config?.checkpointer;
   const ttl = isRecord(checkpointer) ? checkpointer.ttl : null;
@@ -28,7 +28,7 @@ export function defaultTtl({ config }: Pick<ActiveRevision, "config">): Ttl | nu
   };
 }
 
-/** When a thread that last changed at `changed_at` has outlived its time, in epoch milliseconds. */
+/** @returns epoch milliseconds */
 export function expiryOf({ ttl_minutes }: Ttl, changed_at: string): number {
   return Date.parse(changed_at) + ttl_minutes * MINUTE_MS;
 }

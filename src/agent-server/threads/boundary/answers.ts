@@ -23,7 +23,7 @@ import {
 } from "./limits.ts";
 import { type ParsedOps, parseOps } from "./ops.ts";
 
-/** What the entrypoint of an agent's isolate returns. */
+/** Return values of an agent's isolate. */
 
 const Interrupts = z.record(z.string(), z.array(z.unknown()));
 
@@ -94,7 +94,7 @@ const Schemas: z.ZodType<GraphSchemas> = z.object({
   context: z.unknown().default(null),
 });
 const Graph = z.object({ nodes: z.array(z.unknown()), edges: z.array(z.unknown()) });
-const Place: z.ZodType<Checkpoint> = z.object({
+const CheckpointRef: z.ZodType<Checkpoint> = z.object({
   thread_id: z.string().max(MAX_NAME_CHARACTERS),
   checkpoint_id: z.string().max(MAX_NAME_CHARACTERS),
   checkpoint_ns: z.string().max(MAX_PATH_CHARACTERS),
@@ -113,7 +113,7 @@ export const SchemasAnswer = answerOf(plainData().pipe(Schemas));
 export const SubgraphsAnswer = answerOf(
   plainObject().pipe(z.record(z.string().max(MAX_PATH_CHARACTERS), Schemas)),
 );
-export const UpdateAnswer = answerOf(z.object({ checkpoint: Place, summary: Summary }));
+export const UpdateAnswer = answerOf(z.object({ checkpoint: CheckpointRef, summary: Summary }));
 
 /** @throws AppError that names the field */
 export function parse<T>(what: string, schema: z.ZodType<T>, value: unknown): T {

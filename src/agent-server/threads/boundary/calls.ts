@@ -9,7 +9,7 @@ import {
   MAX_PATH_CHARACTERS,
 } from "./limits.ts";
 
-/** What agents' code calls on the host of its run. */
+/** Arguments of the calls of agents' code to its host. */
 
 const Name = z.string().max(MAX_NAME_CHARACTERS);
 const Path = z.string().max(MAX_PATH_CHARACTERS);

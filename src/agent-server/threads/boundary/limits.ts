@@ -7,7 +7,7 @@ export const MAX_OPS = 65_536;
 /** Channel values of one checkpoint; writes of one operation. */
 export const MAX_ENTRIES = 65_536;
 export const MAX_VALUE_BYTES = 24 * MIB;
-/** One row takes 2 MB with all its columns. */
+/** Rows have at most 2 MB with all columns. */
 export const MAX_ROW_BYTES = 1_900_000;
 /** Ids, and names of channels, nodes and events. */
 export const MAX_NAME_CHARACTERS = 2048;
@@ -30,7 +30,7 @@ export const EVENT_LIMIT = `The run emitted more than ${MAX_EVENT_CHARACTERS} ch
 export const MAX_PAGE_CHECKPOINTS = 16;
 /** A page of checkpoints ends before the checkpoint that takes it over this. */
 export const MAX_PAGE_BYTES = 24 * MIB;
-/** One checkpoint with its values and writes: the answer is one message. */
+/** A checkpoint with its values and writes, which is one message. */
 export const MAX_CHECKPOINT_BYTES = 31 * MIB;
 /** Metadata that one filtered list reads. */
 export const MAX_SCANNED_CHARACTERS = 32 * MIB;

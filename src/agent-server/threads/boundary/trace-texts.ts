@@ -1,22 +1,20 @@
 import type { TraceOp, TracePayload, TraceText } from "../../../isolate/contract.ts";
 
-/** A trace run, or a change of one, as ingestion takes it: JSON text, and long payloads beside it. */
+/** Create or update of a trace run: JSON text, with long payloads separate. */
 export type TraceRow = Pick<TraceOp, "kind" | "data"> & { texts: TracePayloads };
 export type TracePayloads = Partial<Record<TracePayload, string>>;
 
 type Shared = Exclude<TraceText, { id: number }>;
 
-/** How the isolate tells texts that are much alike, undone. Pure. */
-
-/** `ops` are all of one batch. */
+/** Expands the texts that the isolate sends as differences. `ops` is one batch. */
 export function toTraceRows(ops: TraceOp[]): TraceRow[] {
-  const told = new Map<number, string>();
+  const textsById = new Map<number, string>();
   return ops.map(({ kind, data, texts }) => ({
     kind,
     data,
     texts: mapTexts(texts, (text) => {
-      if (!("id" in text)) return joinText(text, told.get(text.of) ?? "");
-      told.set(text.id, text.text);
+      if (!("id" in text)) return joinText(text, textsById.get(text.of) ?? "");
+      textsById.set(text.id, text.text);
       return text.text;
     }),
   }));

@@ -5,7 +5,7 @@ import { fulfils } from "../containment.ts";
 import { threads } from "./table.ts";
 
 const PAGE = 50;
-/** A request may call so many objects. */
+/** Limits the objects that a request calls. */
 const MAX_PAGES = 18;
 
 type BusyQuery = {
@@ -15,7 +15,10 @@ type BusyQuery = {
   with_temporary?: boolean;
 };
 
-/** Visits the busy threads of a deployment, page after page. Returns false when there are more than one request may call. */
+/**
+ * Visits the busy threads of a deployment page by page.
+ * @returns `false` when more are busy than one request may call
+ */
 export async function visitBusyThreads(
   ctx: Context,
   query: BusyQuery,

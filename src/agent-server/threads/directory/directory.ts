@@ -8,7 +8,7 @@ import type { DirectoryEntry } from "../storage/thread-rows.ts";
 import { threads } from "./table.ts";
 import type { ThreadCount, ThreadSearch } from "./thread-schema.ts";
 
-/** Writes what a thread says of itself into D1. A later sequence wins, whatever arrives last. */
+/** Upserts a thread. The greatest sequence wins, in any order of arrival. */
 export async function recordThread(env: Env, entry: DirectoryEntry): Promise<void> {
   const { deployment_id, thread_id, workspace_id, seq, ...shown } = entry;
   await database(env)
@@ -30,7 +30,7 @@ export async function forgetThread(
     .where(and(eq(threads.deployment_id, deployment_id), eq(threads.thread_id, thread_id)));
 }
 
-/** Some threads of a deployment, for its deletion. */
+/** Returns threads of a deployment that is being deleted. */
 export async function someThreadsOf(env: Env, deployment_id: string, limit: number) {
   return database(env)
     .select({ thread_id: threads.thread_id })
@@ -40,12 +40,12 @@ export async function someThreadsOf(env: Env, deployment_id: string, limit: numb
     .limit(limit);
 }
 
-type Place = { deployment_id: string };
+type DeploymentRef = { deployment_id: string };
 
-/** What the directory knows of the threads that match, and one more than a page has. */
+/** Returns matching threads, one more than a page has. */
 export async function findThreads(
   ctx: Context,
-  place: Place,
+  ref: DeploymentRef,
   query: ThreadSearch,
   filters: Filters | null,
 ) {
@@ -61,7 +61,7 @@ export async function findThreads(
       metadata: threads.metadata,
     })
     .from(threads)
-    .where(and(matches(ctx, place, query), fulfils(threads.metadata, filters)))
+    .where(and(matches(ctx, ref, query), fulfils(threads.metadata, filters)))
     .orderBy(order(threads[sort_by]), order(threads.thread_id))
     .limit(limit + 1)
     .offset(offset);
@@ -69,19 +69,18 @@ export async function findThreads(
 
 export async function countThreadRows(
   ctx: Context,
-  place: Place,
+  ref: DeploymentRef,
   query: ThreadCount,
   filters: Filters | null,
 ) {
   const [row] = await ctx.db
     .select({ count: sql<number>`count(*)` })
     .from(threads)
-    .where(and(matches(ctx, place, query), fulfils(threads.metadata, filters)));
+    .where(and(matches(ctx, ref, query), fulfils(threads.metadata, filters)));
   return row?.count ?? 0;
 }
 
-/** How many threads stand how. */
-export async function countByStatus(ctx: Context, { deployment_id }: Place) {
+export async function countByStatus(ctx: Context, { deployment_id }: DeploymentRef) {
   const rows = await ctx.db
     .select({ status: threads.status, count: sql<number>`count(*)` })
     .from(threads)
@@ -90,7 +89,7 @@ export async function countByStatus(ctx: Context, { deployment_id }: Place) {
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 }
 
-function isOf({ caller }: Context, { deployment_id }: Place) {
+function isOf({ caller }: Context, { deployment_id }: DeploymentRef) {
   return and(
     eq(threads.deployment_id, deployment_id),
     eq(threads.workspace_id, caller.workspace_id),
@@ -98,10 +97,10 @@ function isOf({ caller }: Context, { deployment_id }: Place) {
   );
 }
 
-function matches(ctx: Context, place: Place, query: ThreadCount) {
+function matches(ctx: Context, ref: DeploymentRef, query: ThreadCount) {
   const { ids, status, metadata, values } = query;
   return and(
-    isOf(ctx, place),
+    isOf(ctx, ref),
     ids && among(threads.thread_id, ids),
     status && eq(threads.status, status),
     metadata && contains(threads.metadata, metadata),

@@ -1,4 +1,4 @@
-/** The steps of a path such as `values.messages[-1].content`; null when it is none. */
+/** @returns the steps of a path such as `values.messages[-1].content`, `null` when it is invalid */
 export function toSteps(path: string): (string | number)[] | null {
   if (!/^[^.[\]]+(\.[^.[\]]+|\[-?\d+\])*$/.test(path)) return null;
   return [...path.matchAll(/\[(-?\d+)\]|([^.[\]]+)/g)].map(([, index, name]) =>
@@ -6,7 +6,7 @@ export function toSteps(path: string): (string | number)[] | null {
   );
 }
 
-/** What lies at a path; null where nothing does. A negative index counts from the end. */
+/** Returns the value at a path, or `null`. Negative indexes count from the end. */
 export function extract(from: unknown, path: string): unknown {
   return (toSteps(path) ?? []).reduce<unknown>(stepInto, from) ?? null;
 }

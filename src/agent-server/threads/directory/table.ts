@@ -3,7 +3,7 @@ import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlit
 import type { WireConfig } from "../../../isolate/contract.ts";
 import type { ThreadStatus } from "../runs.ts";
 
-/** Who runs a graph, and how: the newest of its versions. Each graph has one of its own from the start. */
+/** Assistants, with the fields of their current version. Each graph has a system assistant. */
 export const assistants = sqliteTable(
   "assistants",
   {
@@ -20,9 +20,9 @@ export const assistants = sqliteTable(
     is_system: integer({ mode: "boolean" }).notNull(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
-    /** Gone for callers; the row stays until its threads are gone too. */
+    /** Hidden from callers. The row is deleted after its threads. */
     deleted_at: text(),
-    /** Its threads that were made until then are being deleted. */
+    /** Threads created up to this time are being deleted. */
     purge_at: text(),
   },
   (table) => [
@@ -50,7 +50,7 @@ export const assistant_versions = sqliteTable(
   (table) => [primaryKey({ columns: [table.deployment_id, table.assistant_id, table.version] })],
 );
 
-/** The directory of threads: which there are and their status. What is in one, its object knows. */
+/** Search index of threads. The object of a thread owns its data. */
 export const threads = sqliteTable(
   "threads",
   {
@@ -62,7 +62,7 @@ export const threads = sqliteTable(
     created_at: text().notNull(),
     updated_at: text().notNull(),
     state_updated_at: text(),
-    /** What of the values is searched for, in short; null before the first state. */
+    /** Searchable digest of the values, `null` before the first state. */
     digest: text({ mode: "json" }).$type<Record<string, unknown>>(),
     /** Sequence of the object's outbox: an older entry never replaces a newer one. */
     seq: integer().notNull(),

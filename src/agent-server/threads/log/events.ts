@@ -7,24 +7,24 @@ export type EventRow = {
   run_id: string;
   event: string;
   data: string;
-  /** When it was written, in epoch milliseconds; null: with the one before. */
+  /** Time of the write in epoch milliseconds, `null` when it is the time of the event before. */
   at: number | null;
 };
 type Row = Omit<EventRow, "data"> & { data: string | null; segments: string | null };
 export type NewEvent = { event: string; data: string };
 
-// Of a reader's next chunk: an isolate of 128 MB may serve many readers.
+// Limits of one page: an isolate of 128 MB may serve many readers.
 const PAGE_ROWS = 256;
 const PAGE_CHARACTERS = 512 * 1024;
 
-/** The log of what runs said. Ids only grow, over the whole life of the thread. */
+/** The event log of all runs. Ids grow over the whole life of the thread. */
 export class Events {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
   #last: number | null = null;
-  #areKept: boolean | null = null;
+  #hasEvents: boolean | null = null;
   readonly #segments: Segments;
-  /** Of each kind of event that repeats what was told before: the segments of the newest one. */
+  /** Segments of the newest event of each name that repeats earlier data. */
   readonly #newest = new Map<string, string>();
 
   constructor(sql: SqlStorage, parts: Parts) {
@@ -33,22 +33,22 @@ export class Events {
     this.#segments = new Segments(sql, "event_segments", "events");
   }
 
-  /** Says where they begin. */
+  /** @returns the id of the first event */
   append(run_id: string, events: NewEvent[]): number {
     const first = this.lastId() + 1;
     const rows = events.map(({ event, data }, index) => {
       const id = first + index;
       const at = index === 0 ? Date.now() : null;
-      return [id, run_id, event, ...this.#keep(id, { event, data }), at];
+      return [id, run_id, event, ...this.#toColumns(id, { event, data }), at];
     });
     insertRows(this.#sql, "INSERT INTO events (id, run_id, event, data, segments, at)", rows);
     this.#last = first + rows.length - 1;
-    this.#areKept = true;
+    this.#hasEvents = true;
     return first;
   }
 
   /** The columns `data` and `segments`. */
-  #keep(id: number, { event, data }: NewEvent): [string | null, string | null] {
+  #toColumns(id: number, { event, data }: NewEvent): [string | null, string | null] {
     const [name] = event.split("|");
     if (name !== "values" || data.length < SEGMENTED_BYTES) {
       return [this.#parts.put(eventName(id), data), null];
@@ -59,7 +59,7 @@ export class Events {
     return [new TextDecoder().decode(tail), segments];
   }
 
-  /** The greatest id that was ever given, also to events that are dropped by now. */
+  /** Greatest id ever assigned, also when its event was deleted. */
   lastId(): number {
     this.#last ??= this.#sql
       .exec<{ seq: number }>(
@@ -69,45 +69,43 @@ export class Events {
     return this.#last;
   }
 
-  /** The tables are new: there is nothing to read. */
+  /** Skips the first read: the tables are new. */
   startEmpty() {
     this.#last = 0;
-    this.#areKept = false;
+    this.#hasEvents = false;
   }
 
-  /** What is remembered may not have been written: read it again. */
-  forget() {
+  /** Drops the cache after a failed transaction: it may hold what was not written. */
+  clearCache() {
     this.#last = null;
-    this.#areKept = null;
+    this.#hasEvents = null;
     this.#newest.clear();
   }
 
-  /** Whether there is anything that will have to expire. */
-  get areKept(): boolean {
-    this.#areKept ??=
-      this.#sql.exec<{ kept: number }>("SELECT EXISTS(SELECT 1 FROM events) AS kept").one().kept ===
-      1;
-    return this.#areKept;
+  get hasEvents(): boolean {
+    this.#hasEvents ??=
+      this.#sql.exec<{ found: number }>("SELECT EXISTS(SELECT 1 FROM events) AS found").one()
+        .found === 1;
+    return this.#hasEvents;
   }
 
-  /** The next events of a run after `after`, oldest first; none means there are no more by now. */
+  /** Events of a run after `after`, oldest first; empty when no more are stored. */
   page(run_id: string, after: number): EventRow[] {
     if (after >= this.lastId()) return [];
     return this.#page(after, "run_id = ?", run_id);
   }
 
-  /** The next events of all runs. */
   pageOfAll(after: number): EventRow[] {
     return after >= this.lastId() ? [] : this.#page(after, "1");
   }
 
-  /** Whose event that was; null when it is dropped by now. */
+  /** @returns `null` when the event was deleted */
   runOf(id: number): string | null {
     const found = this.#sql.exec<Row>("SELECT run_id FROM events WHERE id = ?", id).toArray();
     return found[0]?.run_id ?? null;
   }
 
-  /** The last event before the run that an event is of; 0 where there is none. Runs stand one after the other. */
+  /** Id of the last event before the run of an event, or 0. Runs of a thread never interleave. */
   lastBeforeRunOf(id: number): number {
     const run_id = this.runOf(id);
     if (run_id === null) return id;
@@ -145,13 +143,13 @@ export class Events {
     return new TextDecoder().decode(this.#segments.bytes(segments, new TextEncoder().encode(text)));
   }
 
-  /** What the deleted ones had for themselves. */
+  /** Deletes the segments that only deleted events used. */
   dropUnused() {
     this.#newest.clear();
     this.#segments.dropUnused();
   }
 
-  /** True: there may be segments by now that nothing uses; `dropUnused` looks through all that is kept. */
+  /** @returns whether segments may be unused now; `dropUnused`, a full scan, deletes them */
   deleteOf(run_id: string): boolean {
     this.#sql.exec(
       "DELETE FROM parts WHERE name IN (SELECT 'event ' || id FROM events WHERE run_id = ? AND data IS NULL)",
@@ -163,7 +161,7 @@ export class Events {
         run_id,
       )
       .toArray();
-    this.#areKept = null;
+    this.#hasEvents = null;
     return deleted.some(({ has_segments }) => has_segments === 1);
   }
 }

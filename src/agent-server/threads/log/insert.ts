@@ -1,6 +1,6 @@
 import { chunks } from "../../../shared/work/chunks.ts";
 
-// SQLite in an object takes 100 bound parameters a statement.
+// SQLite in a Durable Object binds at most 100 parameters.
 const MAX_PARAMETERS = 100;
 
 /** Inserts rows with as few statements as their parameters allow: a statement costs more than its rows. */

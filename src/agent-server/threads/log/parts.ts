@@ -1,4 +1,4 @@
-// A row takes 2 MB; half of that leaves room for the columns beside the data.
+// Rows have at most 2 MB. Half of it leaves room for the other columns.
 export const PART_BYTES = 1024 * 1024;
 
 /** Keeps data of any size: small data in its owner's row, the rest in `parts` under the owner's name. */
@@ -9,18 +9,18 @@ export class Parts {
     this.#sql = sql;
   }
 
-  /** Returns what the owner's column should hold: the data itself, or null when it went to parts. */
+  /** Returns the value of the owner's column: the data, or `null` when it is stored in parts. */
   put<T extends string | Uint8Array>(name: string, data: T): T | null {
-    // Three bytes are the most that one UTF-16 unit takes in UTF-8.
+    // Three bytes are the upper bound of one UTF-16 unit in UTF-8.
     const bytes = typeof data === "string" ? data.length * 3 : data.byteLength;
     if (bytes <= PART_BYTES) return data;
     this.delete(name);
-    this.keep(name, data);
+    this.insert(name, data);
     return null;
   }
 
-  /** Of any size, under a name that is new. */
-  keep(name: string, data: string | Uint8Array) {
+  /** Stores data of any size under a new name. */
+  insert(name: string, data: string | Uint8Array) {
     const whole: Uint8Array = typeof data === "string" ? new TextEncoder().encode(data) : data;
     for (let part = 0; part * PART_BYTES < whole.byteLength; part++) {
       const slice = whole.slice(part * PART_BYTES, (part + 1) * PART_BYTES);
@@ -40,7 +40,7 @@ export class Parts {
     this.#sql.exec("DELETE FROM parts WHERE name = ?", name);
   }
 
-  /** Those of `prefix` with a number up to `last`. */
+  /** Deletes parts named `{prefix}{number}` up to the number `last`. */
   deleteNumbered(prefix: string, last: number) {
     const from = prefix.length + 1;
     this.#sql.exec(

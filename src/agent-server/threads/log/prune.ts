@@ -3,8 +3,8 @@ import { Segments } from "./segments.ts";
 type Head = { ns: string; checkpoint_id: string; metadata: string };
 
 /**
- * Forgets all of a thread's past but its latest state: the newest checkpoint of its graph, and of the
- * graphs within it that are still under way, or that keep a state of their own between runs.
+ * Deletes a thread's history except its latest state: the newest checkpoint of its graph, and of its
+ * subgraphs that are interrupted or persist state between runs.
  */
 export function keepLatest(sql: SqlStorage) {
   const heads = sql
@@ -14,13 +14,13 @@ export function keepLatest(sql: SqlStorage) {
     )
     .toArray();
   const root = heads.find(({ ns }) => ns === "");
-  if (!root || needsItsPast(root)) return;
+  if (!root || needsHistory(root)) return;
   const kept = heads.filter((head) => isKept(head, root.checkpoint_id));
   const keys = JSON.stringify(kept.map(({ ns, checkpoint_id }) => `${ns} ${checkpoint_id}`));
-  const isOfKept = "ns || ' ' || checkpoint_id IN (SELECT value FROM json_each(?))";
-  sql.exec(`DELETE FROM checkpoints WHERE NOT ${isOfKept}`, keys);
-  sql.exec(`DELETE FROM writes WHERE NOT ${isOfKept}`, keys);
-  sql.exec(`DELETE FROM replaced_writes WHERE NOT ${isOfKept}`, keys);
+  const isKeptRow = "ns || ' ' || checkpoint_id IN (SELECT value FROM json_each(?))";
+  sql.exec(`DELETE FROM checkpoints WHERE NOT ${isKeptRow}`, keys);
+  sql.exec(`DELETE FROM writes WHERE NOT ${isKeptRow}`, keys);
+  sql.exec(`DELETE FROM replaced_writes WHERE NOT ${isKeptRow}`, keys);
   sql.exec("UPDATE checkpoints SET parent_id = NULL");
   sql.exec(
     `DELETE FROM channel_values WHERE NOT EXISTS (
@@ -32,7 +32,7 @@ export function keepLatest(sql: SqlStorage) {
   deleteOrphanedParts(sql);
 }
 
-/** Names are those that `Checkpoints` gives to data that outgrew its row. */
+/** Names follow `valueName` and `writeName` of `Checkpoints`. */
 function deleteOrphanedParts(sql: SqlStorage) {
   sql.exec(
     `DELETE FROM parts WHERE name LIKE 'value %' AND name NOT IN (
@@ -46,14 +46,14 @@ function deleteOrphanedParts(sql: SqlStorage) {
   );
 }
 
-/** A namespace whose parts name no task belongs to a graph that goes on from run to run. */
+/** Namespaces without task ids belong to subgraphs that persist state between runs. */
 function isKept({ ns, metadata }: Head, root_id: string): boolean {
   if (ns === "" || !ns.includes(":")) return true;
   const { parents } = JSON.parse(metadata) as { parents?: Record<string, string> };
   return parents?.[""] === root_id;
 }
 
-/** A DeltaChannel is read from the writes of its ancestors. */
-function needsItsPast({ metadata }: Head): boolean {
+/** A DeltaChannel is computed from the writes of earlier checkpoints. */
+function needsHistory({ metadata }: Head): boolean {
   return "counters_since_delta_snapshot" in (JSON.parse(metadata) as object);
 }

@@ -1,35 +1,35 @@
 import { Buffer } from "node:buffer";
 import { PART_BYTES } from "./parts.ts";
 
-/** What is shorter stands in its owner's row: a page of SQLite. */
+/** Shorter texts stay in their owner's row: the size of a SQLite page. */
 export const SEGMENTED_BYTES = 4096;
-/** Beyond so many the newest become one: each read joins all of them. */
+/** More segments are merged, the newest first: each read joins all of them. */
 const MAX_SEGMENTS = 32;
-/** Brackets that JSON ends with: the only thing that changes where a list grows. */
+/** Closing brackets of the JSON text, which move when a list grows. */
 const MAX_TAIL_BYTES = 16;
 const CLOSING = new Set([0x5d, 0x7d]);
 
 type Segment = { id: number; data: Uint8Array };
-/** What the owner's row keeps: the segments as a JSON list of their ids, and the bytes behind them. */
+/** Columns of the owner's row: a JSON list of segment ids, and the bytes after the segments. */
 export type Segmented = { segments: string; tail: Uint8Array };
 
 /**
- * Texts of which the next is the one before and a little more, such as the messages of a thread after each
- * step. Versions share the segments in which they begin alike, so that one costs what is new in it.
+ * Stores successive versions of a growing text, such as the messages of a thread after each step. Versions
+ * share the segments of their common beginning, so that each costs only its new bytes.
  */
 export class Segments {
   readonly #sql: SqlStorage;
   readonly #table: string;
   readonly #owner: string;
 
-  /** `owner` is the table whose column `segments` says which are in use. */
+  /** `owner` is the table whose column `segments` refers to the segments. */
   constructor(sql: SqlStorage, table: "value_segments" | "event_segments", owner: string) {
     this.#sql = sql;
     this.#table = table;
     this.#owner = owner;
   }
 
-  /** `base`: the segments of a text that this one may begin like. */
+  /** `base`: segments of a text that may have the same beginning. */
   put(data: Uint8Array, base: string | null): Segmented {
     const end = data.byteLength - tailBytes(data);
     const body = data.subarray(0, end);
@@ -57,7 +57,7 @@ export class Segments {
     return whole;
   }
 
-  /** Forgets those that no row of their owners names any more. */
+  /** Deletes segments that no row of the owner refers to. */
   dropUnused() {
     this.#sql.exec(
       `DELETE FROM ${this.#table} WHERE id NOT IN (
@@ -66,7 +66,7 @@ export class Segments {
     );
   }
 
-  /** Those of `base` with which `body` begins. */
+  /** Returns the segments of `base` that `body` begins with. */
   #shared(body: Uint8Array, base: string): Segment[] {
     const shared: Segment[] = [];
     let at = 0;
@@ -101,8 +101,8 @@ function tailBytes(data: Uint8Array): number {
 }
 
 /**
- * Of sizes from the oldest segment to the newest: from which one on they become one. Whatever is written
- * again is then a third of the whole at most, so that a byte is written again a few times in its life.
+ * Returns the index of the first segment to merge; `sizes` begin with the oldest. A merge rewrites at most a
+ * third of the text, so that each byte is rewritten only a few times.
  */
 function firstToMerge(sizes: number[]): number {
   let after = sizes.reduce((sum, size) => sum + size, 0);

@@ -18,13 +18,13 @@ import type { StoredRun } from "../storage/run-rows.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { beginTrace, toTrace } from "../storage/trace-roots.ts";
 
-/** One try at a run. Its number fences: what an older attempt still sends is refused. */
+/** An attempt at a run. Its number is a fencing token: calls of older attempts are refused. */
 export class Attempt {
   readonly run: StoredRun;
-  /** The attempt before lost its isolate. */
+  /** Whether the attempt before lost its isolate. */
   readonly isSuspect: boolean;
   readonly #cancelled = Promise.withResolvers<boolean>();
-  #bytes_left = MAX_RUN_BYTES;
+  #bytesLeft = MAX_RUN_BYTES;
 
   constructor(run: StoredRun, isSuspect: boolean) {
     this.run = run;
@@ -39,24 +39,24 @@ export class Attempt {
     this.#cancelled.resolve(true);
   }
 
-  /** @throws AppError when the attempt has sent more than one may */
+  /** @throws AppError when the attempt exceeds its limit of bytes */
   count(bytes: number) {
-    this.#bytes_left -= bytes;
-    if (this.#bytes_left >= 0) return;
+    this.#bytesLeft -= bytes;
+    if (this.#bytesLeft >= 0) return;
     const message = `The run sent more than ${MAX_RUN_BYTES} bytes of events, checkpoints and traces, the limit of a run: use fewer stream modes, or a smaller state.`;
     throw new AppError("too_large", message);
   }
 
-  /** Settles what the isolate still waits for, so that nothing hangs on an attempt that is over. */
+  /** Resolves `cancelled`, which the isolate may still await. */
   close() {
     this.#cancelled.resolve(false);
   }
 }
 
-/** Parses what it is given: the agent's code sends it. */
+/** Arguments come from the agent's code and are parsed by the callee. */
 type Commit = (ops: unknown) => void;
 type Authenticate = (body: string) => Promise<AuthAnswer>;
-type AskStore = (ops: unknown) => Promise<StoreAnswer>;
+type ApplyToStore = (ops: unknown) => Promise<StoreAnswer>;
 
 type Untrusted<T> = {
   [K in keyof T]: T[K] extends (...args: infer A) => infer R
@@ -65,15 +65,15 @@ type Untrusted<T> = {
 };
 
 /**
- * The thread as an isolate sees it during a call. Calls that only read have no commit. The agent's code can
- * reach it, so each argument is parsed before it is used.
+ * Host of a call to an isolate. Calls that only read have no commit. The agent's code can call it with any
+ * arguments, so each is parsed first.
  */
 export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   readonly #store: ThreadStore;
   readonly #commit: Commit | null;
   readonly #cancelled: Promise<boolean>;
   readonly #authenticate: Authenticate | null;
-  readonly #askStore: AskStore | null;
+  readonly #applyToStore: ApplyToStore | null;
   readonly #pace = new ReadPace();
 
   constructor(
@@ -81,14 +81,14 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
     commit: Commit | null,
     cancelled = Promise.resolve(false),
     authenticate: Authenticate | null = null,
-    askStore: AskStore | null = null,
+    applyToStore: ApplyToStore | null = null,
   ) {
     super();
     this.#store = store;
     this.#commit = commit;
     this.#cancelled = cancelled;
     this.#authenticate = authenticate;
-    this.#askStore = askStore;
+    this.#applyToStore = applyToStore;
   }
 
   async commit(ops: unknown): Promise<void> {
@@ -116,7 +116,7 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   }
 
   async store(ops: unknown): Promise<StoreAnswer> {
-    if (this.#askStore) return this.#askStore(ops);
+    if (this.#applyToStore) return this.#applyToStore(ops);
     const message = "The store is only available to runs and state updates.";
     return { ok: false, refusal: { code: "invalid_request", message } };
   }
@@ -146,7 +146,7 @@ export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
     interrupt_after: kwargs.interrupt_after,
     durability: kwargs.durability,
     head: store.checkpoints.read("", null),
-    trace: toTrace(run, store.traces.of(run_id) ?? beginTrace(run, run.created_at)),
+    trace: toTrace(run, store.traces.getOpen(run_id) ?? beginTrace(run, run.created_at)),
   };
 }
 
@@ -155,7 +155,7 @@ function withAttempt(
   run_attempt: number,
   resuming: boolean,
 ): RunCall["config"] {
-  // A run that goes on from its own checkpoint must not fork again from the one it was given.
+  // A run that resumes from its own checkpoint must not fork from the requested one again.
   const { checkpoint_id, ...configurable } = config.configurable ?? {};
   const from = !resuming && checkpoint_id ? { checkpoint_id } : {};
   return {
@@ -174,15 +174,17 @@ export function toGraphCall(
   return { graph_id, thread_id: thread.thread_id, config, context: null };
 }
 
-/** Who asked, as graphs read it. What clients call so is never seen by any. */
+/** Sets the keys that graphs read the user from, and drops keys of clients with the same prefix. */
 function withUser(config: WireConfig, user: AgentUser | undefined): WireConfig {
-  const own = Object.entries(config.configurable ?? {}).filter(([key]) => !key.startsWith(OF_USER));
-  const said = user && {
+  const own = Object.entries(config.configurable ?? {}).filter(
+    ([key]) => !key.startsWith(USER_KEY_PREFIX),
+  );
+  const userFields = user && {
     langgraph_auth_user: user,
     langgraph_auth_user_id: user.identity,
     langgraph_auth_permissions: user.permissions,
   };
-  return { ...config, configurable: { ...Object.fromEntries(own), ...said } };
+  return { ...config, configurable: { ...Object.fromEntries(own), ...userFields } };
 }
 
-const OF_USER = "langgraph_auth_";
+const USER_KEY_PREFIX = "langgraph_auth_";

@@ -2,7 +2,7 @@ import type { Op } from "../../../isolate/contract.ts";
 import { feedbackUrl } from "../../../traces/feedback/feedback-url-service.ts";
 import type { StoredRun } from "../storage/run-rows.ts";
 
-/** What a run says last that was asked for `feedback_keys`: where each of them can be given. */
+/** Returns the last event of a run with `feedback_keys`: a feedback URL for each key. */
 export async function feedbackOps(env: Env, run: StoredRun): Promise<Op[]> {
   const { run_id, created_by, kwargs } = run;
   if (!created_by || !kwargs.feedback_keys?.length) return [];

@@ -4,15 +4,15 @@ import type { CancelAction } from "../runs.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { withoutRun } from "../storage/thread-rows.ts";
 
-/** Beside the thread's values in one row, and the metadata in one of the directory too: each takes 2 MB. */
+/** Limit of metadata and config, which share rows of at most 2 MB with other columns. */
 export const MAX_KEPT_CHARACTERS = 256 * 1024;
 
-/** What many requests have added may be too much to keep, however little each of them brings. */
-export function isKeepable(...kept: object[]): boolean {
-  return kept.every((value) => JSON.stringify(value).length <= MAX_KEPT_CHARACTERS);
+/** Checks the merged value: many small requests can add up to too much. */
+export function isKeepable(...values: object[]): boolean {
+  return values.every((value) => JSON.stringify(value).length <= MAX_KEPT_CHARACTERS);
 }
 
-/** A run as it will be: assistant < thread < run, then the keys that only the server sets. */
+/** Merges assistant, thread and run, in this order, then the keys that only the server sets. */
 export function mergeRun(
   run: RunRequest,
   thread: Pick<ThreadRecord, "thread_id" | "metadata" | "config">,
@@ -34,7 +34,7 @@ export function mergeRun(
     ...run.kwargs.config,
     configurable: {
       ...assistant.config.configurable,
-      ...sticky(thread.config.configurable),
+      ...withoutCheckpoint(thread.config.configurable),
       ...run.kwargs.config.configurable,
       run_id,
       thread_id: thread.thread_id,
@@ -55,26 +55,30 @@ export function mergeRun(
   };
 }
 
-// A checkpoint belongs to the run that named it; a later run starts from the head again.
-function sticky(configurable: WireConfig["configurable"]): Record<string, unknown> {
+// A checkpoint applies to the run that named it. Later runs start from the head.
+function withoutCheckpoint(configurable: WireConfig["configurable"]): Record<string, unknown> {
   const {
     checkpoint_id: _id,
     checkpoint_ns: _ns,
     checkpoint_map: _map,
-    ...kept
+    ...rest
   } = configurable ?? {};
-  return kept;
+  return rest;
 }
 
-/** The thread as it will be once these runs are cancelled. */
+/** Returns the outline of the thread after these runs are cancelled. */
 export function outlineWithout(
   { runs, thread }: Pick<ThreadStore, "runs" | "thread">,
   cancelled: { run_id: string; action: CancelAction }[],
 ) {
   const outline = thread.outline();
-  const [before] = cancelled.flatMap(({ run_id, action }) =>
-    action === "rollback" ? (runs.threadBefore(run_id) ?? []) : [],
+  const [snapshot] = cancelled.flatMap(({ run_id, action }) =>
+    action === "rollback" ? (runs.threadSnapshot(run_id) ?? []) : [],
   );
-  if (!before) return outline;
-  return { ...outline, config: before.config, metadata: withoutRun(outline.metadata, before) };
+  if (!snapshot) return outline;
+  return {
+    ...outline,
+    config: snapshot.config,
+    metadata: withoutRun(outline.metadata, snapshot),
+  };
 }

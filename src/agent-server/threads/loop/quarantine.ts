@@ -1,20 +1,20 @@
 import { messageOf } from "../outcomes.ts";
 
 /**
- * Turns of runs that have lost their isolate. One of them, or another run of the same agent, may have ended it,
- * so each is retried in an isolate of its own and, as far as possible, alone: a loss then is its own.
- * Runs of one workspace share a process on one machine, and with it their fate.
+ * Retries runs that have lost their isolate. Any run of the same agent may have ended it, so each is retried in
+ * a separate isolate, one run at a time where possible: the next loss is then caused by that run. Runs of one
+ * workspace share a process on one machine.
  */
 
-/** A run of this age is no longer waited for: what ends an isolate does so soon. */
+/** Maximum wait for another run in quarantine: a run that ends its isolate does so soon. */
 const TURN_MS = 60_000;
-/** A wait that long ends without a turn: many innocent runs may have been lost with one. */
+/** Maximum wait for a turn. A single run may have caused the loss of many others. */
 const MAX_WAIT_MS = 60_000;
-const LOOK_MS = 200;
-/** An object that was evicted never leaves. */
-const FORGET_MS = 2 * 60 * 60 * 1000;
+const POLL_MS = 200;
+/** Evicted objects never release their turn. */
+const STAY_TTL_MS = 2 * 60 * 60 * 1000;
 
-/** Plain data: a promise of one object cannot be awaited in another. */
+/** Plain data: Durable Objects cannot await each other's promises. */
 type Stay = { since: number; wasAlone: boolean };
 const stays = new Map<string, Map<string, Stay>>();
 
@@ -24,7 +24,7 @@ export class LostAloneError extends Error {
 }
 
 /**
- * Calls `work` with the name of a quarantine; without one when the turn does not come in time.
+ * Calls `work` with the name of a quarantine, or without one after the maximum wait.
  * @throws LostAloneError when the work fails and no other run can have been the cause
  */
 export async function inQuarantine<T>(
@@ -48,7 +48,7 @@ async function enter(workspace_id: string, key: string): Promise<boolean> {
   const until = Date.now() + MAX_WAIT_MS;
   while (isTaken(staysOf(workspace_id))) {
     if (Date.now() >= until) return false;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   const others = staysOf(workspace_id);
   for (const other of others.values()) other.wasAlone = false;
@@ -67,12 +67,12 @@ function leave(workspace_id: string, key: string): boolean {
 
 function isTaken(others: Map<string, Stay>): boolean {
   const now = Date.now();
-  for (const [key, { since }] of others) if (now - since > FORGET_MS) others.delete(key);
+  for (const [key, { since }] of others) if (now - since > STAY_TTL_MS) others.delete(key);
   return [...others.values()].some(({ since }) => now - since < TURN_MS);
 }
 
 function staysOf(workspace_id: string): Map<string, Stay> {
-  const known = stays.get(workspace_id) ?? new Map<string, Stay>();
-  stays.set(workspace_id, known);
-  return known;
+  const inWorkspace = stays.get(workspace_id) ?? new Map<string, Stay>();
+  stays.set(workspace_id, inWorkspace);
+  return inWorkspace;
 }

@@ -19,12 +19,11 @@ import {
 import type { StoredRun } from "../storage/run-rows.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { callAgent } from "./agent.ts";
-import { authenticateRun } from "./agent-tokens.ts";
 import { Attempt, ThreadHost, toRunCall } from "./attempt.ts";
 import { feedbackOps } from "./feedback-event.ts";
 import { isKeepable, mergeRun, outlineWithout } from "./merge.ts";
 import { inQuarantine, LostAloneError } from "./quarantine.ts";
-import { refusalOfPrincipal } from "./run-principal.ts";
+import { authenticateRun, refusalOfPrincipal } from "./run-principal.ts";
 import { Settling } from "./settling.ts";
 import { TraceCollector } from "./trace-collector.ts";
 
@@ -33,7 +32,7 @@ export class RunLoop {
   readonly #env: Env;
   readonly #store: ThreadStore;
   readonly #onChange: (run_ids?: string[]) => void;
-  /** Runs whose readers have something new to see. */
+  /** Runs with changes that readers were not notified of. */
   readonly #touched = new Set<string>();
   readonly #traces: TraceCollector;
   #live: Attempt | null = null;
@@ -49,14 +48,14 @@ export class RunLoop {
     this.#store = store;
     this.#onChange = onChange;
     this.#settling = new Settling(env, store, () => this.#onChange());
-    this.#traces = new TraceCollector(env, store, { onNews: () => this.#onChange([]), onOrphans });
+    this.#traces = new TraceCollector(env, store, { onOps: () => this.#onChange([]), onOrphans });
   }
 
   get isLive(): boolean {
     return this.#live !== null || this.#settling.pending !== undefined;
   }
 
-  /** Over means final in every place: the run, its thread and the state that both tell of. */
+  /** Whether the run, its thread and their state are final. */
   isOver(run_id: string): boolean {
     if (!this.#store.exists) return true;
     return this.#settling.pending === undefined && !this.#store.runs.isInFlight(run_id);
@@ -72,30 +71,30 @@ export class RunLoop {
     this.#store.transaction(() => {
       for (const { run_id, action } of verdict.cancel) this.#stop(run_id, action, reason);
       const isFree = runs.inFlight().length === 0;
-      runs.insert(request, merged, isFree ? thread.before() : null);
-      if (isFree) thread.take({ metadata: merged.threadMetadata, config: merged.kwargs.config });
+      runs.insert(request, merged, isFree ? thread.snapshot() : null);
+      if (isFree) thread.assign({ metadata: merged.threadMetadata, config: merged.kwargs.config });
       this.#startNext();
     });
     this.#notify();
     return runs.get(request.run_id) ?? "thread_missing";
   }
 
-  /** Starts what is due. Called when a delayed run may be due, and after every change. */
+  /** Starts the next run that is due. */
   advance() {
     this.#store.transaction(() => this.#startNext());
     this.#notify();
   }
 
-  /** After a restart: a running run has lost its attempt, a busy thread may have lost its settling. */
+  /** Recovers from a restart, which ends attempts and settlings. */
   recover() {
     const running = this.#store.runs.running();
-    if (running && !this.#live) this.#tryAgain(running, "restart", "its process ended");
+    if (running && !this.#live) this.#retry(running, "restart", "its process ended");
     else if (!running && this.#store.thread.outline().status === "busy") this.#settling.start();
     this.advance();
     this.#traces.closeLost();
   }
 
-  /** Ends runs at once, whatever they are doing, and resolves when their thread is settled. */
+  /** Ends runs at once and resolves when the thread is settled. */
   async cancel(run_ids: string[], action: CancelAction, reason: string | null): Promise<void> {
     this.#store.transaction(() => {
       for (const run_id of run_ids) this.#stop(run_id, action, reason);
@@ -106,26 +105,26 @@ export class RunLoop {
     await this.#settling.pending;
   }
 
-  /** Forgets a run, also one that is over, as if it had never been. */
-  async forget(run_id: string): Promise<void> {
+  /** Deletes a run and all its effects on the thread. */
+  async deleteRun(run_id: string): Promise<void> {
     if (this.#store.runs.isInFlight(run_id)) return this.cancel([run_id], "rollback", null);
     this.#store.transaction(() => {
       this.#undo(run_id);
-      if (this.#store.runs.inFlight().length === 0) this.#store.thread.unsettle();
+      if (this.#store.runs.inFlight().length === 0) this.#store.thread.markBusy();
     });
     this.#settling.start();
     this.#notify();
     await this.#settling.pending;
   }
 
-  // What was told of its trace is ended.
+  // Ends the trace first: the run's row is its only record.
   #undo(run_id: string) {
     this.#traces.closeNow(run_id);
     this.#store.undo(run_id);
   }
 
-  /** The thread is going away: nothing that its attempt still sends may land. */
-  abandon() {
+  /** Ends the live attempt and all traces, before the thread is deleted. */
+  abandonAll() {
     this.#abandon();
     this.#store.transaction(() => {
       for (const run_id of this.#store.runs.inFlight()) this.#traces.closeNow(run_id);
@@ -164,11 +163,11 @@ export class RunLoop {
     const run = runs.get(run_id);
     if (!run) return;
     this.#emit(run, "metadata", { run_id, attempt: run.attempt });
-    thread.begin(run.revision);
+    thread.startRun(run.revision);
     this.#traces.open(run);
     const attempt = new Attempt(run, isSuspect);
     this.#live = attempt;
-    // Not before the transaction around this is over: the isolate must find what it was started for.
+    // Waits for the end of the transaction: the isolate reads what it writes.
     queueMicrotask(() => this.#drive(attempt));
   }
 
@@ -179,7 +178,7 @@ export class RunLoop {
 
   async #drive(attempt: Attempt) {
     const { run } = attempt;
-    this.#traces.follow(attempt);
+    this.#traces.track(attempt);
     const call = (quarantine?: string) => this.#call(attempt, quarantine);
     try {
       const refusal = await refusalOfPrincipal(this.#env, attempt, this.#store.thread.outline());
@@ -190,21 +189,21 @@ export class RunLoop {
     } catch (error) {
       log.warn("attempt_lost", { run_id: run.run_id, attempt: run.attempt, error: String(error) });
       const loss = error instanceof LostAloneError ? "alone" : "isolate";
-      if (this.#live === attempt) this.#tryAgain(run, loss, messageOf(error));
+      if (this.#live === attempt) this.#retry(run, loss, messageOf(error));
     } finally {
       attempt.close();
-      this.#traces.leave(attempt);
+      this.#traces.release(attempt);
     }
   }
 
   async #call(attempt: Attempt, quarantine: string | undefined) {
-    // The turn may come after the run was cancelled.
+    // The run may be cancelled during the wait for a turn.
     if (this.#live !== attempt) return;
     const { run } = attempt;
     const revision = quarantine === undefined ? run.revision : { ...run.revision, quarantine };
     const [call, host] = [toRunCall(run, this.#store), this.#hostOf(attempt)];
     const outcome = await callAgent(this.#env, revision, (agent) => agent.run(call, host));
-    await this.#take(attempt, outcome).finally(() => release(outcome));
+    await this.#handleOutcome(attempt, outcome).finally(() => release(outcome));
   }
 
   #hostOf(attempt: Attempt): ThreadHost {
@@ -217,9 +216,9 @@ export class RunLoop {
     );
   }
 
-  async #take(attempt: Attempt, sent: unknown) {
+  async #handleOutcome(attempt: Attempt, sent: unknown) {
     const { run } = attempt;
-    const outcome = this.#parsed(attempt, () => parseOutcome(sent), "InvalidOutcomeError");
+    const outcome = this.#parse(attempt, () => parseOutcome(sent), "InvalidOutcomeError");
     if (!outcome.failure) outcome.ops.push(...(await feedbackOps(this.#env, run)));
     const isLive = this.#live === attempt;
     if (isLive) this.#end(run, outcome, { hasWholeTrace: outcome.traces === null });
@@ -227,8 +226,8 @@ export class RunLoop {
     await this.#traces.collect(attempt, outcome, isLive);
   }
 
-  /** Ends the run when its isolate has sent what no run may. Its later calls are refused unread. */
-  #parsed<T extends { bytes: number }>(attempt: Attempt, parse: () => T, error: string): T {
+  /** Ends the run when its isolate sends invalid data. Its later calls are refused unread. */
+  #parse<T extends { bytes: number }>(attempt: Attempt, parse: () => T, error: string): T {
     try {
       const parsed = parse();
       attempt.count(parsed.bytes);
@@ -246,10 +245,10 @@ export class RunLoop {
 
   #commit(attempt: Attempt, sent: unknown) {
     const { run_id } = this.#liveRun(attempt);
-    const { ops } = this.#parsed(attempt, () => parseOps(sent), "InvalidCommitError");
+    const { ops } = this.#parse(attempt, () => parseOps(sent), "InvalidCommitError");
     this.#touched.add(run_id);
-    const said = this.#store.transaction(() => this.#store.apply(run_id, ops));
-    if (said > MAX_EVENT_CHARACTERS) return this.#refuse(attempt, "EventLimitError", EVENT_LIMIT);
+    const total = this.#store.transaction(() => this.#store.apply(run_id, ops));
+    if (total > MAX_EVENT_CHARACTERS) return this.#refuse(attempt, "EventLimitError", EVENT_LIMIT);
     this.#notify();
   }
 
@@ -258,7 +257,7 @@ export class RunLoop {
     this.#end(attempt.run, failed(error, message));
   }
 
-  #tryAgain(run: StoredRun, loss: Loss, reason: string) {
+  #retry(run: StoredRun, loss: Loss, reason: string) {
     this.#live = null;
     const next = afterLoss(run.attempt, loss);
     if (next === "end") {
@@ -267,7 +266,7 @@ export class RunLoop {
     this.#notify();
   }
 
-  /** `isTold`: with the outcome the trace is told to its end. */
+  /** `hasWholeTrace`: the outcome has the last operations of the trace. */
   #end(run: StoredRun, outcome: RunOutcome, { hasWholeTrace } = { hasWholeTrace: false }) {
     const { ops, failure, summary } = outcome;
     this.#live = null;
@@ -277,10 +276,10 @@ export class RunLoop {
       this.#store.apply(run.run_id, ops);
       if (failure) this.#emit(run, "error", { error: failure.error, message: failure.message });
       runs.end(run.run_id, statusOf(outcome), failure, interruptsOf(outcome));
-      if (hasWholeTrace) this.#store.traces.keep(run.run_id, null);
+      if (hasWholeTrace) this.#store.traces.close(run.run_id);
       const hasWaiting = runs.inFlight().length > 0;
-      const stands = { failed: failure !== null, next: summary?.next ?? [] };
-      thread.settle(threadStatusAfter(stands, hasWaiting), summary, failure);
+      const result = { failed: failure !== null, next: summary?.next ?? [] };
+      thread.settle(threadStatusAfter(result, hasWaiting), summary, failure);
       this.#store.enqueueWebhook(run.run_id, { hasResult: true });
       if (run.kwargs.temporary && !hasWaiting) thread.markEnded();
       this.#startNext();

@@ -1,9 +1,11 @@
-import type { RunOutcome } from "../../../isolate/contract.ts";
+import type { AuthAnswer, RunOutcome } from "../../../isolate/contract.ts";
 import { assertMay } from "../../../shared/auth.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { allows } from "../../../shared/filters.ts";
 import { log } from "../../../shared/log.ts";
+import { handOn } from "../../../shared/rpc.ts";
 import { authorize, isFinalRefusal, principalContext } from "../../access/service.ts";
+import { agentTokens } from "../callbacks.ts";
 import { failed } from "../outcomes.ts";
 import type { StoredRun } from "../storage/run-rows.ts";
 import type { Attempt } from "./attempt.ts";
@@ -90,4 +92,23 @@ function isFresh({ run_id }: StoredRun): boolean {
 
 function sleep(ms: number): Promise<false> {
   return new Promise((resolve) => setTimeout(() => resolve(false), ms));
+}
+
+/** Returns an OAuth token of the run's principal. The agent cannot choose another user. */
+export function authenticateRun(run: StoredRun, body: string): Promise<AuthAnswer> {
+  const { created_by, assistant_id, graph_id, kwargs } = run;
+  if (created_by === null) return Promise.resolve(principalMissing());
+  const { user_id } = kwargs.config.configurable ?? {};
+  const tokens = agentTokens({
+    caller: created_by.caller,
+    origin: created_by.origin,
+    user_id: typeof user_id === "string" ? user_id : null,
+    agent_ids: [assistant_id, graph_id],
+  });
+  return handOn(tokens.authenticate(body));
+}
+
+function principalMissing(): AuthAnswer {
+  const detail = "This run has no principal: create another run.";
+  return { status: 403, body: JSON.stringify({ detail }), retry_after_seconds: null };
 }

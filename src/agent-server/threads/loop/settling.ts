@@ -5,7 +5,7 @@ import type { ThreadStore } from "../storage/store.ts";
 import { callAgent } from "./agent.ts";
 import { ThreadHost, toGraphCall } from "./attempt.ts";
 
-/** Brings a thread to where its last checkpoint is after a run was cancelled; only the graph can read that. */
+/** Reads the status of a thread from its last checkpoint after a cancellation. Only the graph can read it. */
 export class Settling {
   readonly #env: Env;
   readonly #store: ThreadStore;
@@ -22,7 +22,7 @@ export class Settling {
     return this.#pending;
   }
 
-  // A thread whose run was undone is as it was: there is nothing to read.
+  // After a rollback the restored status is still right, unless it is busy.
   start() {
     if (this.#store.runs.inFlight().length > 0) return;
     const { thread } = this.#store;

@@ -1,7 +1,7 @@
 import { AppError, invalid } from "../../../shared/errors.ts";
 import type { StateAnswer } from "./states.ts";
 
-/** Throws what the answer refuses. */
+/** @throws AppError for a refusal */
 export function textOf(
   answer: StateAnswer,
   thread_id: string,
@@ -17,11 +17,10 @@ export function textOf(
     );
   }
   if (answer.ok) return answer.value;
-  // The graph refused: what it was asked for does not fit it.
   throw invalid(["body"], `${answer.error.error}: ${answer.error.message}`, "graph_error");
 }
 
-/** Clients look for exactly this text. */
+/** Published clients match this text. */
 export function threadNotFound(thread_id: string): AppError {
   return new AppError("not_found", `Thread with ID ${thread_id} not found`);
 }

@@ -16,14 +16,14 @@ import type { ThreadStore } from "../storage/store.ts";
 import { type AgentStub, callAgent } from "./agent.ts";
 import { ThreadHost, toGraphCall } from "./attempt.ts";
 
-/** JSON text from the graph, or what is missing to ask it: the thread, its graph, or that it is idle. */
+/** JSON text from the graph, or the reason why the graph was not called: `idle` means that the thread is busy. */
 export type StateAnswer = Answer<string> | { missing: "thread" | "graph" | "idle" };
 
 export type HistoryPart = Omit<HistoryCall, keyof GraphCall>;
 export type UpdatePart = Omit<UpdateCall, keyof GraphCall>;
 export type StatePart = Omit<StateCall, keyof GraphCall>;
 
-/** The state of one thread: read and written through the graph, which alone knows its channels. */
+/** Reads and updates the state through the graph, which knows the channels. */
 export class ThreadStates {
   readonly #env: Env;
   readonly #store: ThreadStore;
@@ -36,14 +36,14 @@ export class ThreadStates {
   }
 
   get(call: StatePart, active: RevisionRef) {
-    return this.#ask(active, async (agent, graph) => {
+    return this.#callGraph(active, async (agent, graph) => {
       const host = new ThreadHost(this.#store, null);
       return parseAnswer("getState", TextAnswer, await agent.getState({ ...graph, ...call }, host));
     });
   }
 
   history(call: HistoryPart, active: RevisionRef) {
-    return this.#ask(active, async (agent, graph) => {
+    return this.#callGraph(active, async (agent, graph) => {
       const host = new ThreadHost(this.#store, null);
       return parseAnswer(
         "getHistory",
@@ -55,16 +55,16 @@ export class ThreadStates {
 
   async update(call: UpdatePart, active: RevisionRef): Promise<StateAnswer> {
     if (!this.#isFree()) return { missing: "idle" };
-    return this.#ask(active, async (agent, graph) => {
-      // A run that came meanwhile began from the state before: the update has lost the race.
+    return this.#callGraph(active, async (agent, graph) => {
+      // A run accepted during the call began from the state before the update.
       const apply = (sent: unknown) => {
         if (!this.#isFree()) throw new AppError("conflict", "Thread is busy");
         const { ops } = parseOps(sent);
         this.#store.transaction(() => this.#store.apply(null, ops));
       };
       const { deployment_id } = this.#store.thread.header();
-      const askStore = (ops: unknown) => applyToStore(this.#env, deployment_id, ops);
-      const host = new ThreadHost(this.#store, apply, Promise.resolve(false), null, askStore);
+      const applyOps = (ops: unknown) => applyToStore(this.#env, deployment_id, ops);
+      const host = new ThreadHost(this.#store, apply, Promise.resolve(false), null, applyOps);
       const sent = await agent.updateState({ ...graph, ...call }, host);
       const answer = parseAnswer("updateState", UpdateAnswer, sent);
       if (!answer.ok) return this.#isFree() ? answer : { missing: "idle" };
@@ -82,8 +82,8 @@ export class ThreadStates {
     return this.#store.runs.inFlight().length === 0;
   }
 
-  /** The graph of the thread's last run; of a thread that never ran, what serves its deployment. */
-  async #ask(
+  /** Uses the revision of the last run, or the active one for a thread without runs. */
+  async #callGraph(
     active: RevisionRef,
     work: (agent: AgentStub, graph: GraphCall) => Promise<StateAnswer>,
   ): Promise<StateAnswer> {

@@ -9,116 +9,116 @@ import { beginTrace, endAttempt, endTrace } from "../storage/trace-roots.ts";
 import { agentOf } from "./agent.ts";
 import type { Attempt } from "./attempt.ts";
 
-type Tell = {
-  onNews: () => void;
-  /** Of a run whose thread was deleted meanwhile. */
+type TraceListener = {
+  onOps: () => void;
+  /** Called when the thread was deleted before its trace was complete. */
   onOrphans: (traces: TraceOp[]) => void;
 };
 
-/** Counted for each batch, so that an isolate which never sends the last one is left too. */
+/** Minimum that a batch counts, which ends isolates that never send the last batch. */
 const MIN_BATCH_BYTES = 64 * 1024;
-const NOTHING_MORE: TraceBatch = { ops: [], isLast: true };
+const LAST_BATCH: TraceBatch = { ops: [], isLast: true };
 
-/** Takes what isolates tell of traces once their runs are over, and ends what they could not. */
+/** Collects traces of ended runs from their isolates, and ends the traces of lost isolates. */
 export class TraceCollector {
   readonly #env: Env;
   readonly #store: ThreadStore;
-  readonly #tell: Tell;
-  /** Attempts whose isolate may still tell something. */
-  readonly #followed = new Set<Attempt>();
+  readonly #listener: TraceListener;
+  /** Attempts whose isolate may send more of its trace. */
+  readonly #tracked = new Set<Attempt>();
 
-  constructor(env: Env, store: ThreadStore, tell: Tell) {
+  constructor(env: Env, store: ThreadStore, listener: TraceListener) {
     this.#env = env;
     this.#store = store;
-    this.#tell = tell;
+    this.#listener = listener;
   }
 
-  /** Within the transaction that starts an attempt: the first opens the trace, the later ones go on. */
+  /** Opens the trace at the first attempt; ends open runs of the attempt before at later ones. */
   open(run: StoredRun) {
     const { traces } = this.#store;
     const { run_id } = run;
     const now = new Date().toISOString();
-    const trace = traces.of(run_id);
+    const trace = traces.getOpen(run_id);
     if (trace) traces.append(run_id, endAttempt(run_id, trace, now));
-    else traces.keep(run_id, beginTrace(run, now));
+    else traces.setOpen(run_id, beginTrace(run, now));
   }
 
-  follow(attempt: Attempt) {
-    this.#followed.add(attempt);
+  track(attempt: Attempt) {
+    this.#tracked.add(attempt);
   }
 
-  leave(attempt: Attempt) {
-    const isWhole = !this.#followed.delete(attempt);
+  release(attempt: Attempt) {
+    const isWhole = !this.#tracked.delete(attempt);
     const { run_id } = attempt.run;
     if (!isWhole && this.#store.exists && this.#isLost(run_id)) this.#end(run_id);
   }
 
   /**
-   * Takes the rest. The run is over for everyone else by now; nothing here can change it. `isApplied`: what
-   * came with the outcome is stored; of a run that was cancelled meanwhile it is not.
+   * Collects the rest of a trace after the run has ended. `isApplied`: the operations of the outcome are
+   * stored, which are not for a run that was cancelled.
    */
   async collect(attempt: Attempt, { ops, traces }: RunOutcome, isApplied: boolean) {
     const { run_id } = attempt.run;
     try {
       if (!isApplied) {
-        const told = ops.filter((op) => op.op === "trace");
-        this.#take(run_id, { ops: told, isLast: traces === null });
+        const traceOps = ops.filter((op) => op.op === "trace");
+        this.#append(run_id, { ops: traceOps, isLast: traces === null });
       }
       for (let isLast = traces === null; !isLast; ) {
-        const batch = parseTraceBatch((await traces?.()) ?? NOTHING_MORE);
+        const batch = parseTraceBatch((await traces?.()) ?? LAST_BATCH);
         attempt.count(batch.bytes + MIN_BATCH_BYTES);
         isLast = batch.isLast;
-        this.#take(run_id, batch);
+        this.#append(run_id, batch);
       }
-      this.#followed.delete(attempt);
-      if (!isApplied || traces !== null) this.#tell.onNews();
+      this.#tracked.delete(attempt);
+      if (!isApplied || traces !== null) this.#listener.onOps();
     } catch (error) {
       log.warn("traces_lost", { run_id, error: String(error) });
     }
   }
 
-  #take(run_id: string, { ops, isLast }: TraceBatch) {
+  #append(run_id: string, { ops, isLast }: TraceBatch) {
     if (!this.#store.exists) {
-      if (ops.length > 0) this.#tell.onOrphans(ops);
+      if (ops.length > 0) this.#listener.onOrphans(ops);
       return;
     }
     const { runs, traces } = this.#store;
     this.#store.transaction(() => {
       traces.append(run_id, ops);
-      // An attempt that was given up may answer while the next one is at work.
-      if (isLast && !runs.isInFlight(run_id)) traces.keep(run_id, null);
+      // An older attempt may respond while the next one runs.
+      if (isLast && !runs.isInFlight(run_id)) traces.close(run_id);
     });
   }
 
-  /** After a restart: runs that were over before their isolate had told everything. */
+  /** Ends the traces that a restart cut off. */
   closeLost() {
     for (const run_id of this.#store.runs.withOpenTrace()) this.#end(run_id);
   }
 
-  /** The run's row is about to go: what was told of it does not stay open. */
+  /** Ends the trace of a run whose row is about to be deleted. */
   closeNow(run_id: string) {
     const run = this.#store.runs.get(run_id);
-    const trace = this.#store.traces.of(run_id);
-    if (run && trace?.told) this.#append(run, trace);
+    const trace = this.#store.traces.getOpen(run_id);
+    if (run && trace?.hasRoot) this.#appendEnd(run, trace);
   }
 
   #isLost(run_id: string): boolean {
     const { runs } = this.#store;
     if (runs.isInFlight(run_id) || runs.trace(run_id) === null) return false;
-    return ![...this.#followed].some(({ run }) => run.run_id === run_id);
+    return ![...this.#tracked].some(({ run }) => run.run_id === run_id);
   }
 
   #end(run_id: string) {
-    const trace = this.#store.traces.of(run_id);
+    const trace = this.#store.traces.getOpen(run_id);
     const run = this.#store.runs.get(run_id);
     if (!run || !trace) return;
-    if (!trace.told) return void this.#endUntold(run);
-    this.#store.transaction(() => this.#append(run, trace));
-    this.#tell.onNews();
+    if (!trace.hasRoot) return void this.#endWithoutRoot(run);
+    this.#store.transaction(() => this.#appendEnd(run, trace));
+    this.#listener.onOps();
   }
 
-  // Only the agent's own configuration says whether it is traced at all.
-  async #endUntold(run: StoredRun) {
+  // Only the agent's environment defines whether tracing is on.
+  async #endWithoutRoot(run: StoredRun) {
     const isTraced = await agentOf(this.#env, run.revision)
       .isTraced()
       .then((answer) => parseAnswer("isTraced", z.boolean(), answer))
@@ -126,18 +126,18 @@ export class TraceCollector {
         log.warn("traces_lost", { run_id: run.run_id, error: String(error) });
         return false;
       });
-    const trace = this.#store.exists && this.#store.traces.of(run.run_id);
+    const trace = this.#store.exists && this.#store.traces.getOpen(run.run_id);
     if (!trace) return;
     this.#store.transaction(() => {
-      if (isTraced) this.#append(run, trace);
-      else this.#store.traces.keep(run.run_id, null);
+      if (isTraced) this.#appendEnd(run, trace);
+      else this.#store.traces.close(run.run_id);
     });
-    this.#tell.onNews();
+    this.#listener.onOps();
   }
 
-  #append(run: StoredRun, trace: Parameters<typeof endTrace>[1]) {
+  #appendEnd(run: StoredRun, trace: Parameters<typeof endTrace>[1]) {
     const { traces } = this.#store;
     traces.append(run.run_id, endTrace(run, trace, new Date().toISOString()));
-    traces.keep(run.run_id, null);
+    traces.close(run.run_id);
   }
 }

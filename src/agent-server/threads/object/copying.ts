@@ -50,6 +50,6 @@ export async function copyHistory(
     }
   }
   const metadata = { ...head.metadata, ...own, thread_id: store.thread.id };
-  store.transaction(() => store.thread.adopt({ ...head, metadata }));
+  store.transaction(() => store.thread.applyCopy({ ...head, metadata }));
   return true;
 }

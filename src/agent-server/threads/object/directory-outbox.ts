@@ -3,47 +3,47 @@ import { forgetThread, recordThread } from "../directory/directory.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { ThreadHeader } from "../storage/thread-rows.ts";
 
-/** While runs are under way the directory hears of them this often; of their end, and of the rest, at once. */
-const TELL_PAUSE_MS = 300;
+/** Interval of publications while runs are in flight. Other changes are published at once. */
+const BUSY_INTERVAL_MS = 300;
 
-/** Tells the directory how the thread stands: soon, and by alarm until it has heard. */
+/** Publishes the thread to the directory, and retries by alarm. */
 export class DirectoryOutbox {
   readonly #env: Env;
   readonly #store: ThreadStore;
-  readonly #retry_ms: number;
-  readonly #onTold: () => void;
+  readonly #retryMs: number;
+  readonly #onPublished: () => void;
   #publishing: Promise<void> | null = null;
-  #after = 0;
-  #told_at = 0;
+  #retryAfter = 0;
+  #publishedAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     env: Env,
     store: ThreadStore,
-    { retry_ms, onTold }: { retry_ms: number; onTold: () => void },
+    { retry_ms, onPublished }: { retry_ms: number; onPublished: () => void },
   ) {
     this.#env = env;
     this.#store = store;
-    this.#retry_ms = retry_ms;
-    this.#onTold = onTold;
+    this.#retryMs = retry_ms;
+    this.#onPublished = onPublished;
   }
 
-  /** When the alarm should look again; null: nothing waits. */
+  /** Time of the next retry, `null` when the directory is current. */
   get wake(): number | null {
-    return this.#store.thread.hasNews() ? Date.now() + this.#retry_ms : null;
+    return this.#store.thread.isDirectoryStale() ? Date.now() + this.#retryMs : null;
   }
 
-  /** Resolves when it has heard all or could not be reached; then the alarm tries again. */
+  /** Resolves when the directory is current or unavailable. The alarm retries. */
   async publish(): Promise<void> {
     while (this.#store.exists && this.#mayPublish()) {
-      this.#publishing ??= this.#tell().finally(() => {
+      this.#publishing ??= this.#publishEntry().finally(() => {
         this.#publishing = null;
       });
       await this.#publishing;
     }
   }
 
-  publishSoon() {
+  schedulePublish() {
     if (this.#publishing || !this.#mayPublish()) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.publish(), Math.max(this.#dueAt() - Date.now(), 0));
@@ -52,24 +52,24 @@ export class DirectoryOutbox {
   #dueAt(): number {
     const { thread } = this.#store;
     if (thread.outline().status !== "busy") return 0;
-    return thread.listedAt ?? this.#told_at + TELL_PAUSE_MS;
+    return thread.directoryDueAt ?? this.#publishedAt + BUSY_INTERVAL_MS;
   }
 
   #mayPublish(): boolean {
-    return Date.now() >= this.#after && this.#store.thread.hasNews();
+    return Date.now() >= this.#retryAfter && this.#store.thread.isDirectoryStale();
   }
 
-  async #tell() {
-    const place = this.#store.thread.header();
+  async #publishEntry() {
+    const header = this.#store.thread.header();
     try {
-      if (place.ended_at === null) await this.#record();
-      else await this.#remove(place);
+      if (header.ended_at === null) await this.#record();
+      else await this.#remove(header);
     } catch (error) {
-      log.error("directory_write_failed", error, { thread_id: place.thread_id });
-      this.#after = Date.now() + this.#retry_ms;
+      log.error("directory_write_failed", error, { thread_id: header.thread_id });
+      this.#retryAfter = Date.now() + this.#retryMs;
     }
-    this.#told_at = Date.now();
-    this.#onTold();
+    this.#publishedAt = Date.now();
+    this.#onPublished();
   }
 
   async #record() {
@@ -78,13 +78,13 @@ export class DirectoryOutbox {
     // Marked before the row is written: after a crash in between, no row of a temporary thread is left.
     if (entry.is_temporary) this.#markSent(0);
     await recordThread(this.#env, entry);
-    // A deletion may have passed this write on its way.
+    // A deletion may have overtaken this write.
     if (this.#store.exists) this.#markSent(entry.seq);
     else await forgetThread(this.#env, entry);
   }
 
-  async #remove(place: ThreadHeader) {
-    await forgetThread(this.#env, place);
+  async #remove(header: ThreadHeader) {
+    await forgetThread(this.#env, header);
     if (this.#store.exists) this.#markSent(null);
   }
 

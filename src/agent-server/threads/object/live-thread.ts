@@ -79,10 +79,10 @@ export class LiveThread {
     const { temporary, deployment_id, thread_id } = this.store.thread.header();
     // First, so that a retry after a crash does what is left.
     if (!temporary) await endThreadCrons(deployment_id, thread_id);
-    await this.alarm.handOver();
+    await this.alarm.flushBeforeDeletion();
     if (!this.open()) return false;
     const header = this.store.thread.header();
-    this.loop.abandon();
+    this.loop.abandonAll();
     await this.alarm.deleteAll(header);
     this.protocol.leave(threadNotFound(thread_id));
     return !(header.temporary && header.ended_at !== null);

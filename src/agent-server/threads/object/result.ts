@@ -2,9 +2,8 @@ import type { StreamChoice } from "../records.ts";
 import type { ThreadStore } from "../storage/store.ts";
 
 /**
- * The JSON text that `wait` and `join` answer with: the thread's values with pending interrupts
- * merged in, or `__error__`. A cancelled run has no result: null for join, `{}` for wait, whose
- * clients look for a key in it.
+ * Returns the JSON text of `wait` and `join`: the thread's values with pending interrupts merged in, or
+ * `__error__`. A cancelled run has no result: `null` for join, `{}` for wait, whose clients read a key of it.
  */
 export function resultText(store: ThreadStore, run_id: string, kind: "wait" | "join"): string {
   const nothing = kind === "wait" ? "{}" : "null";
@@ -24,7 +23,7 @@ const ALWAYS = ["metadata", "error"];
 
 type Choice = Pick<StreamChoice, "modes" | "namespaces">;
 
-/** Which events a reader asked for; names are `mode`, `mode/detail` or `mode|namespace`. */
+/** Matches event names: `mode`, `mode/detail` or `mode|namespace`. */
 export function eventFilter({ modes, namespaces }: Choice): (event: string) => boolean {
   return (event) => {
     const [name = "", ...ns] = event.split("|");
@@ -40,12 +39,12 @@ function isOfModes(name: string, modes: string[] | null): boolean {
 
 function isOfNamespaces(name: string, ns: string[], namespaces: string[] | null): boolean {
   if (namespaces === null) return true;
-  // A message says which node it is of: its graph is one level up.
+  // The namespace of a message is its node's: the graph is one level up.
   const graph = name === "messages" ? ns.slice(0, -1) : ns;
   return namespaces.some((wanted) => isSameNamespace(wanted, graph));
 }
 
-/** Of a part without an id, such as `agent` for `agent:1f1e...`, the name counts. */
+/** A part without an id, such as `agent`, matches each task of that node, such as `agent:1f1e...`. */
 function isSameNamespace(wanted: string, graph: string[]): boolean {
   const parts = wanted === "" ? [] : wanted.split("|");
   if (parts.length !== graph.length) return false;

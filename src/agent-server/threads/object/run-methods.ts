@@ -87,7 +87,7 @@ export class RunMethods {
 
   async deleteRun(run_id: string): Promise<boolean> {
     if (!this.#thread.openVisible() || !this.#thread.store.runs.get(run_id)) return false;
-    await this.#thread.loop.forget(run_id);
+    await this.#thread.loop.deleteRun(run_id);
     this.#thread.changed();
     return true;
   }

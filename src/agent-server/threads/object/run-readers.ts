@@ -6,7 +6,7 @@ import type { ThreadStore } from "../storage/store.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { eventFilter, resultText } from "./result.ts";
 
-/** What the readers of runs are given; leaving one may cancel it. */
+/** Streams of runs and threads. A disconnect may cancel the run. */
 export class RunReaders {
   readonly #store: ThreadStore;
   readonly #loop: RunLoop;
@@ -20,14 +20,14 @@ export class RunReaders {
 
   events(run_id: string, choice: StreamChoice): ReadableStream {
     const { after, checkpoint_id } = choice;
-    const told = checkpoint_id ? this.#followers.eventOf(run_id, checkpoint_id) : -1;
-    const frames = this.#followers.events(run_id, Math.max(after, told), eventFilter(choice));
-    return toByteStream(frames, () => this.#left(run_id, choice.cancel_on_disconnect));
+    const checkpoint = checkpoint_id ? this.#followers.eventOf(run_id, checkpoint_id) : -1;
+    const frames = this.#followers.events(run_id, Math.max(after, checkpoint), eventFilter(choice));
+    return toByteStream(frames, () => this.#onDisconnect(run_id, choice.cancel_on_disconnect));
   }
 
   result(run_id: string, kind: "wait" | "join", cancel_on_disconnect: boolean): ReadableStream {
     const text = this.#followers.result(run_id, () => resultText(this.#store, run_id, kind));
-    return toByteStream(text, () => this.#left(run_id, cancel_on_disconnect));
+    return toByteStream(text, () => this.#onDisconnect(run_id, cancel_on_disconnect));
   }
 
   all(choice: ThreadStreamChoice): ReadableStream {
@@ -35,7 +35,7 @@ export class RunReaders {
     return toByteStream(new ThreadStream(this.#store, this.#followers, isOver, choice).frames());
   }
 
-  #left(run_id: string, cancels: boolean) {
+  #onDisconnect(run_id: string, cancels: boolean) {
     if (!cancels || this.#loop.isOver(run_id)) return;
     void this.#loop.cancel([run_id], "interrupt", "disconnect: its client left");
   }

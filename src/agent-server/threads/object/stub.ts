@@ -28,7 +28,7 @@ function objectOf(env: Env, deployment_id: string, thread_id: string) {
   return inRegion(env, env.THREADS).getByName(`${deployment_id}/${thread_id}`);
 }
 
-/** A socket cannot cross RPC, so the session is a header of a request that only this Worker can send. */
+/** Sockets cannot cross RPC, so a header carries the session. Only this Worker can send requests to the object. */
 export function threadSocket(env: Env, deployment_id: string, session: Session): Promise<Response> {
   const stub = objectOf(env, deployment_id, session.thread_id);
   return stub.fetch("https://thread.internal/", { headers: socketHeaders(session) });

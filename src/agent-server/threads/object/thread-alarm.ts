@@ -9,22 +9,22 @@ import { DirectoryOutbox } from "./directory-outbox.ts";
 import { deliver, deliverTraces } from "./trace-delivery.ts";
 import { WebhookOutbox } from "./webhook-outbox.ts";
 
-/** A beat while a run is live keeps the object awake and finds a dead attempt within seconds. */
+/** Heartbeats of a live run keep the object awake and detect a lost attempt within seconds. */
 const HEARTBEAT_MS = 15_000;
-/** How long the events of a run that is over can still be read. */
+/** Retention of the events of ended runs. */
 const EVENT_RETENTION_MS = 24 * 60 * 60 * 1000;
-/** A temporary thread is gone for its callers when its run ends; its readers may still catch up. */
+/** Time in which readers of a temporary thread can reconnect after its run. */
 const GRACE_PERIOD_MS = 2 * 60 * 1000;
-/** The run of a cron may be ordered again by a clock that was away meanwhile, and must be found to have been. */
+/** A cron may retry a firing for this long. The run must still exist, so that it starts only once. */
 const CRON_GRACE_PERIOD_MS = 24 * 60 * 60 * 1000;
-/** What traces were told in one moment is delivered as one. */
+/** Delay that batches trace operations. */
 const DELIVER_DELAY_MS = 300;
-/** As long as a beat: the alarm of the run that made the news serves both. */
+/** Equals a heartbeat, so that one alarm serves both. */
 const RETRY_MS = HEARTBEAT_MS;
-/** What a thread that goes away has still to tell may hold it back so long, should nobody take it. */
+/** Maximum time a deletion waits for undelivered traces and the directory. */
 const MAX_DELETION_DELAY_MS = 60 * 60 * 1000;
 
-/** What a thread does by the clock: beat, expire, tell the directory, go away. */
+/** Work of the alarm: heartbeats, retries of the outboxes, expiry and deletion. */
 export class ThreadAlarm {
   readonly #ctx: DurableObjectState;
   readonly #env: Env;
@@ -34,7 +34,7 @@ export class ThreadAlarm {
   #delivering: Promise<void> | null = null;
   #isDeliveryDue = false;
   #deliverAfter = 0;
-  /** Of the thread that was here last. */
+  /** Header for traces that arrive after the deletion. */
   #deletedThread: ThreadHeader | null = null;
   readonly #webhooks: WebhookOutbox;
   readonly #directory: DirectoryOutbox;
@@ -45,28 +45,28 @@ export class ThreadAlarm {
     this.#store = store;
     this.#loop = loop;
     this.#webhooks = new WebhookOutbox(env, store);
-    const onTold = () => this.arm();
-    this.#directory = new DirectoryOutbox(env, store, { retry_ms: RETRY_MS, onTold });
+    const onPublished = () => this.arm();
+    this.#directory = new DirectoryOutbox(env, store, { retry_ms: RETRY_MS, onPublished });
   }
 
-  /** Makes sure that an alarm comes in time. */
+  /** Sets the alarm and schedules the flushes. */
   arm() {
     if (!this.#store.exists) return;
     const wake = this.#nextWake();
-    if (wake !== null && this.#isWrongFor(wake)) {
+    if (wake !== null && this.#mustMove(wake)) {
       this.#alarmAt = wake;
       void this.#ctx.storage.setAlarm(wake);
     }
-    this.#webhooks.handOverSoon();
-    this.#directory.publishSoon();
+    this.#webhooks.scheduleFlush();
+    this.#directory.schedulePublish();
     if (!this.#isDeliveryDue && this.#delivering === null && this.#mayDeliver()) {
       this.#isDeliveryDue = true;
       setTimeout(() => this.#deliver(), DELIVER_DELAY_MS);
     }
   }
 
-  // One that comes too soon re-arms itself. After the last run it would only wake a thread that sleeps.
-  #isWrongFor(wake: number): boolean {
+  // An early alarm sets itself again. After the last run it is moved, since it would wake an idle thread.
+  #mustMove(wake: number): boolean {
     if (this.#alarmAt === null || wake < this.#alarmAt) return true;
     return !this.#loop.isLive && wake > this.#alarmAt + HEARTBEAT_MS;
   }
@@ -76,33 +76,32 @@ export class ThreadAlarm {
     this.#loop.advance();
     await this.#deliver();
     await this.publish();
-    // Meanwhile the thread may have been deleted.
+    // The thread may have been deleted during the calls.
     if (!this.#store.exists) return;
-    this.#webhooks.handOverSoon();
-    const place = this.#store.thread.header();
-    if (this.#isGone(place)) return this.deleteAll(place);
+    this.#webhooks.scheduleFlush();
+    const header = this.#store.thread.header();
+    if (this.#isGone(header)) return this.deleteAll(header);
     this.#expireEvents();
-    if (this.#isOutlived()) this.prune();
+    if (this.#isExpired()) this.prune();
     this.arm();
   }
 
-  /** Whether the thread has outlived its time and is to be deleted. */
   get isExpired(): boolean {
-    return this.#isOutlived() && this.#store.thread.ttl?.strategy === "delete";
+    return this.#isExpired() && this.#store.thread.ttl?.strategy === "delete";
   }
 
-  #isOutlived(): boolean {
+  #isExpired(): boolean {
     const expires_at = this.#expiresAt();
     return expires_at !== null && expires_at <= Date.now();
   }
 
-  // Not while a run is under way, nor before one that is to come.
+  // Threads with runs in flight do not expire.
   #expiresAt(): number | null {
     const { runs, thread } = this.#store;
     return runs.inFlight().length > 0 ? null : thread.expiresAt();
   }
 
-  /** Forgets the past; the latest state stays. False: a run is under way, and may have to be undone. */
+  /** @returns `false` when a run is in flight, which a rollback may have to undo */
   prune(): boolean {
     if (this.#store.runs.inFlight().length > 0) return false;
     this.#store.transaction(() => {
@@ -114,10 +113,10 @@ export class ThreadAlarm {
 
   #isGone({ ended_at }: ThreadHeader): boolean {
     if (ended_at === null) return false;
-    if (this.#store.webhooks.areWaiting) return false;
+    if (this.#store.webhooks.hasPending) return false;
     const { traces, thread } = this.#store;
-    const held = traces.areWaiting || thread.isInDirectory ? MAX_DELETION_DELAY_MS : 0;
-    return ended_at + this.#gracePeriodMs() + held <= Date.now();
+    const delay = traces.hasPending || thread.isInDirectory ? MAX_DELETION_DELAY_MS : 0;
+    return ended_at + this.#gracePeriodMs() + delay <= Date.now();
   }
 
   #gracePeriodMs(): number {
@@ -127,33 +126,33 @@ export class ThreadAlarm {
   }
 
   /**
-   * Before a thread is deleted by request: keeps its webhooks elsewhere, and delivers traces that are too many
-   * to be held in memory.
+   * Flushes the webhooks before a thread is deleted by request, and delivers its traces when they exceed the
+   * memory limit.
    */
-  async handOver(): Promise<void> {
-    while (this.#store.exists && this.#store.webhooks.areWaiting) await this.#webhooks.handOver();
+  async flushBeforeDeletion(): Promise<void> {
+    while (this.#store.exists && this.#store.webhooks.hasPending) await this.#webhooks.flush();
     if (this.#store.exists && !this.#store.traces.pages().isWhole) await this.#deliver();
   }
 
-  /** Its traces stay: who deletes a thread right after its run still has its trace, and waits for none of it. */
-  async deleteAll(place: ThreadHeader) {
+  /** Delivers the remaining traces from memory, without waiting for them. */
+  async deleteAll(header: ThreadHeader) {
     const { pages, isWhole } = this.#store.traces.pages();
     if (!isWhole)
-      log.warn("traces_dropped", { thread_id: place.thread_id, error: "too many to hold" });
-    this.#deletedThread = place;
+      log.warn("traces_dropped", { thread_id: header.thread_id, error: "too many to hold" });
+    this.#deletedThread = header;
     for (const page of pages) this.deliverOrphans(page);
     const { isInDirectory } = this.#store.thread;
     await this.#store.deleteAll();
     this.#alarmAt = null;
-    if (!place.temporary || isInDirectory) await forgetThread(this.#env, place);
+    if (!header.temporary || isInDirectory) await forgetThread(this.#env, header);
   }
 
-  /** What has no outbox any more: tried from memory, a few times. */
+  /** Delivers traces of a deleted thread from memory, with a few retries. */
   deliverOrphans(traces: TraceRow[]) {
-    const place = this.#deletedThread;
-    if (!place) return;
+    const header = this.#deletedThread;
+    if (!header) return;
     const attempt = (left: number): Promise<void> =>
-      deliver(this.#env, place, traces).catch((error: unknown) =>
+      deliver(this.#env, header, traces).catch((error: unknown) =>
         left > 0 ? attempt(left - 1) : log.error("traces_not_delivered", error),
       );
     this.#ctx.waitUntil(attempt(2));
@@ -162,7 +161,7 @@ export class ThreadAlarm {
   #nextWake(): number | null {
     const { runs, thread, events, traces } = this.#store;
     const ended_at = thread.endedAt();
-    // A run that is due and still waits for another starts when that one ends, not by the clock.
+    // A run that is due but queued starts when the run before ends.
     const due = runs.nextDue();
     const now = Date.now();
     return nextWake([
@@ -170,15 +169,15 @@ export class ThreadAlarm {
       due !== null && due > now ? due : null,
       ended_at === null ? null : ended_at + this.#gracePeriodMs(),
       this.#expiresAt(),
-      events.areKept ? now + EVENT_RETENTION_MS : null,
+      events.hasEvents ? now + EVENT_RETENTION_MS : null,
       this.#webhooks.wake,
-      traces.areWaiting ? now + RETRY_MS : null,
+      traces.hasPending ? now + RETRY_MS : null,
       this.#directory.wake,
     ]);
   }
 
   #mayDeliver(): boolean {
-    return Date.now() >= this.#deliverAfter && this.#store.traces.areWaiting;
+    return Date.now() >= this.#deliverAfter && this.#store.traces.hasPending;
   }
 
   #deliver(): Promise<void> {
@@ -201,13 +200,13 @@ export class ThreadAlarm {
     for (const run_id of runs.endedBefore(Date.now() - EVENT_RETENTION_MS)) {
       this.#store.transaction(() => {
         areUnused = events.deleteOf(run_id) || areUnused;
-        runs.forgetEvents(run_id);
+        runs.markEventsDeleted(run_id);
       });
     }
     if (areUnused) events.dropUnused();
   }
 
-  /** Tells the directory, and resolves when it has heard all or could not be reached. */
+  /** Resolves when the directory is current or unavailable. */
   publish(): Promise<void> {
     return this.#directory.publish();
   }

@@ -8,69 +8,68 @@ import { charactersOfRow, type TraceRow } from "../boundary/trace-texts.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { ThreadHeader } from "../storage/thread-rows.ts";
 
-/** Hands a thread's traces to ingestion, page after page; what is durable there is removed here. */
+/** Delivers a thread's traces to ingestion page by page, and removes the stored pages. */
 export async function deliverTraces(env: Env, store: ThreadStore): Promise<void> {
-  while (store.exists && store.traces.areWaiting) {
+  while (store.exists && store.traces.hasPending) {
     const page = store.traces.page();
     await deliver(env, store.thread.header(), page.rows);
     if (store.exists) store.transaction(() => store.traces.remove(page));
   }
 }
 
-/** Threads that share an isolate and a deployment deliver together: one call to ingestion, one transaction there. */
-const GATHER_MS = 200;
-/** How often those that did not hand it over look whether it is done. */
-const LOOK_MS = 100;
-/** A page of a thread fits whatever else is gathered. */
-const GATHERED_CHARACTERS = 8 * 1024 * 1024;
-/** Whoever hands it over may go away meanwhile, and its call with it. */
-const HANDED_WITHIN_MS = 10_000;
+/** Threads of one deployment in an isolate share a delivery: one call, one transaction of ingestion. */
+const BATCH_MS = 200;
+/** Interval at which the other threads poll the outcome. */
+const POLL_MS = 100;
+const MAX_BATCH_CHARACTERS = 8 * 1024 * 1024;
+/** The object that delivers a batch may be evicted during its call. */
+const INGEST_TIMEOUT_MS = 10_000;
 
-/** Plain data: a promise of one object cannot be awaited in another. */
-type Gathering = {
+/** Plain data: Durable Objects cannot await each other's promises. */
+type DeliveryBatch = {
   rows: TraceRow[];
   characters: number;
   until: number;
-  isHandedOver: boolean;
+  isClaimed: boolean;
   outcome: { error: unknown } | null;
 };
-const gatherings = new Map<string, Gathering>();
+const batches = new Map<string, DeliveryBatch>();
 
-/** Resolves when these are durable. Who began hands over what came to it meanwhile, or else who looks first. */
-export async function deliver(env: Env, place: ThreadHeader, rows: TraceRow[]): Promise<void> {
-  const { gathering, hasBegun } = gather(place.deployment_id, rows);
-  await pause(gathering.until + (hasBegun ? 0 : LOOK_MS) - Date.now());
-  if (!gathering.isHandedOver) {
-    gathering.isHandedOver = true;
-    if (gatherings.get(place.deployment_id) === gathering) gatherings.delete(place.deployment_id);
-    const error = await hand(env, place, gathering.rows).catch((error: unknown) => error);
-    gathering.outcome = { error };
+/** Resolves when the rows are durable. The thread that began the batch delivers it, or else the first that polls. */
+export async function deliver(env: Env, thread: ThreadHeader, rows: TraceRow[]): Promise<void> {
+  const { batch, isLeader } = joinBatch(thread.deployment_id, rows);
+  await pause(batch.until + (isLeader ? 0 : POLL_MS) - Date.now());
+  if (!batch.isClaimed) {
+    batch.isClaimed = true;
+    if (batches.get(thread.deployment_id) === batch) batches.delete(thread.deployment_id);
+    const error = await ingest(env, thread, batch.rows).catch((error: unknown) => error);
+    batch.outcome = { error };
   }
-  while (gathering.outcome === null) {
-    if (Date.now() > gathering.until + HANDED_WITHIN_MS)
-      throw new Error("Traces: no answer in time");
-    await pause(LOOK_MS);
+  while (batch.outcome === null) {
+    if (Date.now() > batch.until + INGEST_TIMEOUT_MS)
+      throw new Error("Traces: the delivery timed out");
+    await pause(POLL_MS);
   }
-  if (gathering.outcome.error !== undefined) throw gathering.outcome.error;
+  if (batch.outcome.error !== undefined) throw batch.outcome.error;
 }
 
-function gather(deployment_id: string, rows: TraceRow[]) {
+function joinBatch(deployment_id: string, rows: TraceRow[]) {
   const characters = rows.reduce((sum, row) => sum + charactersOfRow(row), 0);
-  const open = gatherings.get(deployment_id);
-  const isOpen = open && !open.isHandedOver && Date.now() < open.until;
-  if (isOpen && open.characters + characters <= GATHERED_CHARACTERS) {
+  const open = batches.get(deployment_id);
+  const isOpen = open && !open.isClaimed && Date.now() < open.until;
+  if (isOpen && open.characters + characters <= MAX_BATCH_CHARACTERS) {
     open.rows.push(...rows);
     open.characters += characters;
-    return { gathering: open, hasBegun: false };
+    return { batch: open, isLeader: false };
   }
-  const until = Date.now() + GATHER_MS;
-  const gathering = { rows: [...rows], characters, until, isHandedOver: false, outcome: null };
-  gatherings.set(deployment_id, gathering);
-  return { gathering, hasBegun: true };
+  const until = Date.now() + BATCH_MS;
+  const batch = { rows: [...rows], characters, until, isClaimed: false, outcome: null };
+  batches.set(deployment_id, batch);
+  return { batch, isLeader: true };
 }
 
-async function hand(env: Env, place: ThreadHeader, page: TraceRow[]): Promise<void> {
-  const { workspace_id, deployment_id } = place;
+async function ingest(env: Env, thread: ThreadHeader, page: TraceRow[]): Promise<void> {
+  const { workspace_id, deployment_id } = thread;
   const ctx = jobContext(env, workspace_id, "traces");
   try {
     const project_id = await projectOf(ctx, deployment_id);
@@ -82,7 +81,7 @@ async function hand(env: Env, place: ThreadHeader, page: TraceRow[]): Promise<vo
   }
 }
 
-/** A deployment keeps its project; how long a change of that may go unseen. */
+/** Cached for a minute: deployments rarely change their project. */
 const projects = new TtlCache<string>(60_000);
 
 function projectOf(ctx: Context, deployment_id: string): Promise<string> {

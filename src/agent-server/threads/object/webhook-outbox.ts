@@ -4,48 +4,48 @@ import type { ThreadStore } from "../storage/store.ts";
 
 const RETRY_MS = 10_000;
 
-/** Hands the webhooks of runs that are over to their queue: at once, and by alarm until that went well. */
+/** Flushes the webhooks of ended runs into their queue, and retries by alarm. */
 export class WebhookOutbox {
   readonly #env: Env;
   readonly #store: ThreadStore;
-  #handing: Promise<void> | null = null;
-  #after = 0;
+  #flushing: Promise<void> | null = null;
+  #retryAfter = 0;
 
   constructor(env: Env, store: ThreadStore) {
     this.#env = env;
     this.#store = store;
   }
 
-  /** When the alarm should look again; null: nothing waits. */
+  /** Time of the next retry, `null` when the outbox is empty. */
   get wake(): number | null {
-    return this.#store.webhooks.areWaiting ? Date.now() + RETRY_MS : null;
+    return this.#store.webhooks.hasPending ? Date.now() + RETRY_MS : null;
   }
 
-  handOverSoon() {
-    if (!this.#store.webhooks.areWaiting || Date.now() < this.#after) return;
-    this.handOver().catch((error: unknown) => {
+  scheduleFlush() {
+    if (!this.#store.webhooks.hasPending || Date.now() < this.#retryAfter) return;
+    this.flush().catch((error: unknown) => {
       log.error("webhook_not_handed_over", error);
-      this.#after = Date.now() + RETRY_MS;
+      this.#retryAfter = Date.now() + RETRY_MS;
     });
   }
 
-  /** Resolves when none waits any more. */
-  handOver(): Promise<void> {
-    this.#handing ??= this.#handOverAll().finally(() => {
-      this.#handing = null;
+  /** Resolves when the outbox is empty. */
+  flush(): Promise<void> {
+    this.#flushing ??= this.#flushAll().finally(() => {
+      this.#flushing = null;
     });
-    return this.#handing;
+    return this.#flushing;
   }
 
-  async #handOverAll(): Promise<void> {
-    // What nobody may hear of is not final.
+  async #flushAll(): Promise<void> {
+    // A crash can still undo the end of a run that is not durable.
     await this.#store.durable();
     while (this.#store.exists) {
-      const waiting = this.#store.webhooks.next();
-      if (!waiting) return;
-      await enqueueWebhook(this.#env, this.#store.thread.header(), waiting);
+      const webhook = this.#store.webhooks.next();
+      if (!webhook) return;
+      await enqueueWebhook(this.#env, this.#store.thread.header(), webhook);
       if (!this.#store.exists) return;
-      this.#store.transaction(() => this.#store.webhooks.remove(waiting.run_id));
+      this.#store.transaction(() => this.#store.webhooks.remove(webhook.run_id));
     }
   }
 }

@@ -3,10 +3,10 @@ import type { EventRow } from "../log/events.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { Heartbeat, JSON_HEARTBEAT, SSE_HEARTBEAT } from "./heartbeat.ts";
 
-/** Stands for all runs of the thread. */
+/** Key of the readers of all runs. */
 const ANY = "";
 
-/** Readers of the thread's runs. They are the only state that may vanish: a reader comes again. */
+/** Waiting readers, in memory only: readers reconnect after a restart. */
 export class Followers {
   readonly #store: ThreadStore;
   readonly #isOver: (run_id: string) => boolean;
@@ -17,7 +17,7 @@ export class Followers {
     this.#isOver = isOver;
   }
 
-  /** Lets the readers of these runs look again; without a list, all. */
+  /** Wakes the readers of these runs, or all readers. */
   wake(run_ids: Iterable<string> = [...this.#waiting.keys()]) {
     for (const run_id of run_ids) {
       const waiting = this.#waiting.get(run_id) ?? [];
@@ -28,35 +28,34 @@ export class Followers {
     this.#waiting.delete(ANY);
   }
 
-  /** True: a run of the thread has something new to see. False: none has for so long. */
+  /** @returns `false` when no run changed within the time */
   changeOfAny(ms: number): Promise<boolean> {
     return this.#change(ANY, ms);
   }
 
   /**
-   * Server-sent events of a run: those after `after`, then what comes, until the run is over. Their ids count
-   * from 0 in each run.
+   * Yields server-sent events of a run after an id, until the run has ended. Ids count from 0 in each run.
    */
   async *events(run_id: string, after: number, keeps: (event: string) => boolean) {
-    const pulse = new Heartbeat(SSE_HEARTBEAT);
+    const heartbeat = new Heartbeat(SSE_HEARTBEAT);
     for (;;) {
       const isOver = this.#isOver(run_id);
       const page = this.#page(run_id, after);
       if (page.length === 0) {
         if (isOver) return;
-        await this.#change(run_id, pulse.remaining_ms);
-        yield pulse.frame("");
+        await this.#change(run_id, heartbeat.remaining_ms);
+        yield heartbeat.frame("");
         continue;
       }
-      // What is told must survive the next crash: write first.
+      // Events must be durable before a client receives them.
       await this.#store.durable();
       after = page.at(-1)?.id ?? after;
       const frames = page.map((row) => (keeps(row.event) ? toFrame(row) : "")).join("");
-      yield pulse.frame(frames);
+      yield heartbeat.frame(frames);
     }
   }
 
-  /** The last event by which the run has told of a checkpoint; -1: none of those that are kept. */
+  /** @returns the last event of a checkpoint, or -1 */
   eventOf(run_id: string, checkpoint_id: string): number {
     let found = -1;
     for (let page = this.#page(run_id, -1); page.length > 0; ) {
@@ -73,19 +72,18 @@ export class Followers {
     return events.page(run_id, first + after).map((row) => ({ ...row, id: row.id - first }));
   }
 
-  /** JSON of a run's result, behind newlines that keep the connection alive meanwhile. */
+  /** Yields newlines that keep the connection alive, then the JSON of the result. */
   async *result(run_id: string, read: () => string) {
-    const pulse = new Heartbeat(JSON_HEARTBEAT);
+    const heartbeat = new Heartbeat(JSON_HEARTBEAT);
     while (!this.#isOver(run_id)) {
-      await this.#change(run_id, pulse.remaining_ms);
-      yield pulse.frame("");
+      await this.#change(run_id, heartbeat.remaining_ms);
+      yield heartbeat.frame("");
     }
     const text = read();
     await this.#store.durable();
     yield text;
   }
 
-  // True: something changed. False: nothing did for so long.
   #change(run_id: string, ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(run_id) ?? new Set();
@@ -108,7 +106,7 @@ const CheckpointFields = z.object({
 });
 const CheckpointEvent = CheckpointFields.extend({ payload: CheckpointFields.nullish() });
 
-/** In the long form, in that of `debug`, and in the short form of the v2 protocol. */
+/** Matches the long form, the form of `debug`, and the short form of the v2 protocol. */
 function isOfCheckpoint({ event, data }: EventRow, checkpoint_id: string): boolean {
   if (!/^(checkpoints|debug)(\||$)/.test(event) || !data.includes(checkpoint_id)) return false;
   const { success, data: read } = CheckpointEvent.safeParse(JSON.parse(data));
@@ -121,17 +119,17 @@ export function toFrame({ id, event, data }: Omit<EventRow, "run_id">): string {
   return `event: ${event}\ndata: ${data}\nid: ${id}\n\n`;
 }
 
-/** A byte stream of what a generator yields. Leaving it ends the generator, then calls `onLeave`. */
+/** Cancelling the stream calls `onCancel`, then ends the generator. */
 export function toByteStream(
   chunks: AsyncGenerator<string, void>,
-  onLeave: () => void = () => {},
+  onCancel: () => void = () => {},
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream({
     type: "bytes",
     async pull(controller) {
       let { done, value } = await chunks.next();
-      // A byte stream takes no empty chunk: there is nothing to read yet.
+      // Byte streams reject empty chunks.
       while (value === "") ({ done, value } = await chunks.next());
       if (done || value === undefined) {
         controller.close();
@@ -139,7 +137,7 @@ export function toByteStream(
       } else controller.enqueue(encoder.encode(value));
     },
     async cancel() {
-      onLeave();
+      onCancel();
       await chunks.return();
     },
   });

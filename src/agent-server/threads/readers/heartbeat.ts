@@ -1,28 +1,28 @@
-type Sign = { text: string; every_ms: number };
+type Signal = { text: string; every_ms: number };
 
-/** Of a stream of server-sent events, whose clients count comments as signs of life. */
-export const SSE_HEARTBEAT: Sign = { text: ": heartbeat\n\n", every_ms: 5_000 };
-/** Of an answer in JSON, before it begins. */
-export const JSON_HEARTBEAT: Sign = { text: "\n", every_ms: 3_000 };
+/** Comment that clients of server-sent events treat as activity. */
+export const SSE_HEARTBEAT: Signal = { text: ": heartbeat\n\n", every_ms: 5_000 };
+/** Whitespace before the JSON of a response. */
+export const JSON_HEARTBEAT: Signal = { text: "\n", every_ms: 3_000 };
 
-/** When a stream has been silent for too long: proxies drop such connections. */
+/** Heartbeats of an idle stream, which proxies would drop. */
 export class Heartbeat {
-  readonly #sign: Sign;
+  readonly #signal: Signal;
   #sentAt = Date.now();
 
-  constructor(sign: Sign) {
-    this.#sign = sign;
+  constructor(signal: Signal) {
+    this.#signal = signal;
   }
 
-  /** How long the stream may still be silent. */
+  /** Time until the next heartbeat is due. */
   get remaining_ms(): number {
-    return Math.max(this.#sentAt + this.#sign.every_ms - Date.now(), 0);
+    return Math.max(this.#sentAt + this.#signal.every_ms - Date.now(), 0);
   }
 
-  /** What is to be said now: the text, or the sign of life where it is empty and time for one. */
+  /** Returns the text, or a heartbeat when the text is empty and a heartbeat is due. */
   frame(text: string): string {
     if (text === "" && this.remaining_ms > 0) return "";
     this.#sentAt = Date.now();
-    return text === "" ? this.#sign.text : text;
+    return text === "" ? this.#signal.text : text;
   }
 }

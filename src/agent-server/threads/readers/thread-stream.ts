@@ -7,7 +7,7 @@ import { Heartbeat, SSE_HEARTBEAT } from "./heartbeat.ts";
 export const THREAD_STREAM_MODES = ["run_modes", "lifecycle", "state_update"] as const;
 export type ThreadStreamMode = (typeof THREAD_STREAM_MODES)[number];
 
-/** `after`: the event that was seen last; null: what comes from now on. */
+/** `after`: id of the last event received, `null` for new events only. */
 export type ThreadStreamChoice = { after: number | null; modes: ThreadStreamMode[] };
 
 const ENDED: Record<RunStatus, string> = {
@@ -19,19 +19,18 @@ const ENDED: Record<RunStatus, string> = {
   interrupted: "interrupted",
 };
 
-type Place = { after: number; run_id: string | null };
+type StreamPosition = { after: number; run_id: string | null };
 
 /**
- * What all runs of a thread say, for as long as the thread is there. Its beginnings and ends follow from
- * the log and have no id of their own: who comes again hears the end of the last run once more, and
- * misses none.
+ * Server-sent events of all runs of a thread until the thread is deleted. Lifecycle events are derived from
+ * the log and have no id: a client that reconnects receives the end of the last run again, and misses none.
  */
 export class ThreadStream {
   readonly #store: ThreadStore;
   readonly #followers: Followers;
   readonly #isOver: (run_id: string) => boolean;
   readonly #modes: ReadonlySet<ThreadStreamMode>;
-  #place: Place;
+  #position: StreamPosition;
 
   constructor(
     store: ThreadStore,
@@ -43,22 +42,22 @@ export class ThreadStream {
     this.#followers = followers;
     this.#isOver = isOver;
     this.#modes = new Set(modes);
-    this.#place = this.#begin(after);
+    this.#position = this.#startPosition(after);
   }
 
   async *frames() {
-    const pulse = new Heartbeat(SSE_HEARTBEAT);
+    const heartbeat = new Heartbeat(SSE_HEARTBEAT);
     while (this.#store.exists && this.#store.thread.endedAt() === null) {
-      const page = this.#store.events.pageOfAll(this.#place.after);
-      const { frames, ...next } = page.length > 0 ? this.#tell(page) : this.#end();
-      this.#place = next;
+      const page = this.#store.events.pageOfAll(this.#position.after);
+      const { frames, ...next } = page.length > 0 ? this.#framesOf(page) : this.#end();
+      this.#position = next;
       if (frames !== "") await this.#store.durable();
-      else if (page.length === 0) await this.#followers.changeOfAny(pulse.remaining_ms);
-      yield pulse.frame(frames);
+      else if (page.length === 0) await this.#followers.changeOfAny(heartbeat.remaining_ms);
+      yield heartbeat.frame(frames);
     }
   }
 
-  #begin(after: number | null): Place {
+  #startPosition(after: number | null): StreamPosition {
     const { events, runs } = this.#store;
     if (after === null) {
       return { after: events.lastId(), run_id: runs.running()?.run_id ?? null };
@@ -66,9 +65,9 @@ export class ThreadStream {
     return { after, run_id: events.runOf(after) };
   }
 
-  #tell(page: EventRow[]): Place & { frames: string } {
+  #framesOf(page: EventRow[]): StreamPosition & { frames: string } {
     let frames = "";
-    let current = this.#place.run_id;
+    let current = this.#position.run_id;
     for (const row of page) {
       if (current !== null && row.run_id !== current) frames += this.#lifecycleEnd(current);
       current = row.run_id;
@@ -78,8 +77,8 @@ export class ThreadStream {
     return { frames, after: page.at(-1)?.id ?? 0, run_id: current };
   }
 
-  #end(): Place & { frames: string } {
-    const { after, run_id } = this.#place;
+  #end(): StreamPosition & { frames: string } {
+    const { after, run_id } = this.#position;
     if (run_id === null || !this.#isOver(run_id)) return { after, run_id, frames: "" };
     const frames = this.#lifecycleEnd(run_id) + this.#stateUpdate(run_id);
     return { after, run_id: null, frames };

@@ -50,7 +50,7 @@ export class Checkpoints {
   readonly #parts: Parts;
   readonly #segments: Segments;
   readonly #replaced: ReplacedWrites;
-  /** Known to hold none. */
+  /** Saves a query for threads without checkpoints. */
   #isEmpty = false;
 
   constructor(sql: SqlStorage, parts: Parts) {
@@ -60,12 +60,12 @@ export class Checkpoints {
     this.#replaced = new ReplacedWrites(sql);
   }
 
-  /** The tables are new: there is nothing to read. */
+  /** Skips the first read: the tables are new. */
   startEmpty() {
     this.#isEmpty = true;
   }
 
-  forget() {
+  clearCache() {
     this.#isEmpty = false;
   }
 
@@ -91,7 +91,7 @@ export class Checkpoints {
     insertRows(this.#sql, INSERT_VALUE, small);
   }
 
-  // The newest value of a channel is the one that the next most likely begins like, whichever fork it is of.
+  // The newest value of a channel, of any fork, most likely shares its beginning with the next one.
   #putLong(ns: string, run_id: string | null, { channel, version, type, data }: StoredValue) {
     const [newest] = this.#sql
       .exec<Pick<ValueRow, "version" | "segments">>(
@@ -101,28 +101,28 @@ export class Checkpoints {
         channel,
       )
       .toArray();
-    // What comes twice is there already.
+    // Values of one version never change.
     if (newest?.version === version) return;
     const { segments, tail } = this.#segments.put(data, newest?.segments ?? null);
     const row = [ns, channel, version, run_id, type, tail, segments];
     insertRows(this.#sql, INSERT_VALUE, [row]);
   }
 
-  // Special writes (errors, interrupts, resumes; negative idx) replace, a task's own never change.
+  // Special writes (errors, interrupts, resumes) have a negative idx and replace; a task's own writes never change.
   putWrites(run_id: string | null, writes: NewWrite[]) {
     const toRow = ({ ns, checkpoint_id, task_id, idx, channel, type, data }: NewWrite) => {
       const name = writeName(ns, checkpoint_id, task_id, idx);
-      const kept = this.#parts.put(name, data);
-      return [ns, checkpoint_id, task_id, idx, run_id, channel, type, kept];
+      const column = this.#parts.put(name, data);
+      return [ns, checkpoint_id, task_id, idx, run_id, channel, type, column];
     };
     const special = writes.filter(({ idx }) => idx < 0);
-    if (run_id !== null) this.#replaced.keep(run_id, special);
+    if (run_id !== null) this.#replaced.save(run_id, special);
     const own = writes.filter(({ idx }) => idx >= 0);
     insertRows(this.#sql, `INSERT OR REPLACE ${INTO_WRITES}`, special.map(toRow));
     insertRows(this.#sql, `INSERT OR IGNORE ${INTO_WRITES}`, own.map(toRow));
   }
 
-  /** One checkpoint of a namespace, the newest when no id is given. */
+  /** Returns a checkpoint of a namespace, the newest without an id. */
   read(ns: string, checkpoint_id: string | null): LoadedCheckpoint | null {
     const [loaded] = this.list({ ns, limit: 1, ...(checkpoint_id && { checkpoint_id }) });
     return loaded ?? null;
@@ -214,8 +214,8 @@ export class Checkpoints {
   }
 
   /**
-   * Undoes a run: its checkpoints, and what it wrote onto the checkpoints of others. Values that
-   * checkpoints of others still show stay.
+   * Deletes the checkpoints of a run and its writes onto checkpoints of other runs. Values that other
+   * checkpoints use stay.
    */
   deleteOf(run_id: string) {
     this.#sql.exec("DELETE FROM checkpoints WHERE run_id = ?", run_id);
@@ -233,7 +233,7 @@ export class Checkpoints {
     }
     if (values.some(({ segments }) => segments !== null)) this.#segments.dropUnused();
     this.#sql.exec("DELETE FROM writes WHERE run_id = ?", run_id);
-    this.#replaced.putBack(run_id);
+    this.#replaced.restore(run_id);
   }
 }
 

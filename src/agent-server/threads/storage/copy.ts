@@ -2,7 +2,7 @@ import { insertRows } from "../log/insert.ts";
 import type { RevisionRef, ThreadRecord } from "../records.ts";
 import type { Ttl } from "../ttl.ts";
 
-/** What a thread's history is: copied row by row, with the ids that checkpoints have. */
+/** Tables of a thread's history. Copied rows keep the ids of their checkpoints. */
 export const COPIED_TABLES = [
   "checkpoints",
   "channel_values",
@@ -13,10 +13,10 @@ export const COPIED_TABLES = [
 export type CopiedTable = (typeof COPIED_TABLES)[number];
 export type CopiedRow = Record<string, SqlStorageValue>;
 export type CopiedPage = { rows: CopiedRow[]; next: number | null };
-/** The last row of each table when the copy began: what comes later is not of it. */
+/** Last row of each table when the copy began. Later rows are not copied. */
 export type CopyBounds = Record<CopiedTable, number>;
 
-/** The start of a copy: what is not in the copied tables. */
+/** Fields of a thread outside the copied tables. */
 export type CopyHead = Pick<ThreadRecord, "metadata" | "config" | "status" | "interrupts"> & {
   values: string | null;
   revision: RevisionRef | null;
@@ -24,10 +24,10 @@ export type CopyHead = Pick<ThreadRecord, "metadata" | "config" | "status" | "in
   bounds: CopyBounds;
 };
 
-// RPC takes 32 MiB a message, and a page is also one transaction.
+// RPC accepts messages of up to 32 MiB, and a page is one transaction.
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Of the parts only those that belong to what is copied. */
+/** Parts of events and traces are not copied. */
 const CONDITION: Record<CopiedTable, string> = {
   checkpoints: "1",
   channel_values: "1",
@@ -70,7 +70,7 @@ export function copyPage(
   return { rows, next: null };
 }
 
-/** Each checkpoint says of which thread it is, and nothing else of it changes. */
+/** Replaces the thread id in the metadata of checkpoints. All else is copied unchanged. */
 export function insertCopies(
   sql: SqlStorage,
   table: CopiedTable,

@@ -1,6 +1,6 @@
 /**
  * Tables of one thread. Append only: the version is the number of steps that ran.
- * `parts` holds data that outgrows a row, under a name that its owner knows.
+ * `parts` holds data that outgrows a row, under a name that its owner derives.
  */
 export const MIGRATIONS = [
   `CREATE TABLE thread (
@@ -45,7 +45,7 @@ export const MIGRATIONS = [
      created_by TEXT,
      trace TEXT,
      started_at INTEGER,
-     thread_before TEXT,
+     thread_snapshot TEXT,
      webhook TEXT,
      interrupts TEXT,
      first_event INTEGER

@@ -2,15 +2,15 @@ import type { StoredWrite } from "../../../isolate/contract.ts";
 
 export type NewWrite = StoredWrite & { ns: string; checkpoint_id: string };
 
-type Place = { ns: string; checkpoint_id: string; task_id: string; idx: number };
-type Replaced = Place & { rowid: number; taken_by: string | null };
+type WriteKey = { ns: string; checkpoint_id: string; task_id: string; idx: number };
+type Replaced = WriteKey & { rowid: number; taken_by: string | null };
 
 const COLUMNS = "ns, checkpoint_id, task_id, idx, run_id, channel, type, data";
-const HERE = "ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ?";
+const WHERE_KEY = "ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ?";
 
 /**
- * Answers, questions and errors that a later run put its own in the place of: when that run is
- * undone, they wait again. Larger than a row they are not kept.
+ * Resumes, interrupts and errors that a later run replaced with its own. A rollback of that run restores
+ * them. Writes larger than a row are not saved.
  */
 export class ReplacedWrites {
   readonly #sql: SqlStorage;
@@ -19,19 +19,19 @@ export class ReplacedWrites {
     this.#sql = sql;
   }
 
-  /** Before a run writes there. */
-  keep(run_id: string, writes: NewWrite[]) {
+  /** Saves writes that a run is about to replace. */
+  save(run_id: string, writes: NewWrite[]) {
     for (const { ns, checkpoint_id, task_id, idx } of writes) {
       this.#sql.exec(
         `INSERT INTO replaced_writes (${COLUMNS}, by_run) SELECT ${COLUMNS}, ? FROM writes
-         WHERE ${HERE} AND run_id IS NOT ? AND data IS NOT NULL`,
+         WHERE ${WHERE_KEY} AND run_id IS NOT ? AND data IS NOT NULL`,
         ...[run_id, ns, checkpoint_id, task_id, idx, run_id],
       );
     }
   }
 
-  /** After the run's own are deleted. What a third run replaced meanwhile is put back with that one. */
-  putBack(run_id: string) {
+  /** Restores the writes once the run's own are deleted. A write that a third run replaced is restored with that run. */
+  restore(run_id: string) {
     this.#sql.exec("DELETE FROM replaced_writes WHERE run_id = ?", run_id);
     const rows = this.#sql
       .exec<Replaced>(

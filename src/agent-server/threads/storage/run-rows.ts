@@ -17,8 +17,7 @@ export type StoredRun = RunRecord & {
 
 export type RunQuery = { status?: RunStatus | undefined; limit: number; offset: number };
 
-/** A run as its table has it. */
-export type Row = {
+export type RunRow = {
   seq: number;
   run_id: string;
   assistant_id: string;
@@ -33,37 +32,37 @@ export type Row = {
   due_at: number;
   ended_at: number | null;
   attempt: number;
-  /** Characters of events that are kept; 0 once they were dropped. */
+  /** Characters of stored events, 0 once they were deleted. */
   event_characters: number;
   error: string | null;
   cancel_reason: string | null;
   created_by: string | null;
-  /** JSON of an OpenTrace; null once all of it is told. */
+  /** JSON of an OpenTrace, `null` once the trace is complete. */
   trace: string | null;
-  /** When its first attempt began. */
+  /** Start of the first attempt. */
   started_at: number | null;
-  /** JSON of a ThreadBefore while the run that took the thread is not over. */
-  thread_before: string | null;
+  /** JSON of a ThreadSnapshot until the run that changed the thread ends. */
+  thread_snapshot: string | null;
   webhook: string | null;
-  /** JSON of what it asks; null where it did not stop for an answer. */
+  /** JSON of the pending interrupts. */
   interrupts: string | null;
-  /** The id of the first event it said. */
+  /** Id of the first event. */
   first_event: number | null;
 };
 
-export function insertRun(sql: SqlStorage, row: Row) {
+export function insertRun(sql: SqlStorage, row: RunRow) {
   insertRows(sql, `INSERT INTO runs (${Object.keys(row).join(", ")})`, [Object.values(row)]);
 }
 
-export function updateRun(sql: SqlStorage, row: Row) {
+export function updateRun(sql: SqlStorage, row: RunRow) {
   const { status, updated_at, ended_at, attempt, event_characters, error, cancel_reason } = row;
   sql.exec(
     `UPDATE runs SET status = ?, updated_at = ?, ended_at = ?, attempt = ?, event_characters = ?,
-       error = ?, cancel_reason = ?, trace = ?, started_at = ?, thread_before = ?, interrupts = ?,
+       error = ?, cancel_reason = ?, trace = ?, started_at = ?, thread_snapshot = ?, interrupts = ?,
        first_event = ?
      WHERE run_id = ?`,
     ...[status, updated_at, ended_at, attempt, event_characters, error, cancel_reason],
-    ...[row.trace, row.started_at, row.thread_before, row.interrupts, row.first_event],
+    ...[row.trace, row.started_at, row.thread_snapshot, row.interrupts, row.first_event],
     row.run_id,
   );
 }
@@ -72,12 +71,11 @@ export function kwargsName(run_id: string): string {
   return `kwargs ${run_id}`;
 }
 
-/** `kwargs`: their text, which may stand outside of the row. */
-export function toStoredRun(row: Row, thread_id: string, kwargs: string): StoredRun {
-  const { seq: _s, thread_before: _b, webhook: _w, event_characters: _c, ...rest } = row;
-  const { trace: _t, first_event: _f, ...kept } = rest;
+export function toStoredRun(row: RunRow, thread_id: string, kwargs: string): StoredRun {
+  const { seq: _s, thread_snapshot: _b, webhook: _w, event_characters: _c, ...rest } = row;
+  const { trace: _t, first_event: _f, ...fields } = rest;
   return {
-    ...kept,
+    ...fields,
     thread_id,
     metadata: JSON.parse(row.metadata),
     kwargs: JSON.parse(kwargs),
@@ -88,23 +86,22 @@ export function toStoredRun(row: Row, thread_id: string, kwargs: string): Stored
   };
 }
 
-/** The public part. */
 export function toRecord(run: StoredRun): RunRecord {
   const { interrupts: _i, revision: _r, created_by: _s, due_at: _d, attempt: _a, ...shown } = run;
   const { started_at: _b, ended_at: _e, ...record } = shown;
   return record;
 }
 
-/** Maximum of one list: each run has its input, which may be as large as a request. */
+/** Maximum of one list: the input of each run may be as large as a request. */
 export const MAX_LIST_CHARACTERS = 20 * 1024 * 1024;
 
 /** Reads the newest runs first. A single run always fits. */
 export function listRecords(
   sql: SqlStorage,
   { status, limit, offset }: RunQuery,
-  read: (row: Row) => StoredRun,
+  read: (row: RunRow) => StoredRun,
 ): RunRecord[] | "too_large" {
-  const rows = sql.exec<Row>(
+  const rows = sql.exec<RunRow>(
     `SELECT * FROM runs WHERE (?1 IS NULL OR status = ?1)
      ORDER BY created_at DESC, seq DESC LIMIT ?2 OFFSET ?3`,
     status ?? null,
@@ -122,7 +119,7 @@ export function listRecords(
   return records;
 }
 
-export function newestRow(sql: SqlStorage): Row | null {
+export function newestRow(sql: SqlStorage): RunRow | null {
   const query = "SELECT * FROM runs ORDER BY created_at DESC, seq DESC LIMIT 1";
-  return sql.exec<Row>(query).toArray()[0] ?? null;
+  return sql.exec<RunRow>(query).toArray()[0] ?? null;
 }

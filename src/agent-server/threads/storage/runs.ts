@@ -1,36 +1,36 @@
 import type { Parts } from "../log/parts.ts";
-import type { RunRecord, RunRequest, ThreadBefore } from "../records.ts";
+import type { RunRecord, RunRequest, ThreadSnapshot } from "../records.ts";
 import { isFinal, type RunStatus } from "../runs.ts";
 import {
   insertRun,
   kwargsName,
   listRecords,
   newestRow,
-  type Row,
   type RunQuery,
+  type RunRow,
   type StoredRun,
   toStoredRun,
   updateRun,
 } from "./run-rows.ts";
 import type { Thread } from "./thread.ts";
 
-/** `since`: when the run that has been waiting longest became due, in epoch milliseconds. */
+/** `since`: time at which the oldest pending run became due, in epoch milliseconds. */
 export type QueueState = { pending: number; running: number; since: number | null };
 
 export const EMPTY_QUEUE: QueueState = { pending: 0, running: 0, since: null };
 
-type Open = { row: Row; isNew: boolean; isChanged: boolean };
+type OpenRun = { row: RunRow; isNew: boolean; isChanged: boolean };
 
 /**
- * The runs of the thread. Those that are not over are read once and kept in memory; changes gather
- * until the end of their transaction, like those of the thread's row.
+ * The runs of the thread. Pending and running ones are cached; their changes are written at the end of the
+ * transaction, like those of the thread's row.
  */
 export class Runs {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
   readonly #thread: Thread;
-  #open: Map<string, Open> | null = null;
-  #last_seq = 0;
+  #open: Map<string, OpenRun> | null = null;
+  #lastSeq = 0;
 
   constructor(sql: SqlStorage, parts: Parts, thread: Thread) {
     this.#sql = sql;
@@ -38,18 +38,18 @@ export class Runs {
     this.#thread = thread;
   }
 
-  /** `before` is how the thread stood which the run took; null: another run had it. */
+  /** `snapshot`: the thread before the run, `null` when another run is in flight. */
   insert(
     run: RunRequest,
     { metadata, kwargs }: Pick<RunRecord, "metadata" | "kwargs">,
-    before: ThreadBefore | null,
+    snapshot: ThreadSnapshot | null,
   ) {
     const due_at = Date.now() + run.after_seconds * 1000;
     const created_at = new Date(due_at).toISOString();
-    const open = this.#opened();
-    this.#last_seq += 1;
-    const row: Row = {
-      seq: this.#last_seq,
+    const open = this.#openRuns();
+    this.#lastSeq += 1;
+    const row: RunRow = {
+      seq: this.#lastSeq,
       run_id: run.run_id,
       assistant_id: run.assistant_id,
       graph_id: run.graph_id,
@@ -69,7 +69,7 @@ export class Runs {
       created_by: JSON.stringify(run.created_by),
       trace: null,
       started_at: null,
-      thread_before: before && JSON.stringify(before),
+      thread_snapshot: snapshot && JSON.stringify(snapshot),
       webhook: kwargs.webhook,
       interrupts: null,
       first_event: null,
@@ -86,14 +86,14 @@ export class Runs {
     }
   }
 
-  /** The tables are new: there is nothing to read. */
+  /** Skips the first read: the tables are new. */
   startEmpty() {
     this.#open = new Map();
-    this.#last_seq = 0;
+    this.#lastSeq = 0;
   }
 
-  /** What is remembered may not have been written: read it again. */
-  forget() {
+  /** Drops the cache after a failed transaction: it may hold what was not written. */
+  clearCache() {
     this.#open = null;
   }
 
@@ -112,22 +112,21 @@ export class Runs {
     return row && this.#toRun(row);
   }
 
-  /** Of all that ever began, the one that was created last, and whether its events are kept. */
+  /** Returns the newest run that has started. */
   newestStarted(): { hasEvents: boolean } | null {
     const [newest] = this.#sql
-      .exec<Pick<Row, "event_characters">>(
+      .exec<Pick<RunRow, "event_characters">>(
         "SELECT event_characters FROM runs WHERE started_at IS NOT NULL ORDER BY seq DESC LIMIT 1",
       )
       .toArray();
     return newest ? { hasEvents: newest.event_characters > 0 } : null;
   }
 
-  /** Whether the run is pending or running. */
   isInFlight(run_id: string): boolean {
     return this.inFlight().includes(run_id);
   }
 
-  /** Pending and running, in the order in which they are due. */
+  /** Pending and running runs, by due time. */
   inFlight(): string[] {
     return this.#unfinished().map(({ run_id }) => run_id);
   }
@@ -152,25 +151,25 @@ export class Runs {
     };
   }
 
-  /** In the order in which they are due. */
+  /** Pending runs, by due time. */
   pending(): StoredRun[] {
     const rows = this.#unfinished().filter(({ status }) => status === "pending");
     return rows.map((row) => this.#toRun(row));
   }
 
-  /** When the next pending run is due, in epoch milliseconds. */
+  /** Time at which the next pending run is due, in epoch milliseconds. */
   nextDue(): number | null {
     return this.#unfinished().find(({ status }) => status === "pending")?.due_at ?? null;
   }
 
   start(run_id: string) {
-    const row = this.#opened().get(run_id)?.row;
+    const row = this.#openRuns().get(run_id)?.row;
     if (!row) return;
     const started_at = row.started_at ?? Date.now();
     this.#change(run_id, { status: "running", attempt: row.attempt + 1, started_at });
   }
 
-  /** `interrupts`: what a run that stopped for an answer asks. */
+  /** `interrupts`: JSON of the pending interrupts. */
   end(
     run_id: string,
     status: RunStatus,
@@ -178,22 +177,22 @@ export class Runs {
     interrupts: string | null = null,
   ) {
     const ended_at = Date.now();
-    const over = { status, ended_at, thread_before: null, interrupts };
+    const over = { status, ended_at, thread_snapshot: null, interrupts };
     this.#change(run_id, { ...over, error: error && JSON.stringify(error) });
   }
 
-  /** Of a run that is not over, or was until this transaction. */
+  /** Returns the webhook of a run that is in flight or ended in this transaction. */
   webhook(run_id: string): string | null {
-    return this.#opened().get(run_id)?.row.webhook ?? null;
+    return this.#openRuns().get(run_id)?.row.webhook ?? null;
   }
 
-  setThreadBefore(run_id: string, before: ThreadBefore) {
-    this.#change(run_id, { thread_before: JSON.stringify(before) });
+  setThreadSnapshot(run_id: string, snapshot: ThreadSnapshot) {
+    this.#change(run_id, { thread_snapshot: JSON.stringify(snapshot) });
   }
 
-  /** How the thread stood before this run took it; null where another run had it, or this one is over. */
-  threadBefore(run_id: string): ThreadBefore | null {
-    const text = this.#opened().get(run_id)?.row.thread_before ?? null;
+  /** @returns `null` when the run did not change the thread, or has ended */
+  threadSnapshot(run_id: string): ThreadSnapshot | null {
+    const text = this.#openRuns().get(run_id)?.row.thread_snapshot ?? null;
     return text === null ? null : JSON.parse(text);
   }
 
@@ -201,9 +200,9 @@ export class Runs {
     this.#change(run_id, { cancel_reason });
   }
 
-  /** Adds to what a run has said so far and returns the sum, in characters. */
+  /** Counts events of a run and returns the characters of all its events. */
   addEvents(run_id: string, first: number, characters: number): number {
-    const open = this.#opened().get(run_id);
+    const open = this.#openRuns().get(run_id);
     if (!open) return 0;
     open.row.first_event ??= first;
     open.row.event_characters += characters;
@@ -211,7 +210,7 @@ export class Runs {
     return open.row.event_characters;
   }
 
-  /** Where the events of a run begin; null: it has said nothing yet. */
+  /** @returns `null` when the run has no events */
   firstEvent(run_id: string): number | null {
     return this.#rowOf(run_id)?.first_event ?? null;
   }
@@ -220,17 +219,17 @@ export class Runs {
     return this.#rowOf(run_id)?.trace ?? null;
   }
 
-  /** Also of a run that is over: its isolate tells the rest of its trace behind its end. */
+  /** Ended runs too: isolates send the rest of a trace after the outcome. */
   setTrace(run_id: string, trace: string | null) {
-    const open = this.#opened().get(run_id);
+    const open = this.#openRuns().get(run_id);
     if (!open) this.#sql.exec("UPDATE runs SET trace = ? WHERE run_id = ?", trace, run_id);
     else Object.assign(open, { isChanged: true }).row.trace = trace;
   }
 
-  /** Runs that are over, and whose trace is not. */
+  /** Ended runs whose trace is open. */
   withOpenTrace(): string[] {
     return this.#sql
-      .exec<Row>("SELECT run_id, status FROM runs WHERE trace IS NOT NULL")
+      .exec<RunRow>("SELECT run_id, status FROM runs WHERE trace IS NOT NULL")
       .toArray()
       .flatMap(({ run_id, status }) => (isFinal(status) ? [run_id] : []));
   }
@@ -241,7 +240,7 @@ export class Runs {
     this.#sql.exec("DELETE FROM runs WHERE run_id = ?", run_id);
   }
 
-  /** Runs that ended before `time` and whose events are still kept. */
+  /** Runs that ended before `time` and still have events. */
   endedBefore(time: number): string[] {
     return this.#sql
       .exec<{ run_id: string }>(
@@ -252,45 +251,45 @@ export class Runs {
       .map(({ run_id }) => run_id);
   }
 
-  forgetEvents(run_id: string) {
+  markEventsDeleted(run_id: string) {
     this.#sql.exec("UPDATE runs SET event_characters = 0 WHERE run_id = ?", run_id);
   }
 
-  #rowOf(run_id: string): Row | null {
-    const open = this.#opened().get(run_id);
+  #rowOf(run_id: string): RunRow | null {
+    const open = this.#openRuns().get(run_id);
     if (open) return open.row;
-    const [row] = this.#sql.exec<Row>("SELECT * FROM runs WHERE run_id = ?", run_id).toArray();
+    const [row] = this.#sql.exec<RunRow>("SELECT * FROM runs WHERE run_id = ?", run_id).toArray();
     return row ?? null;
   }
 
-  #change(run_id: string, patch: Partial<Row>) {
-    const open = this.#opened().get(run_id);
+  #change(run_id: string, patch: Partial<RunRow>) {
+    const open = this.#openRuns().get(run_id);
     if (!open) return;
     Object.assign(open.row, patch, { updated_at: new Date().toISOString() });
     open.isChanged = true;
   }
 
-  #unfinished(): Row[] {
-    return [...this.#opened().values()]
+  #unfinished(): RunRow[] {
+    return [...this.#openRuns().values()]
       .map(({ row }) => row)
       .filter(({ status }) => !isFinal(status))
       .sort((a, b) => a.due_at - b.due_at || a.seq - b.seq);
   }
 
-  #opened(): Map<string, Open> {
+  #openRuns(): Map<string, OpenRun> {
     if (this.#open) return this.#open;
     const rows = this.#sql
-      .exec<Row>("SELECT * FROM runs WHERE status IN ('pending', 'running')")
+      .exec<RunRow>("SELECT * FROM runs WHERE status IN ('pending', 'running')")
       .toArray();
     const { seq } = this.#sql
       .exec<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM runs")
       .one();
-    this.#last_seq = seq;
+    this.#lastSeq = seq;
     this.#open = new Map(rows.map((row) => [row.run_id, { row, isNew: false, isChanged: false }]));
     return this.#open;
   }
 
-  #toRun(row: Row): StoredRun {
+  #toRun(row: RunRow): StoredRun {
     return toStoredRun(row, this.#thread.id, this.#parts.text(kwargsName(row.run_id), row.kwargs));
   }
 }

@@ -4,7 +4,7 @@ import { sizeOfEvent } from "../boundary/ops.ts";
 import { Events } from "../log/events.ts";
 import { Parts } from "../log/parts.ts";
 import { keepLatest } from "../log/prune.ts";
-import type { NewThread, ThreadBefore } from "../records.ts";
+import type { NewThread, ThreadSnapshot } from "../records.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import {
   type CopiedPage,
@@ -19,10 +19,9 @@ import { MIGRATIONS } from "./migrations.ts";
 import { Runs } from "./runs.ts";
 import { Thread } from "./thread.ts";
 import { Traces } from "./traces.ts";
-import { toWebhookPayload } from "./webhook-payload.ts";
-import { Webhooks } from "./webhooks.ts";
+import { toWebhookPayload, Webhooks } from "./webhooks.ts";
 
-/** All that one thread keeps. Calls are synchronous; what stands or falls together is one transaction. */
+/** The storage of one thread. Calls are synchronous. */
 export class ThreadStore {
   readonly thread: Thread;
   readonly runs: Runs;
@@ -60,7 +59,7 @@ export class ThreadStore {
     }
   }
 
-  /** What is in memory follows what is stored: written at the end, or forgotten when the work fails. */
+  /** Writes the caches at the end, or drops them when the work fails. */
   transaction<T>(work: () => T): T {
     try {
       return this.#storage.transactionSync(() => {
@@ -70,7 +69,7 @@ export class ThreadStore {
         return result;
       });
     } catch (error) {
-      this.#forget();
+      this.#clearCaches();
       throw error;
     }
   }
@@ -80,16 +79,16 @@ export class ThreadStore {
     return this.#storage.sync();
   }
 
-  /** Everything is gone at once for those who ask, and from the disk when this resolves. */
+  /** Hides the thread at once; resolves when it is deleted from disk. */
   async deleteAll(): Promise<void> {
     this.#exists = false;
-    this.#forget();
+    this.#clearCaches();
     await this.#storage.deleteAll();
   }
 
   /**
-   * Applies a batch (of a run, or of a state update without one) and returns the characters of all events
-   * of the run. Within a transaction the kinds may be written one after the other.
+   * Writes a batch of a run, or of a state update, and returns the characters of all events of the run.
+   * The caller opens the transaction.
    */
   apply(run_id: string | null, ops: Op[]): number {
     this.checkpoints.put(
@@ -115,7 +114,6 @@ export class ThreadStore {
     return this.runs.addEvents(run_id, first, characters);
   }
 
-  /** All of the past goes but the latest state. */
   keepLatest() {
     keepLatest(this.#storage.sql);
   }
@@ -130,10 +128,10 @@ export class ThreadStore {
 
   insertCopies(table: CopiedTable, rows: CopiedRow[]) {
     insertCopies(this.#storage.sql, table, rows, this.thread.id);
-    this.checkpoints.forget();
+    this.checkpoints.clearCache();
   }
 
-  /** Leaves what the webhook of a run that has just ended is to be told. */
+  /** Adds the webhook of a run that ends in this transaction to the outbox. */
   enqueueWebhook(run_id: string, { hasResult }: { hasResult: boolean }) {
     const url = this.runs.webhook(run_id);
     const run = url === null ? null : this.runs.get(run_id);
@@ -143,32 +141,32 @@ export class ThreadStore {
     this.webhooks.add({ run_id, url, payload: toWebhookPayload(run, values), user });
   }
 
-  /** Forgets a run as if it had never been: its row, its events, its checkpoints, its mark on the thread. */
+  /** Deletes a run with its events and checkpoints, and restores the thread. */
   undo(run_id: string) {
-    const before = this.runs.threadBefore(run_id);
-    if (before) this.#giveBack(run_id, before);
+    const snapshot = this.runs.threadSnapshot(run_id);
+    if (snapshot) this.#restoreThread(run_id, snapshot);
     this.checkpoints.deleteOf(run_id);
     if (this.events.deleteOf(run_id)) this.events.dropUnused();
     this.runs.delete(run_id);
   }
 
-  /** The thread as the run found it, or with the run that waits next as who took it. */
-  #giveBack(run_id: string, before: ThreadBefore) {
-    this.thread.restore(before);
+  /** Restores the thread, then assigns the next pending run to it. */
+  #restoreThread(run_id: string, snapshot: ThreadSnapshot) {
+    this.thread.restore(snapshot);
     const next = this.runs.pending().find((run) => run.run_id !== run_id);
     if (!next) return;
     const { graph_id, assistant_id, kwargs } = next;
     const metadata = { ...this.thread.outline().metadata, graph_id, assistant_id };
-    this.runs.setThreadBefore(next.run_id, before);
-    this.thread.take({ metadata, config: kwargs.config });
+    this.runs.setThreadSnapshot(next.run_id, snapshot);
+    this.thread.assign({ metadata, config: kwargs.config });
   }
 
-  #forget() {
-    this.thread.forget();
-    this.runs.forget();
-    this.events.forget();
-    this.checkpoints.forget();
-    this.traces.forget();
-    this.webhooks.forget();
+  #clearCaches() {
+    this.thread.clearCache();
+    this.runs.clearCache();
+    this.events.clearCache();
+    this.checkpoints.clearCache();
+    this.traces.clearCache();
+    this.webhooks.clearCache();
   }
 }

@@ -1,9 +1,8 @@
-import type { RevisionRef, ThreadBefore, ThreadRecord } from "../records.ts";
+import type { RevisionRef, ThreadRecord, ThreadSnapshot } from "../records.ts";
 import type { ThreadStatus } from "../runs.ts";
 import { type ShownTtl, type Ttl, toShown } from "../ttl.ts";
 
-/** The one row of a thread. */
-export type Row = {
+export type ThreadRow = {
   only: number;
   thread_id: string;
   deployment_id: string;
@@ -27,20 +26,19 @@ export type Row = {
   ttl: string | null;
 };
 
-/** `done_at`: the thread was pruned for its changes up to then. */
-export type KeptTtl = Ttl & { done_at?: string };
+/** `done_at`: `updated_at` of the thread when it was pruned. */
+export type StoredTtl = Ttl & { done_at?: string };
 
 export type ThreadHeader = {
   thread_id: string;
   deployment_id: string;
   workspace_id: string;
   temporary: boolean;
-  /** When a temporary thread's run was over; its log lingers for readers that reconnect. */
+  /** End of a temporary thread's run. Readers can reconnect during a grace period. */
   ended_at: number | null;
   revision: RevisionRef | null;
 };
 
-/** What the directory in D1 should say of the thread. */
 export type DirectoryEntry = Pick<
   ThreadRecord,
   "thread_id" | "created_at" | "updated_at" | "state_updated_at" | "status" | "metadata"
@@ -52,16 +50,16 @@ export type DirectoryEntry = Pick<
   is_temporary: boolean;
 };
 
-/** Metadata as it was before a run took the thread; what clients changed meanwhile stays. */
+/** Restores the metadata keys of runs. Changes that clients made since stay. */
 export function withoutRun(
   { graph_id: _g, assistant_id: _a, ...metadata }: Record<string, unknown>,
-  { served_by }: Pick<ThreadBefore, "served_by">,
+  { served_by }: Pick<ThreadSnapshot, "served_by">,
 ): Record<string, unknown> {
   return { ...metadata, ...served_by };
 }
 
-/** As callers see it; its values, as JSON text, are kept beside the row. */
-export function toThreadRecord(row: Row, values: string | null): ThreadRecord {
+/** `values` is JSON text. */
+export function toThreadRecord(row: ThreadRow, values: string | null): ThreadRecord {
   const { thread_id, created_at, updated_at, state_updated_at, status } = row;
   return {
     ...{ thread_id, created_at, updated_at, state_updated_at, status },
@@ -74,8 +72,8 @@ export function toThreadRecord(row: Row, values: string | null): ThreadRecord {
   };
 }
 
-function toShownTtl({ ttl, updated_at }: Row): ShownTtl | null {
+function toShownTtl({ ttl, updated_at }: ThreadRow): ShownTtl | null {
   if (ttl === null) return null;
-  const { done_at: _, ...shown } = JSON.parse(ttl) as KeptTtl;
+  const { done_at: _, ...shown } = JSON.parse(ttl) as StoredTtl;
   return toShown(shown, updated_at);
 }

@@ -2,15 +2,21 @@ import type { ThreadSummary } from "../../../isolate/contract.ts";
 import { digestText } from "../digest.ts";
 import { insertRows } from "../log/insert.ts";
 import type { Parts } from "../log/parts.ts";
-import type { Interrupts, NewThread, RevisionRef, ThreadBefore, ThreadRecord } from "../records.ts";
+import type {
+  Interrupts,
+  NewThread,
+  RevisionRef,
+  ThreadRecord,
+  ThreadSnapshot,
+} from "../records.ts";
 import type { ThreadStatus } from "../runs.ts";
 import { expiryOf, type Ttl } from "../ttl.ts";
 import type { CopyHead } from "./copy.ts";
 import {
   type DirectoryEntry,
-  type KeptTtl,
-  type Row,
+  type StoredTtl,
   type ThreadHeader,
+  type ThreadRow,
   toThreadRecord,
   withoutRun,
 } from "./thread-rows.ts";
@@ -20,15 +26,15 @@ const VALUES = "thread values";
 const LIST_AFTER_MS = 1000;
 
 /**
- * The one row of the thread, read once and kept. Changes gather until the end of their transaction,
- * which flushes them as one statement; a transaction that fails forgets them.
+ * The row of the thread, cached. A transaction writes its changes as one statement at its end, and drops
+ * the cache when it fails.
  */
 export class Thread {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
-  #cached: Row | null = null;
+  #cached: ThreadRow | null = null;
   #isNew = false;
-  readonly #changed = new Set<keyof Row>();
+  readonly #changed = new Set<keyof ThreadRow>();
   #digested: { at: string; digest: Record<string, unknown> } | null = null;
 
   constructor(sql: SqlStorage, parts: Parts) {
@@ -77,8 +83,8 @@ export class Thread {
     this.#changed.clear();
   }
 
-  /** What is remembered may not have been written: read it again. */
-  forget() {
+  /** Drops the cache after a failed transaction: it may hold what was not written. */
+  clearCache() {
     this.#cached = null;
     this.#isNew = false;
     this.#changed.clear();
@@ -88,7 +94,7 @@ export class Thread {
     return this.#row().thread_id;
   }
 
-  /** Without the values, which may be large: what runs and reads begin with. */
+  /** Leaves out the values, which may be large. */
   outline(): Pick<ThreadRecord, "thread_id" | "status" | "metadata" | "config"> {
     const { thread_id, status, metadata, config } = this.#row();
     return { thread_id, status, metadata: JSON.parse(metadata), config: JSON.parse(config) };
@@ -108,7 +114,7 @@ export class Thread {
     return (values?.length ?? 0) > characters ? "too_large" : toThreadRecord(this.#row(), values);
   }
 
-  /** When the only run of a temporary thread was over; null for every other thread. */
+  /** @returns `null` unless the run of a temporary thread has ended */
   endedAt(): number | null {
     return this.#row().ended_at;
   }
@@ -122,14 +128,14 @@ export class Thread {
     };
   }
 
-  /** The values as JSON text; null before the first state. */
+  /** @returns JSON text, `null` before the first state */
   valuesText(): string | null {
     const { state_updated_at, values } = this.#row();
     return state_updated_at === null ? null : this.#parts.text(VALUES, values);
   }
 
-  /** A run begins: until it ends, and for reads after it, state is what its revision's graph says. */
-  begin(revision: RevisionRef) {
+  /** Later reads of the state use the graph of this revision. */
+  startRun(revision: RevisionRef) {
     this.#change({ status: "busy", revision: JSON.stringify(revision) });
   }
 
@@ -140,19 +146,18 @@ export class Thread {
     });
   }
 
-  get ttl(): KeptTtl | null {
+  get ttl(): StoredTtl | null {
     const { ttl } = this.#row();
     return ttl === null ? null : JSON.parse(ttl);
   }
 
-  /** When the thread has outlived its time, in epoch milliseconds; null: it has none, or is pruned already. */
+  /** @returns epoch milliseconds, `null` when the thread has no TTL or was pruned since its last change */
   expiresAt(): number | null {
     const { ttl } = this;
     const { updated_at } = this.#row();
     return ttl && ttl.done_at !== updated_at ? expiryOf(ttl, updated_at) : null;
   }
 
-  /** Pruned for its time: until it changes again, there is nothing to do. */
   markPruned() {
     const row = this.#row();
     if (row.ttl === null) return;
@@ -160,14 +165,14 @@ export class Thread {
     this.#changed.add("ttl");
   }
 
-  /** A copy that is whole: from now on it is a thread like any other. */
-  adopt({ metadata, config, status, interrupts, values, revision }: CopyHead) {
+  /** Makes a complete copy visible. */
+  applyCopy({ metadata, config, status, interrupts, values, revision }: CopyHead) {
     this.#change({
       metadata: JSON.stringify(metadata),
       config: JSON.stringify(config),
       interrupts: JSON.stringify(interrupts),
       revision: revision && JSON.stringify(revision),
-      // What is under way at the original is not at the copy, which is settled by what was copied.
+      // The copy has no runs: `recover` reads its status from the last checkpoint.
       status: status === "error" ? "idle" : status,
       temporary: 0,
       ended_at: null,
@@ -179,14 +184,14 @@ export class Thread {
     });
   }
 
-  /** A run takes the free thread: its graph and its config stay for those that follow. */
-  take(run: { metadata: Record<string, unknown>; config: ThreadRecord["config"] }) {
+  /** Later runs inherit the graph and the config of this run. */
+  assign(run: { metadata: Record<string, unknown>; config: ThreadRecord["config"] }) {
     const [metadata, config] = [JSON.stringify(run.metadata), JSON.stringify(run.config)];
     this.#change({ status: "busy", metadata, config });
   }
 
-  /** What `take` and `begin` will change, to be put back when the run is undone. */
-  before(): ThreadBefore {
+  /** Fields that `assign` and `startRun` change, for `restore`. */
+  snapshot(): ThreadSnapshot {
     const { status, metadata, config, error, revision } = this.#row();
     const { graph_id, assistant_id } = JSON.parse(metadata);
     return {
@@ -198,8 +203,8 @@ export class Thread {
     };
   }
 
-  restore({ status, config, error, revision, ...before }: ThreadBefore) {
-    const metadata = withoutRun(this.outline().metadata, before);
+  restore({ status, config, error, revision, ...snapshot }: ThreadSnapshot) {
+    const metadata = withoutRun(this.outline().metadata, snapshot);
     this.#change({
       status,
       config: JSON.stringify(config),
@@ -209,12 +214,12 @@ export class Thread {
     });
   }
 
-  /** Where it stands is to be read again. */
-  unsettle() {
+  /** Requests a new read of the status from the last checkpoint. */
+  markBusy() {
     this.#change({ status: "busy" });
   }
 
-  /** Where the thread stands after a run; without a summary its values stay as they were. */
+  /** Sets the status after a run. Without a summary the values stay. */
   settle(status: ThreadStatus, summary: ThreadSummary | null, error: ThreadRecord["error"]) {
     this.#change({ status, error: error && JSON.stringify(error) });
     if (!summary) return;
@@ -230,7 +235,7 @@ export class Thread {
   }
 
   /** Whether the directory has an older entry. A temporary thread has one entry, while its run is under way. */
-  hasNews(): boolean {
+  isDirectoryStale(): boolean {
     const { temporary, ended_at, status, directory_seq, directory_sent } = this.#row();
     if (temporary === 0) return (directory_sent ?? 0) < directory_seq;
     return ended_at === null ? status === "busy" && !directory_sent : directory_sent !== null;
@@ -241,14 +246,14 @@ export class Thread {
     return this.#row().directory_sent !== null;
   }
 
-  /** When the directory is to hear of a thread that is busy; null: of every change. */
-  get listedAt(): number | null {
+  /** Earliest publication of a busy temporary thread. `null`: every change is published. */
+  get directoryDueAt(): number | null {
     const { temporary, created_at } = this.#row();
     return temporary === 0 ? null : Date.parse(created_at) + LIST_AFTER_MS;
   }
 
   directoryEntry(): DirectoryEntry | null {
-    if (!this.hasNews()) return null;
+    if (!this.isDirectoryStale()) return null;
     const row = this.#row();
     const { thread_id, deployment_id, workspace_id, created_at, updated_at, state_updated_at } =
       row;
@@ -262,7 +267,7 @@ export class Thread {
     };
   }
 
-  // Values change less often than what is told of them.
+  // Values change less often than the directory entry.
   #digest(): Record<string, unknown> | null {
     const { state_updated_at } = this.#row();
     if (state_updated_at === null) return null;
@@ -273,22 +278,21 @@ export class Thread {
     return this.#digested.digest;
   }
 
-  markDirectorySent(seq: Row["directory_sent"]) {
+  markDirectorySent(seq: ThreadRow["directory_sent"]) {
     this.#row().directory_sent = seq;
     this.#changed.add("directory_sent");
   }
 
-  // Every change is news for the directory.
-  #change(patch: Partial<Row>) {
+  #change(patch: Partial<ThreadRow>) {
     const row = this.#row();
     const updated_at = new Date().toISOString();
     const all = { ...patch, updated_at, directory_seq: row.directory_seq + 1 };
     Object.assign(row, all);
-    for (const column of Object.keys(all)) this.#changed.add(column as keyof Row);
+    for (const column of Object.keys(all)) this.#changed.add(column as keyof ThreadRow);
   }
 
-  #row(): Row {
-    this.#cached ??= this.#sql.exec<Row>("SELECT * FROM thread").one();
+  #row(): ThreadRow {
+    this.#cached ??= this.#sql.exec<ThreadRow>("SELECT * FROM thread").one();
     return this.#cached;
   }
 }

@@ -1,28 +1,26 @@
 import type { RunCall, TraceOp } from "../../../isolate/contract.ts";
 import type { StoredRun } from "./run-rows.ts";
 
-/** What a thread keeps of a trace until all of it is told. */
+/** State of a trace that is not complete. */
 export type OpenTrace = {
-  /** Of the first attempt. */
+  /** Start of the first attempt. */
   start_time: string;
   project_name: string | null;
-  /** Whether ingestion will hear of the root. */
-  told: boolean;
-  /** Where the runs stand that were told of and did not end, by their ids. */
+  /** Whether the root run is in the outbox or delivered. */
+  hasRoot: boolean;
+  /** `dotted_order` of the runs that have begun and not ended, by id. */
   open: Record<string, string>;
 };
 
-/** They are in one row with the run. Runs over this are not ended when their isolate is lost. */
+/** Limit of `open`, which shares a row with the run. Runs over the limit stay open when their isolate is lost. */
 const MAX_OPEN_CHARACTERS = 256 * 1024;
-
-/** Where the trace of a run begins and how it ends when its isolate cannot tell. Pure. */
 
 export function beginTrace({ kwargs }: StoredRun, start_time: string): OpenTrace {
   const name = kwargs.config.configurable?.langsmith_project;
   return {
     start_time,
     project_name: typeof name === "string" ? name : null,
-    told: false,
+    hasRoot: false,
     open: {},
   };
 }
@@ -34,7 +32,7 @@ export function advanceTrace(run_id: string, trace: OpenTrace, ops: TraceOp[]): 
     characters -= open.has(id) ? id.length + (open.get(id) ?? "").length : 0;
     open.delete(id);
     if (dotted_order === null) continue;
-    // The root is kept: its end is written here when the isolate is lost.
+    // Always keeps the root: `endTrace` ends it when the isolate is lost.
     const size = id.length + dotted_order.length;
     if (id !== run_id && characters + size > MAX_OPEN_CHARACTERS) continue;
     open.set(id, dotted_order);
@@ -43,7 +41,7 @@ export function advanceTrace(run_id: string, trace: OpenTrace, ops: TraceOp[]): 
   return {
     ...trace,
     open: Object.fromEntries(open),
-    told: trace.told || ops.some(({ id }) => id === run_id),
+    hasRoot: trace.hasRoot || ops.some(({ id }) => id === run_id),
   };
 }
 
@@ -62,7 +60,7 @@ function idsOf({ thread_id, run_id, assistant_id, graph_id, revision }: StoredRu
   return { thread_id, run_id, assistant_id, graph_id, deployment_id, revision_id };
 }
 
-/** Ends what an attempt left open: all below the root, which the next attempt goes on with. */
+/** Ends the open runs of a lost attempt. The next attempt continues the root. */
 export function endAttempt(run_id: string, trace: OpenTrace, now: string): TraceOp[] {
   const lost = Object.entries(trace.open).filter(([id]) => id !== run_id);
   return lost.map(([id, dotted_order]) => {
@@ -71,11 +69,11 @@ export function endAttempt(run_id: string, trace: OpenTrace, now: string): Trace
   });
 }
 
-/** Ends all that is open of a run that is over, and of which no isolate will tell any more. */
+/** Ends all open runs of a trace whose isolate is lost. */
 export function endTrace(run: StoredRun, trace: OpenTrace, now: string): TraceOp[] {
   const { run_id, graph_id: name, kwargs } = run;
   const ops = endAttempt(run_id, trace, now);
-  if (trace.told && !(run_id in trace.open)) return ops;
+  if (trace.hasRoot && !(run_id in trace.open)) return ops;
   const end = {
     id: run_id,
     trace_id: run_id,
@@ -83,7 +81,7 @@ export function endTrace(run: StoredRun, trace: OpenTrace, now: string): TraceOp
     end_time: now,
     ...(run.status !== "success" && { error: errorOf(run) }),
   };
-  if (trace.told) return [...ops, toOp("patch", trace, end)];
+  if (trace.hasRoot) return [...ops, toOp("patch", trace, end)];
   const { input } = kwargs;
   const root = {
     name,

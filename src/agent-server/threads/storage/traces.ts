@@ -5,24 +5,30 @@ import { PART_BYTES, type Parts } from "../log/parts.ts";
 import type { Runs } from "./runs.ts";
 import { advanceTrace, type OpenTrace } from "./trace-roots.ts";
 
-/** Where a row's text is: a part, or what a part has of it and what stands around that. */
-type KeptText = { part: string | null; before: string; from: number; chars: number; rest: string };
-type Row = { seq: number; kind: TraceOp["kind"]; data: string | null; texts: string | null };
-type Page = { last_seq: number; rows: TraceRow[]; hasParts: boolean; isLast: boolean };
+/** A text as a slice of a part, with the text before and after it. */
+type StoredText = {
+  part: string | null;
+  before: string;
+  from: number;
+  chars: number;
+  rest: string;
+};
+type OutboxRow = { seq: number; kind: TraceOp["kind"]; data: string | null; texts: string | null };
+type OutboxPage = { last_seq: number; rows: TraceRow[]; hasParts: boolean; isLast: boolean };
 
-// Of one delivery: parsed beside what else the object holds.
+// Limits of a delivery, whose parsed texts share the memory of the object.
 const PAGE_ROWS = 200;
 const PAGE_CHARACTERS = 4 * 1024 * 1024;
 const MAX_PAGES_CHARACTERS = 8 * 1024 * 1024;
 
-/** What runs told of their traces and ingestion has not taken yet; and the traces that are open. */
+/** The outbox of trace operations, and the traces that are not complete. */
 export class Traces {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
   readonly #runs: Runs;
-  #areWaiting: boolean | null = null;
-  /** Since the last page was read. */
-  #hasNews = false;
+  #hasPending: boolean | null = null;
+  /** Whether rows were added since the last page was read. */
+  #isDirty = false;
 
   constructor(sql: SqlStorage, parts: Parts, runs: Runs) {
     this.#sql = sql;
@@ -30,25 +36,28 @@ export class Traces {
     this.#runs = runs;
   }
 
-  /** Null: all of it is told, or the run is gone. */
-  of(run_id: string): OpenTrace | null {
+  /** @returns `null` when the trace is complete or the run does not exist */
+  getOpen(run_id: string): OpenTrace | null {
     const text = this.#runs.trace(run_id);
     return text === null ? null : JSON.parse(text);
   }
 
-  /** Null closes it. */
-  keep(run_id: string, trace: OpenTrace | null) {
-    this.#runs.setTrace(run_id, trace && JSON.stringify(trace));
+  setOpen(run_id: string, trace: OpenTrace) {
+    this.#runs.setTrace(run_id, JSON.stringify(trace));
+  }
+
+  close(run_id: string) {
+    this.#runs.setTrace(run_id, null);
   }
 
   append(run_id: string, traces: TraceOp[]) {
     if (traces.length === 0) return;
-    const trace = this.of(run_id);
-    if (trace) this.keep(run_id, advanceTrace(run_id, trace, traces));
+    const trace = this.getOpen(run_id);
+    if (trace) this.setOpen(run_id, advanceTrace(run_id, trace, traces));
     if (traces.every(({ data, texts }) => isSmall(data) && !texts)) this.#insert(traces);
     else this.#insertLong(traces);
-    this.#areWaiting = true;
-    this.#hasNews = true;
+    this.#hasPending = true;
+    this.#isDirty = true;
   }
 
   #insert(traces: TraceOp[]) {
@@ -56,31 +65,30 @@ export class Traces {
     insertRows(this.#sql, "INSERT INTO trace_outbox (kind, data)", rows);
   }
 
-  /** Parts that many rows have need the number of the last one: they go with it. */
+  /** Names shared parts after the last row that uses them, which deletes them. */
   #insertLong(traces: TraceOp[]) {
     const first = this.#lastSeq() + 1;
     const last = first + traces.length - 1;
     const parts = new Map<number, string>();
-    const keep = (told: TraceText): KeptText => {
-      if (!("id" in told)) {
-        const { of, before, from, chars, rest } = told;
+    const store = (text: TraceText): StoredText => {
+      if (!("id" in text)) {
+        const { of, before, from, chars, rest } = text;
         return { part: parts.get(of) ?? null, before, from, chars, rest };
       }
       const part = `${last} ${parts.size}`;
-      parts.set(told.id, part);
-      this.#parts.keep(partName(part), told.text);
-      return { part, before: "", from: 0, chars: told.text.length, rest: "" };
+      parts.set(text.id, part);
+      this.#parts.insert(partName(part), text.text);
+      return { part, before: "", from: 0, chars: text.text.length, rest: "" };
     };
     const rows = traces.map(({ kind, data, texts }, n) => {
       const seq = first + n;
-      if (!isSmall(data)) this.#parts.keep(partName(seq), data);
-      const kept = texts && JSON.stringify(mapTexts(texts, keep));
-      return [seq, kind, isSmall(data) ? data : null, kept ?? null];
+      if (!isSmall(data)) this.#parts.insert(partName(seq), data);
+      const stored = texts && JSON.stringify(mapTexts(texts, store));
+      return [seq, kind, isSmall(data) ? data : null, stored ?? null];
     });
     insertRows(this.#sql, "INSERT INTO trace_outbox (seq, kind, data, texts)", rows);
   }
 
-  /** The greatest that there ever was. */
   #lastSeq(): number {
     const [row] = this.#sql
       .exec<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'trace_outbox'")
@@ -88,22 +96,22 @@ export class Traces {
     return row?.seq ?? 0;
   }
 
-  get areWaiting(): boolean {
-    this.#areWaiting ??=
+  get hasPending(): boolean {
+    this.#hasPending ??=
       this.#sql
         .exec<{ waiting: number }>("SELECT EXISTS(SELECT 1 FROM trace_outbox) AS waiting")
         .one().waiting === 1;
-    return this.#areWaiting;
+    return this.#hasPending;
   }
 
-  /** What comes behind a row, as much as one delivery takes. */
-  page(after = 0): Page {
-    const found = this.#sql.exec<Row>(
+  /** Returns the rows after a sequence number, up to the limits of a delivery. */
+  page(after = 0): OutboxPage {
+    const found = this.#sql.exec<OutboxRow>(
       "SELECT seq, kind, data, texts FROM trace_outbox WHERE seq > ? ORDER BY seq LIMIT ?",
       after,
       PAGE_ROWS,
     );
-    const page: Page = { last_seq: after, rows: [], hasParts: false, isLast: true };
+    const page: OutboxPage = { last_seq: after, rows: [], hasParts: false, isLast: true };
     const wholes = new Map<string, string>();
     let characters = 0;
     for (const stored of found) {
@@ -115,23 +123,23 @@ export class Traces {
       page.isLast = characters <= PAGE_CHARACTERS && page.rows.length < PAGE_ROWS;
       if (!page.isLast) break;
     }
-    this.#hasNews = false;
+    this.#isDirty = false;
     return page;
   }
 
-  /** `wholes`: parts that were read before. */
-  #toRow({ seq, kind, data, texts }: Row, wholes: Map<string, string>): TraceRow {
-    const join = ({ part, ...text }: KeptText) => {
+  /** `wholes` caches the parts of a page. */
+  #toRow({ seq, kind, data, texts }: OutboxRow, wholes: Map<string, string>): TraceRow {
+    const join = ({ part, ...text }: StoredText) => {
       const whole =
         part === null ? "" : (wholes.get(part) ?? this.#parts.text(partName(part), null));
       if (part !== null) wholes.set(part, whole);
       return joinText(text, whole);
     };
-    const kept = texts === null ? {} : JSON.parse(texts);
-    return { kind, data: this.#parts.text(partName(seq), data), texts: mapTexts(kept, join) };
+    const stored = texts === null ? {} : JSON.parse(texts);
+    return { kind, data: this.#parts.text(partName(seq), data), texts: mapTexts(stored, join) };
   }
 
-  /** Pages for a thread that is being deleted, as many as memory takes; `isWhole`: nothing else waits. */
+  /** Returns pages for a thread that is being deleted, up to a limit of memory. `isWhole`: no rows are left out. */
   pages(): { pages: TraceRow[][]; isWhole: boolean } {
     const pages: TraceRow[][] = [];
     let characters = 0;
@@ -143,31 +151,31 @@ export class Traces {
     return { pages, isWhole: true };
   }
 
-  /** A page that was read last, and is durable elsewhere. */
-  remove({ last_seq, hasParts, isLast }: Page) {
+  /** Deletes the last page read, once ingestion has stored it. */
+  remove({ last_seq, hasParts, isLast }: OutboxPage) {
     if (hasParts) this.#parts.deleteNumbered(PART_PREFIX, last_seq);
     this.#sql.exec("DELETE FROM trace_outbox WHERE seq <= ?", last_seq);
-    this.#areWaiting = isLast && !this.#hasNews ? false : null;
+    this.#hasPending = isLast && !this.#isDirty ? false : null;
   }
 
-  /** The tables are new: there is nothing to read. */
+  /** Skips the first read: the tables are new. */
   startEmpty() {
-    this.#areWaiting = false;
+    this.#hasPending = false;
   }
 
-  forget() {
-    this.#areWaiting = null;
+  clearCache() {
+    this.#hasPending = null;
   }
 }
 
-// Three bytes are the most that one UTF-16 unit takes in UTF-8.
+// Three bytes are the upper bound of one UTF-16 unit in UTF-8.
 function isSmall(data: string): boolean {
   return data.length * 3 <= PART_BYTES;
 }
 
 const PART_PREFIX = "trace ";
 
-/** By its row, or for texts of many rows by the last of them and a number. */
+/** `name` is a row number, or `{last row} {n}` for a shared text. */
 function partName(name: number | string): string {
   return `${PART_PREFIX}${name}`;
 }

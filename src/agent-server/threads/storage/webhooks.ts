@@ -1,44 +1,45 @@
 import type { AgentUser } from "../../../shared/context.ts";
 import type { Parts } from "../log/parts.ts";
+import { Run } from "../run-schema.ts";
+import type { StoredRun } from "./run-rows.ts";
 
-export type WaitingWebhook = {
+export type PendingWebhook = {
   run_id: string;
   url: string;
   payload: string;
-  /** As whom of the agent's users its app is told. */
+  /** User that a call to the agent's own app acts as. */
   user: AgentUser | null;
 };
 
-/** What the webhooks of runs that are over are to be told, until the queue has it. */
+/** The outbox of webhooks, drained into the queue. */
 export class Webhooks {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
-  #areWaiting: boolean | null = null;
+  #hasPending: boolean | null = null;
 
   constructor(sql: SqlStorage, parts: Parts) {
     this.#sql = sql;
     this.#parts = parts;
   }
 
-  add({ run_id, url, payload, user }: WaitingWebhook) {
-    const kept = this.#parts.put(partName(run_id), payload);
+  add({ run_id, url, payload, user }: PendingWebhook) {
+    const column = this.#parts.put(partName(run_id), payload);
     this.#sql.exec(
       "INSERT OR REPLACE INTO webhook_outbox (run_id, url, payload, user) VALUES (?, ?, ?, ?)",
-      ...[run_id, url, kept, user && JSON.stringify(user)],
+      ...[run_id, url, column, user && JSON.stringify(user)],
     );
-    this.#areWaiting = true;
+    this.#hasPending = true;
   }
 
-  get areWaiting(): boolean {
-    this.#areWaiting ??=
+  get hasPending(): boolean {
+    this.#hasPending ??=
       this.#sql
         .exec<{ waiting: number }>("SELECT EXISTS(SELECT 1 FROM webhook_outbox) AS waiting")
         .one().waiting === 1;
-    return this.#areWaiting;
+    return this.#hasPending;
   }
 
-  /** The next of them; null: none waits. */
-  next(): WaitingWebhook | null {
+  next(): PendingWebhook | null {
     const [row] = this.#sql
       .exec<{ run_id: string; url: string; payload: string | null; user: string | null }>(
         "SELECT run_id, url, payload, user FROM webhook_outbox ORDER BY rowid LIMIT 1",
@@ -52,20 +53,32 @@ export class Webhooks {
   remove(run_id: string) {
     this.#parts.delete(partName(run_id));
     this.#sql.exec("DELETE FROM webhook_outbox WHERE run_id = ?", run_id);
-    this.#areWaiting = null;
+    this.#hasPending = null;
   }
 
-  /** The tables are new: there is nothing to read. */
+  /** Skips the first read: the tables are new. */
   startEmpty() {
-    this.#areWaiting = false;
+    this.#hasPending = false;
   }
 
-  /** What is remembered may not have been written: read it again. */
-  forget() {
-    this.#areWaiting = null;
+  /** Drops the cache after a failed transaction: it may hold what was not written. */
+  clearCache() {
+    this.#hasPending = null;
   }
 }
 
 function partName(run_id: string): string {
   return `webhook ${run_id}`;
+}
+
+/** Returns the JSON text of a payload without its time of sending. `values` is JSON text. */
+export function toWebhookPayload(run: StoredRun, values: string | null): string {
+  const { error, started_at, ended_at } = run;
+  const shown = {
+    ...Run.parse(run),
+    run_started_at: started_at === null ? null : new Date(started_at).toISOString(),
+    run_ended_at: ended_at === null ? null : new Date(ended_at).toISOString(),
+    error: error && { error: error.error, message: error.message },
+  };
+  return `${JSON.stringify(shown).slice(0, -1)},"values":${values ?? "null"}}`;
 }
