@@ -11,7 +11,7 @@ import { agentServerUrl } from "./shared/http/paths.ts";
 const AGENT = "/agents/{deployment_id}";
 const ROUTE = "/agents/:deployment_id";
 
-/** What a client of one agent sees of the API's document: a server of its own. */
+/** The operations of one agent, with the agent's URL as the server. */
 function toAgentDocument(document: Document, url: string): Document {
   const own = Object.entries(document.paths ?? {}).filter(([path]) => path.startsWith(`${AGENT}/`));
   const paths = own.map(([path, item]) => [path.slice(AGENT.length), withoutDeployment(item)]);
@@ -29,10 +29,7 @@ function withoutDeployment(item: PathItem): PathItem {
   return Object.fromEntries(operations);
 }
 
-/**
- * The documents of an agent are open to all, as those of the service are. An agent's own app may have
- * such paths itself: it is asked first, behind the gate, and so are these.
- */
+/** Adds the public documents of an agent. An agent's own app may have these paths: it comes first, behind the gate. */
 export function addAgentDocs(
   app: OpenAPIHono<AppEnv>,
   documentOf: () => Document,

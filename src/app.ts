@@ -93,7 +93,7 @@ const CONTROLLED = [
   "/v2/listeners/*",
 ];
 
-/** Whose changes are written down. Threads, and runs and feedback sent in, are traffic. */
+/** Paths whose changes are audited. Threads, ingested runs and feedback are traffic. */
 const AUDITED = [...CONTROLLED, "/api/v1/runs/delete", "/api/v1/sessions/*"];
 
 /** Routes without a caller that cost a query or more. Those of agents' apps are limited by the gate. */
@@ -108,7 +108,7 @@ const ANONYMOUS = [
   "/webhooks/*",
 ];
 
-/** What needs a caller. What was routed before is open to all. */
+/** Paths that need a caller. Routes before them are public. */
 const GUARDED = [
   ...CONTROLLED,
   "/api/v1/feedback/*",

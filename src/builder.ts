@@ -23,7 +23,7 @@ export { BuildEgress } from "./control-plane/builds/queue/egress.ts";
 /** CPU time of a build. Cloudflare ends an isolate that exceeds it; local workerd does not. */
 const CPU_LIMIT_MS = 120_000;
 
-/** By the names that scripts/build/build-isolate.ts leaves in the code. */
+/** Names that scripts/build/build-isolate.ts leaves in the code. */
 const MODULES = {
   "build.js": build,
   "esbuild.wasm": wasm,

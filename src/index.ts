@@ -49,7 +49,7 @@ export { TokenObject } from "./control-plane/oauth/storage/object.ts";
 export { Egress } from "./shared/egress/agent-egress.ts";
 export { TracePartition } from "./traces/object/object.ts";
 
-/** What goes with a deployment and is not the control plane's own. */
+/** Deletes the data of a deployment that other features own. */
 const CLEANERS: Cleaner[] = [
   deleteCronsOf,
   deleteThreadsOf,

@@ -96,7 +96,7 @@ export function addSystemRoutes(app: OpenAPIHono<AppEnv>): void {
   );
 }
 
-/** It holds what is registered when it is first asked for. */
+/** The document holds the routes that are registered at its first request. */
 export function documentOf(app: OpenAPIHono<AppEnv>): () => Document {
   let document: Document | undefined;
   return () => {

@@ -4,7 +4,6 @@ import { log } from "./shared/log.ts";
 
 const app = createApp();
 
-/** One for requests from outside and from agents. */
 export const served = { fetch };
 
 async function fetch(request: Request, env: Env, ctx: ExecutionContext): Promise<Response> {

@@ -26,7 +26,7 @@ import { getThread, openAgent } from "../threads/service/service.ts";
 import { getState } from "../threads/state/state-service.ts";
 import { assertVisible, readTree } from "./service.ts";
 
-/** What a run tells that a command has started: all that the protocol has a channel for. */
+/** The modes of a command's run: those that have a channel in the protocol. */
 const MODES = ["values", "updates", "messages-tuple", "tools", "custom", "tasks"];
 
 type Done = { result: Record<string, unknown>; applied_through_seq: number };
@@ -48,9 +48,9 @@ const OVER_SOCKET =
 const REPLAYED = "Subscribe again: stored events are replayed with their ids.";
 
 /** The others, such as what the caller's role forbids, have a status of HTTP. */
-const ANSWERED = ["bad_request", "invalid_request", "conflict", "not_found", "too_large"];
+const COMMAND_ERRORS = ["bad_request", "invalid_request", "conflict", "not_found", "too_large"];
 
-/** Throws what is told by a status of HTTP. */
+/** @throws AppError for failures that have an HTTP status */
 export async function answerCommand(
   ctx: Context,
   session: Session,
@@ -77,9 +77,9 @@ async function outcomeOf(ctx: Context, session: Session, call: Call): Promise<Do
     return await answer(ctx, session, call);
   } catch (error) {
     const failure = AppError.from(error);
-    // To who may not see the thread nothing is said of it.
+    // A caller who may not see the thread learns nothing about it.
     if (failure.message === threadNotFound(session.thread_id).message) throw failure;
-    if (ANSWERED.includes(failure.code)) return invalidArgument(failure.message);
+    if (COMMAND_ERRORS.includes(failure.code)) return invalidArgument(failure.message);
     throw failure;
   }
 }

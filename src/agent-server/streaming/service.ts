@@ -21,7 +21,7 @@ export async function followEvents(
   return stream;
 }
 
-/** The server's half of a socket lives in the thread's object, which may sleep while nothing is said. */
+/** The server's half of a socket lives in the thread's object, which may sleep between events. */
 export async function openSocket(
   ctx: Context,
   session: Session,
@@ -49,7 +49,7 @@ export async function readTree(ctx: Context, session: Session, run_id: string | 
   return object.readTree(run_id);
 }
 
-/** Without what its request said to nobody but the Worker. */
+/** Keeps only the headers that graphs may read. */
 function toKept(session: Session, { config }: ActiveRevision): Session {
   return { ...session, headers: configurableHeaders(session.headers, httpSettings(config)) };
 }

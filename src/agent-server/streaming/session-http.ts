@@ -27,7 +27,7 @@ function endOf({ actor }: Caller, headers: Headers): number | null {
   return actor.type === "user" ? endOfToken(headers) : null;
 }
 
-/** It was verified before. */
+/** The token was verified before. */
 function endOfToken(headers: Headers): number | null {
   const token = /^Bearer +(\S+)$/i.exec(headers.get("Authorization") ?? "")?.[1];
   const { exp } = decodeJwt(token ?? headers.get("X-Api-Key") ?? "");

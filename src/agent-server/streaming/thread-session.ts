@@ -12,7 +12,7 @@ const DENIED = ["unauthenticated", "forbidden", "not_found"];
 /** A status after which clients connect again, with the credential that they have then. */
 const ENDED: Refused = { status: 408, message: "The session has expired: connect again." };
 
-/** What a reader of a thread may do now: the props say who that is, long after the request that opened it. */
+/** Checks and carries out what the principal of a session may do now, long after the request that opened it. */
 export class ThreadSession extends WorkerEntrypoint<Env, Session> {
   /** The answer to a command, as JSON text. */
   async command(text: string): Promise<string> {
@@ -27,7 +27,7 @@ export class ThreadSession extends WorkerEntrypoint<Env, Session> {
     }
   }
 
-  /** Null: they may. */
+  /** @returns `null` when the principal may read the thread */
   async mayRead(): Promise<Refused | null> {
     const { expires_at } = this.ctx.props;
     if (expires_at !== null && expires_at <= Date.now()) return ENDED;

@@ -5,10 +5,10 @@ import type { LogReader } from "./log-reader.ts";
 import type { Attachment, Subscription } from "./session.ts";
 
 /** Events before the first that ends a run, and that one. */
-export function upToEnd(events: ProtocolEvent[]): { told: ProtocolEvent[]; held?: ProtocolEvent } {
+export function upToEnd(events: ProtocolEvent[]): { due: ProtocolEvent[]; held?: ProtocolEvent } {
   const at = events.findIndex(endsRun);
   const held = events[at];
-  return held ? { told: events.slice(0, at), held } : { told: events };
+  return held ? { due: events.slice(0, at), held } : { due: events };
 }
 
 /** Returns the events that a subscription wants and has not received yet. */
@@ -25,8 +25,8 @@ export function pageOf(reader: LogReader | null, filter: EventFilter) {
   while (characters < COUNTED_CHARACTERS) {
     const events = reader?.next() ?? null;
     if (events === null) return { texts, isWhole: true, since: reader?.since ?? 0 };
-    const { told, held } = upToEnd(events);
-    for (const text of told.filter((event) => isWanted(event, filter)).map(toEventText)) {
+    const { due, held } = upToEnd(events);
+    for (const text of due.filter((event) => isWanted(event, filter)).map(toEventText)) {
       texts.push(text);
       characters += text.length;
     }
@@ -35,7 +35,7 @@ export function pageOf(reader: LogReader | null, filter: EventFilter) {
   return { texts, isWhole: false, since: 0 };
 }
 
-/** From the least that one of them was told all go on; what the others know already is no news to them. */
+/** Lets all subscriptions continue from the least of their positions; each keeps its own. */
 export function joined(
   { subscriptions, ...attachment }: Attachment,
   id: string,

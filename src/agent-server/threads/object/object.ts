@@ -10,7 +10,7 @@ import { threadWithFilters } from "./stub.ts";
 import { notFoundResult, type ThreadCall } from "./thread-calls.ts";
 import { ThreadMethods } from "./thread-methods.ts";
 
-/** One thread: its runs, its state, its stream. Named `{deployment_id}/{thread_id}`. */
+/** The Durable Object of a thread, named `{deployment_id}/{thread_id}`. */
 export class ThreadObject extends DurableObject<Env> {
   readonly #thread = new LiveThread(this.ctx, this.env);
   readonly #readers = new RunReaders(this.#thread);

@@ -35,7 +35,7 @@ export class RunMethods {
     }));
   }
 
-  /** Null: no such run. A temporary run can be followed for a while after it is over. */
+  /** A temporary run can be followed for a while after its end. @returns `null` when the run does not exist */
   async followRun(run_id: string, choice: StreamChoice): Promise<ReadableStream | null> {
     return this.#thread.open() && this.#thread.store.runs.get(run_id)
       ? this.#readers.events(run_id, choice)
@@ -76,7 +76,7 @@ export class RunMethods {
     return true;
   }
 
-  /** Of these runs, or of all that stand so; says how many there were. */
+  /** @returns the number of runs that match */
   async cancelRuns(choice: CancelChoice, action: CancelAction, reason: string): Promise<number> {
     if (!this.#thread.openVisible()) return 0;
     const { found, inFlight } = chooseRuns(this.#thread.store.runs, choice);
@@ -92,7 +92,7 @@ export class RunMethods {
     return true;
   }
 
-  /** A run that a command asks for, and the last event before it. */
+  /** `last_event` is the thread's last event before the run. */
   async commandRun(request: RunRequest): Promise<Accepted<{ last_event: number }>> {
     const last_event = this.#thread.open() ? this.#thread.store.events.lastId() : 0;
     const answering = this.#thread.openVisible()

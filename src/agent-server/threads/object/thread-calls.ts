@@ -5,7 +5,7 @@ import type { ThreadMethods } from "./thread-methods.ts";
 
 type Methods = ThreadMethods & RunMethods & StateMethods & EventMethods;
 
-/** What a caller does with a thread. The types of RPC would turn `unknown`, which client data is, into `never`. */
+/** The methods of a thread. The types of RPC would turn `unknown`, which client data is, into `never`. */
 export type ThreadCalls = { [M in keyof Methods]: Methods[M] };
 
 type Results = { [M in keyof ThreadCalls]: Awaited<ReturnType<ThreadCalls[M]>> };

@@ -25,7 +25,7 @@ export class ThreadMethods {
     this.#openSource = openSource;
   }
 
-  /** Null: the thread is there already. */
+  /** @returns `null` when the thread already exists */
   async createThread(thread: NewThread): Promise<ThreadRecord | null> {
     if (this.#thread.open()) return null;
     this.#thread.create(thread);
@@ -52,12 +52,12 @@ export class ThreadMethods {
     return this.#thread.publishRecord();
   }
 
-  /** False: there is no such thread, or a run is under way. */
+  /** @returns `false` when the thread does not exist or a run is in flight */
   async pruneThread(): Promise<boolean> {
     return this.#thread.openVisible() && this.#thread.alarm.prune();
   }
 
-  /** Makes this thread, which is new, a copy of another. Null: there is no such one. */
+  /** Fills this thread, which is new, with the history of another. @returns `null` when the source does not exist */
   async copyThread(
     source_id: string,
     thread: NewThread,
@@ -81,7 +81,7 @@ export class ThreadMethods {
     return this.#thread.openVisible() ? this.#thread.store.copyPage(table, after, upto) : null;
   }
 
-  /** Null: no such thread. */
+  /** @returns `null` when the thread does not exist */
   async followThread(choice: ThreadStreamChoice): Promise<ReadableStream | null> {
     if (!this.#thread.openVisible()) return null;
     return this.#readers.all(choice);

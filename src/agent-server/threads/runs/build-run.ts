@@ -55,7 +55,6 @@ export function toPrincipal({ caller, access }: Context, origin: string): Princi
 type RunIds = { thread_id: string | null; run_id: string };
 
 type AuthorizedRun = {
-  /** As the handlers left it. */
   input: RunCreate;
   filters: Filters | null;
   thread_metadata: Record<string, unknown>;

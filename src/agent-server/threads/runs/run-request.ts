@@ -4,7 +4,7 @@ import type { RunAssistant } from "../assistants.ts";
 import type { NewThread, Principal, RevisionRef, RunKwargs, RunRequest } from "../records.ts";
 import type { RunCreate } from "../run-schema.ts";
 
-/** What the input does not hold: looked up, or from the HTTP request. */
+/** Fields that come from lookups and from the HTTP request. */
 type Resolved = {
   assistant: RunAssistant;
   revision: RevisionRef;

@@ -127,8 +127,8 @@ export async function cancelRun(
   action: CancelAction,
   options: { wait: boolean; reason: string | null },
 ) {
-  const asked = { ...CANCEL, action };
-  const { object } = await openThread(ctx, { deployment_id, thread_id }, "update", asked);
+  const value = { ...CANCEL, action };
+  const { object } = await openThread(ctx, { deployment_id, thread_id }, "update", value);
   if (!(await object.cancelRun(run_id, action, options))) runNotFound();
 }
 

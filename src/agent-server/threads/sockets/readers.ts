@@ -16,7 +16,7 @@ type Thread = {
   isThere: () => boolean;
 };
 
-/** Who follows a thread: streams, which end with their object, and sockets, which do not. */
+/** Readers of a thread: streams, which end with their object, and sockets, which do not. */
 export class ProtocolReaders {
   readonly sockets: Sockets;
   readonly #thread: Thread;
@@ -43,7 +43,7 @@ export class ProtocolReaders {
     return toByteStream(eventStream({ ...this.#thread, filter, since, mayRead }));
   }
 
-  /** Null: there is no such run. With it the thread's last event. */
+  /** @returns `tree`: `null` when the run does not exist; `last_event`: the id of the thread's last event */
   tree(run_id: string | null): { tree: AgentTree | null; last_event: number } {
     const { store, isThere } = this.#thread;
     if (!isThere()) return { tree: null, last_event: 0 };

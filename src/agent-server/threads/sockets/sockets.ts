@@ -21,18 +21,18 @@ import type { ThreadStore } from "../storage/store.ts";
 import { SendBudget } from "./send-budget.ts";
 import { attach, attachmentOf, refuse, send, sendWithin } from "./socket-io.ts";
 
-/** What such a run tells comes after the answer: clients take a question of before it for the one they have answered. */
+/** Queues the events of these runs behind the command's reply: clients match interrupts by order. */
 const BEGINS_A_RUN = new Set(["run.start", "input.respond"]);
 
-/** What is known of a socket while its object is awake. */
-type Line = {
+/** State of a socket while its object is in memory. */
+type SocketState = {
   /** Keeps what is sent in order. */
   queue: SerialQueue;
   isDue: boolean;
   reader: LogReader | null;
-  checked_at: number;
+  checkedAt: number;
   /** Until then it may well subscribe to more. */
-  settles_at: number;
+  settlesAt: number;
   budget: SendBudget;
 };
 
@@ -49,7 +49,7 @@ type Thread = {
  */
 export class Sockets {
   readonly #thread: Thread;
-  readonly #lines = new WeakMap<WebSocket, Line>();
+  readonly #states = new WeakMap<WebSocket, SocketState>();
 
   constructor(thread: Thread) {
     this.#thread = thread;
@@ -72,15 +72,14 @@ export class Sockets {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  /** The thread has something new to tell. */
   wake() {
     for (const socket of this.#thread.ctx.getWebSockets()) {
-      const line = this.#lineOf(socket);
-      if (line.isDue) continue;
-      line.isDue = true;
+      const state = this.#stateOf(socket);
+      if (state.isDue) continue;
+      state.isDue = true;
       void this.#inTurn(socket, () => {
-        line.isDue = false;
-        return this.#deliver(socket, line);
+        state.isDue = false;
+        return this.#deliver(socket, state);
       });
     }
   }
@@ -106,7 +105,7 @@ export class Sockets {
     }
     const { session } = attachmentOf(socket);
     const carryOut = async () => {
-      if (session.expires_at !== null && !(await this.#isLetIn(socket, this.#lineOf(socket))))
+      if (session.expires_at !== null && !(await this.#isAuthorized(socket, this.#stateOf(socket))))
         return;
       socket.send(await threadSession(session).command(String(data)));
     };
@@ -117,18 +116,18 @@ export class Sockets {
     const { id } = command;
     const params = readParams(Subscribe, command);
     if (isFailure(params)) return send(socket, { type: "error", id, ...params });
-    if (!(await this.#isLetIn(socket, this.#lineOf(socket)))) return;
+    if (!(await this.#isAuthorized(socket, this.#stateOf(socket)))) return;
     const { channels, namespaces = null, depth = null } = params.ok;
     const subscription = this.#add(socket, { channels, namespaces, depth });
     if (!subscription) {
       const text = `The limit of ${MAX_SUBSCRIPTIONS} subscriptions of a socket, or of their size, is reached: unsubscribe from one.`;
       return send(socket, { type: "error", id, ...invalidArgument(text) });
     }
-    this.#lineOf(socket).settles_at = Date.now() + SETTLE_MS;
+    this.#stateOf(socket).settlesAt = Date.now() + SETTLE_MS;
     await this.#replay(socket, subscription, id);
   }
 
-  /** Null: it is one too many. */
+  /** @returns `null` when the socket has no room for another subscription */
   #add(socket: WebSocket, filter: EventFilter): Subscription | null {
     const attachment = attachmentOf(socket);
     if (attachment.subscriptions.length >= MAX_SUBSCRIPTIONS) return null;
@@ -142,7 +141,7 @@ export class Sockets {
     return isKept ? own : null;
   }
 
-  /** The answer first, then what is there for the new subscription; from then on it is told with the others. */
+  /** Replies, then replays the log for the new subscription. Later events come with those of the others. */
   async #replay(socket: WebSocket, own: Subscription, id: number) {
     const { store, isOver, isThere } = this.#thread;
     const reader = isThere() ? new LogReader(store, isOver, channelsOf([own]), 0) : null;
@@ -153,12 +152,12 @@ export class Sockets {
     send(socket, { type: "success", id, result, meta: this.#meta(socket) });
     let page = first;
     for (; ; page = pageOf(reader, own)) {
-      if (!sendWithin(socket, page.texts, this.#lineOf(socket).budget)) return;
+      if (!sendWithin(socket, page.texts, this.#stateOf(socket).budget)) return;
       if (page.isWhole) break;
       await store.durable();
     }
     attach(socket, joined(attachmentOf(socket), own.id, page.since));
-    this.#lineOf(socket).reader = null;
+    this.#stateOf(socket).reader = null;
     this.wake();
   }
 
@@ -174,7 +173,7 @@ export class Sockets {
       return send(socket, { type: "error", id, error: "no_such_subscription", message });
     }
     attach(socket, { ...attachment, subscriptions: others });
-    this.#lineOf(socket).reader = null;
+    this.#stateOf(socket).reader = null;
     send(socket, { type: "success", id, result: {}, meta: this.#meta(socket) });
   }
 
@@ -183,57 +182,58 @@ export class Sockets {
     return { thread_id: session.thread_id, applied_through_seq: since };
   }
 
-  async #deliver(socket: WebSocket, line: Line): Promise<void> {
+  async #deliver(socket: WebSocket, state: SocketState): Promise<void> {
     const { store, isOver, isThere } = this.#thread;
     const { subscriptions, since } = attachmentOf(socket);
-    if (subscriptions.length === 0 || !isThere() || !(await this.#isLetIn(socket, line))) return;
-    line.reader ??= new LogReader(store, isOver, channelsOf(subscriptions), since);
+    if (subscriptions.length === 0 || !isThere() || !(await this.#isAuthorized(socket, state)))
+      return;
+    state.reader ??= new LogReader(store, isOver, channelsOf(subscriptions), since);
     while (isThere()) {
-      const events = line.reader.next();
+      const events = state.reader.next();
       if (events === null) break;
       await store.durable();
-      const { told, held } = dueOf(events, line);
-      if (!sendWithin(socket, textsOf(told, subscriptions), line.budget)) return;
-      if (held) return this.#hold(socket, line, held);
-      attach(socket, { ...attachmentOf(socket), since: line.reader.since });
+      const { due, held } = dueOf(events, state);
+      if (!sendWithin(socket, textsOf(due, subscriptions), state.budget)) return;
+      if (held) return this.#hold(socket, state, held);
+      attach(socket, { ...attachmentOf(socket), since: state.reader.since });
     }
   }
 
-  /** It goes on from this event when the socket has had time to subscribe to all it wants. */
-  #hold(socket: WebSocket, line: Line, { seq }: ProtocolEvent) {
+  /** Continues from this event when the socket has had time to subscribe. */
+  #hold(socket: WebSocket, state: SocketState, { seq }: ProtocolEvent) {
     attach(socket, { ...attachmentOf(socket), since: seq - 1 });
-    line.reader = null;
-    setTimeout(() => this.wake(), line.settles_at - Date.now());
+    state.reader = null;
+    setTimeout(() => this.wake(), state.settlesAt - Date.now());
   }
 
-  /** False: its caller may not read any more, and the socket is closed. */
-  async #isLetIn(socket: WebSocket, line: Line): Promise<boolean> {
-    if (line.checked_at + RECHECK_MS > Date.now()) return true;
+  /** @returns `false` when the principal may no longer read the thread; the socket is closed */
+  async #isAuthorized(socket: WebSocket, state: SocketState): Promise<boolean> {
+    if (state.checkedAt + RECHECK_MS > Date.now()) return true;
     const { session } = attachmentOf(socket);
     const refused = await threadSession(session).mayRead();
     if (refused) refuse(socket, refused);
-    // Who may read a thread is not known before it is there.
-    else if (this.#thread.isThere()) line.checked_at = Date.now();
+    // Filters apply from the moment the thread exists.
+    else if (this.#thread.isThere()) state.checkedAt = Date.now();
     return refused === null;
   }
 
-  #lineOf(socket: WebSocket): Line {
-    const known = this.#lines.get(socket);
+  #stateOf(socket: WebSocket): SocketState {
+    const known = this.#states.get(socket);
     if (known) return known;
-    const line = {
+    const state = {
       queue: new SerialQueue(),
       isDue: false,
       reader: null,
-      checked_at: 0,
-      settles_at: 0,
+      checkedAt: 0,
+      settlesAt: 0,
       budget: new SendBudget(MAX_SOCKET_CHARACTERS),
     };
-    this.#lines.set(socket, line);
-    return line;
+    this.#states.set(socket, state);
+    return state;
   }
 
   #inTurn(socket: WebSocket, work: () => Promise<void>): Promise<void> {
-    const done = this.#lineOf(socket).queue.run(work);
+    const done = this.#stateOf(socket).queue.run(work);
     return done.catch((error: unknown) => {
       if (socket.readyState !== WebSocket.OPEN) return;
       log.error("socket_failed", error);
@@ -243,8 +243,8 @@ export class Sockets {
 }
 
 /** Returns the events to send now, and the end of a run that is held until the socket has subscribed. */
-function dueOf(events: ProtocolEvent[], { settles_at }: Line) {
-  return settles_at > Date.now() ? upToEnd(events) : { told: events };
+function dueOf(events: ProtocolEvent[], { settlesAt }: SocketState) {
+  return settlesAt > Date.now() ? upToEnd(events) : { due: events };
 }
 
 function commandOf(data: string | ArrayBuffer) {
