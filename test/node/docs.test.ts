@@ -81,3 +81,14 @@ test("pages use the words of the field", () => {
   });
   expect(found).toEqual([]);
 });
+
+test("each table of D1 is in the page of storage", async () => {
+  const tables: string[] = [];
+  for await (const path of glob("migrations/*.sql")) {
+    const created = (await readFile(path, "utf8")).matchAll(/CREATE TABLE `(\w+)`/g);
+    tables.push(...[...created].map(([, name = ""]) => name));
+  }
+  expect(tables.length).toBeGreaterThan(20);
+  const page = pages.get("docs/reference/storage.md") ?? "";
+  expect(tables.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
