@@ -141,7 +141,7 @@ describe("a cron", () => {
   test.each([
     [{ schedule: "often" }, 422, "body.schedule: must have five fields"],
     [{ schedule: "* * * * * *" }, 422, "body.schedule: must have five fields"],
-    [{ schedule: "0 0 31 2 *" }, 422, "body.schedule: never comes"],
+    [{ schedule: "0 0 31 2 *" }, 422, "body.schedule: never fires"],
     [{ schedule: undefined }, 422, "body.schedule"],
     [{ timezone: "Mars/Olympus" }, 422, "body.timezone"],
     [{ end_time: "soon" }, 422, "body.end_time"],

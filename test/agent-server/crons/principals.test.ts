@@ -101,7 +101,7 @@ describe.each(Object.entries(ENDS))("when the key of its principal %s", (_, end)
     await fires(cron);
     await expectRuns(threads, cron, 1);
     expect(await get(cron)).toMatchObject({ enabled: false, next_run_date: null });
-    expect(await logs()).toContain(`Cron ${cron.cron_id} is disabled`);
+    expect(await logs()).toContain(`Cron ${cron.cron_id} was disabled`);
   });
 });
 

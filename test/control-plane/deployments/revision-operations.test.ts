@@ -183,8 +183,8 @@ describe("creating a revision", () => {
 
   test.each([
     [{ source_config: { repo_url: "https://git.test/b.git" } }, "cannot change"],
-    [{ source_revision_config: { image_uri: "a/b:1" } }, "runs code and not images"],
-    [{ secrets: [{ name: "PORT", value: "" }] }, "is reserved"],
+    [{ source_revision_config: { image_uri: "a/b:1" } }, "images are not supported"],
+    [{ secrets: [{ name: "PORT", value: "" }] }, "is a reserved name"],
     [{ secret_references: [{ name: "A" }] }, "use secrets"],
   ])("%j is refused", async (json, text) => {
     const { path } = await deployedTwice();
@@ -211,7 +211,7 @@ describe("interrupting", () => {
     const { path, first } = await deployedTwice();
     const answer = await post(`${path}/revisions/${first}/interrupt`);
     expect(answer.status).toBe(409);
-    expect(answer.text).toContain("is DEPLOYED; only a build");
+    expect(answer.text).toContain("is DEPLOYED: only a build");
   });
 });
 

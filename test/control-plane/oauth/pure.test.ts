@@ -268,7 +268,7 @@ describe("an owner", () => {
 
   test("is the person whatever the key, or the service key itself, never a job", () => {
     expect([service, personal, person].map(ownerOf)).toEqual(["key:k", "user:u", "user:u"]);
-    expect(() => ownerOf(caller({ type: "system", job: "j" }))).toThrow("owns no tokens");
+    expect(() => ownerOf(caller({ type: "system", job: "j" }))).toThrow("no OAuth tokens");
   });
 
   test("names users of its own and nobody else's", () => {
@@ -276,7 +276,7 @@ describe("an owner", () => {
     expect(subjectOf(person, { user_id: "u" })).toBe("");
     expect(subjectOf(person, { ls_user_id: "u", user_id: null })).toBe("");
     for (const one of [service, person]) {
-      expect(() => subjectOf(one, { ls_user_id: "other" })).toThrow("own user");
+      expect(() => subjectOf(one, { ls_user_id: "other" })).toThrow("the id of the caller");
     }
   });
 });
