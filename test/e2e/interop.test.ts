@@ -1,5 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { Task } from "@a2a-js/sdk";
+import { Role, TaskState, type Task as TaskV1 } from "@a2a-js/sdk";
+import * as v1 from "@a2a-js/sdk/client";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Task } from "a2a-sdk-0.3";
 import {
   type Client as A2aClient,
   ClientFactory,
@@ -7,9 +11,7 @@ import {
   createAuthenticatingFetchWithRetry,
   DefaultAgentCardResolver,
   JsonRpcTransportFactory,
-} from "@a2a-js/sdk/client";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+} from "a2a-sdk-0.3/client";
 import { beforeAll, describe, expect, test } from "vitest";
 import { collect } from "./support/collect.ts";
 import { request } from "./support/http.ts";
@@ -79,7 +81,7 @@ describe("the official MCP client", () => {
   });
 });
 
-describe("the official A2A client", () => {
+describe("the official A2A client of 0.3", () => {
   async function connect(assistant: string): Promise<A2aClient> {
     const headers = async () => ({ "x-api-key": stack.api_key });
     const fetchImpl = createAuthenticatingFetchWithRetry(fetch, {
@@ -133,5 +135,42 @@ describe("the official A2A client", () => {
       return append ? before + text : text;
     }, "");
     expect(said).toBe("one two three");
+  });
+});
+
+describe("the official A2A client of 1.x", () => {
+  test("reads the card, and sends and streams a message", async () => {
+    const fetchImpl = v1.createAuthenticatingFetchWithRetry(fetch, {
+      headers: async () => ({ "x-api-key": stack.api_key }),
+      shouldRetryWithHeaders: async () => undefined,
+    });
+    const factory = new v1.ClientFactory(
+      v1.ClientFactoryOptions.createFrom(v1.ClientFactoryOptions.default, {
+        transports: [new v1.JsonRpcTransportFactory({ fetchImpl })],
+        cardResolver: new v1.DefaultAgentCardResolver({ fetchImpl }),
+      }),
+    );
+    const a2a = await factory.createFromUrl(`${agent_url}/a2a/tokens/`);
+    const part = { metadata: undefined, filename: "", mediaType: "" };
+    const request = () => ({
+      tenant: "",
+      message: {
+        ...{ messageId: randomUUID(), role: Role.ROLE_USER, contextId: "", taskId: "" },
+        parts: [{ content: { $case: "text" as const, value: "hi" }, ...part }],
+        ...{ metadata: undefined, extensions: [], referenceTaskIds: [] },
+      },
+      ...{ configuration: undefined, metadata: undefined },
+    });
+    const task = (await a2a.sendMessage(request())) as TaskV1;
+    expect(task).toMatchObject({
+      status: { state: TaskState.TASK_STATE_COMPLETED },
+      artifacts: [{ parts: [{ content: { value: "one two three" } }] }],
+    });
+    const events = await collect(a2a.sendMessageStream(request()));
+    expect([...new Set(events.map(({ payload }) => payload?.$case))]).toEqual([
+      "task",
+      "statusUpdate",
+      "artifactUpdate",
+    ]);
   });
 });

@@ -17,24 +17,52 @@ const SECURITY_SCHEMES = {
   bearer: { type: "http", scheme: "bearer" },
 };
 
-/** How one assistant presents itself to other agents. */
+/** The same schemes in A2A 1.0. */
+const SECURITY_SCHEMES_V1 = {
+  api_key: { apiKeySecurityScheme: { location: "header", name: "X-Api-Key" } },
+  bearer: { httpAuthSecurityScheme: { scheme: "bearer" } },
+};
+
+/** The card of an assistant in A2A 0.3, with the interfaces that clients of 1.0 look for. */
 export function toCard(assistant: Described, graph: string | null, url: string): AgentCard {
-  const { assistant_id, name, version } = assistant;
-  const description = assistant.description ?? graph ?? `The agent ${name}.`;
   return {
     protocolVersion: PROTOCOL_VERSION,
-    name,
-    description,
     url,
     preferredTransport: "JSONRPC",
-    version: String(version),
+    ...describe(assistant, graph, url),
     capabilities: { streaming: true, pushNotifications: false, stateTransitionHistory: false },
-    defaultInputModes: MODES,
-    defaultOutputModes: MODES,
-    skills: [{ id: assistant_id, name, description, tags: ["langgraph", assistant.graph_id] }],
     securitySchemes: SECURITY_SCHEMES,
     security: [{ api_key: [] }, { bearer: [] }],
     supportsAuthenticatedExtendedCard: false,
+  };
+}
+
+export function toCardV1(assistant: Described, graph: string | null, url: string): AgentCard {
+  return {
+    ...describe(assistant, graph, url),
+    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
+    securitySchemes: SECURITY_SCHEMES_V1,
+    securityRequirements: ["api_key", "bearer"].map((name) => ({
+      schemes: { [name]: { list: [] } },
+    })),
+  };
+}
+
+function describe(assistant: Described, graph: string | null, url: string) {
+  const { assistant_id, name, version } = assistant;
+  const description = assistant.description ?? graph ?? `The agent ${name}.`;
+  return {
+    name,
+    description,
+    supportedInterfaces: ["1.0", "0.3"].map((protocolVersion) => ({
+      url,
+      protocolBinding: "JSONRPC" as const,
+      protocolVersion,
+    })),
+    version: String(version),
+    defaultInputModes: MODES,
+    defaultOutputModes: MODES,
+    skills: [{ id: assistant_id, name, description, tags: ["langgraph", assistant.graph_id] }],
   };
 }
 

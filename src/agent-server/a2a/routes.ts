@@ -5,7 +5,7 @@ import { agentServerUrl } from "../../shared/http/paths.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
 import { sseResponse, toTarget, valuesResponse } from "../threads/http/run-http.ts";
 import { AgentPath } from "../threads/schema.ts";
-import { A2aPath, AgentCard, CardQuery } from "./schema.ts";
+import { A2aPath, AgentCard, CardQuery, VERSION_HEADER } from "./schema.ts";
 import { answerA2a, getCard } from "./service.ts";
 
 const AGENT = "/agents/{deployment_id}";
@@ -19,7 +19,7 @@ a2aRoutes.openapi(
   operation("post", A2A, "callA2a", {
     summary: "Call A2A",
     description:
-      "The Agent2Agent protocol: sends messages to an assistant, and reads and cancels tasks.",
+      "The Agent2Agent protocol, versions 0.3 and 1.0: sends messages to an assistant, and reads and cancels tasks.",
     request: { params: A2aPath, body: body(RpcMessage) },
     responses: {
       200: {
@@ -39,7 +39,8 @@ a2aRoutes.openapi(
   async (c) => {
     const { assistant_id, ...place } = c.req.valid("param");
     const target = { ...toTarget(place, c.req.raw), assistant_id };
-    const answer = await answerA2a(c.var.ctx, target, c.req.valid("json"));
+    const version = c.req.header(VERSION_HEADER) ?? "";
+    const answer = await answerA2a(c.var.ctx, target, c.req.valid("json"), version);
     if (!answer) return c.body(null, 202);
     if ("events" in answer) return sseResponse(answer.events, {});
     return "text" in answer ? valuesResponse(answer.text) : c.json(answer, 200);
@@ -49,14 +50,17 @@ a2aRoutes.openapi(
 a2aRoutes.openapi(
   operation("get", `${AGENT}${CARD}`, "getAgentCard", {
     summary: "Get an agent card",
-    description: "The A2A description of an assistant.",
+    description: "The A2A description of an assistant. With `A2A-Version: 1.0`, a card of 1.0.",
     request: { params: AgentPath, query: CardQuery },
     responses: { 200: json(AgentCard, "The agent card") },
   }),
   async (c) => {
     const ref = { ...c.req.valid("param"), ...c.req.valid("query") };
     const server_url = agentServerUrl(c.req.raw, c.env, ref.deployment_id);
-    return c.json(AgentCard.parse(await getCard(c.var.ctx, ref, server_url)), 200);
+    const version = c.req.header(VERSION_HEADER) ?? "";
+    const card = await getCard(c.var.ctx, ref, server_url, version);
+    c.header("Vary", VERSION_HEADER, { append: true });
+    return c.json(AgentCard.parse(card), 200);
   },
 );
 
@@ -69,7 +73,9 @@ a2aRoutes.openapi(
   async (c) => {
     const ref = c.req.valid("param");
     const server_url = agentServerUrl(c.req.raw, c.env, ref.deployment_id);
-    const card = await getCard(c.var.ctx, ref, server_url);
+    const version = c.req.header(VERSION_HEADER) ?? "";
+    const card = await getCard(c.var.ctx, ref, server_url, version);
+    c.header("Vary", VERSION_HEADER, { append: true });
     return c.json(AgentCard.parse(card), 200);
   },
 );

@@ -2,15 +2,19 @@ import { z } from "@hono/zod-openapi";
 import { Uuid } from "../../shared/schema.ts";
 import { AgentPath } from "../threads/schema.ts";
 
-/** A2A 0.3: what published clients of agent servers speak. */
+/** The version of a request without the header `A2A-Version`. */
 export const PROTOCOL_VERSION = "0.3.0";
 
+export const VERSION_HEADER = "A2A-Version";
+
+/** Named like the reasons of A2A 1.0. */
 export const A2A_ERRORS = {
   task_not_found: -32001,
   task_not_cancelable: -32002,
-  push_not_supported: -32003,
+  push_notification_not_supported: -32003,
   unsupported_operation: -32004,
   content_type_not_supported: -32005,
+  version_not_supported: -32009,
 } as const;
 
 const Data = z.record(z.string(), z.unknown());
@@ -60,20 +64,36 @@ export const CardQuery = z.object({
     .describe("Id of the assistant, or the name of its graph"),
 });
 
-/** As the protocol has it. */
+const Interface = z.looseObject({
+  url: z.string().openapi({
+    description: "URL that messages are sent to",
+    example: "https://heddle.example.com/agents/support-agent/a2a/agent",
+  }),
+  protocolBinding: z.literal("JSONRPC").describe("Transport of the protocol"),
+  protocolVersion: z.string().openapi({ description: "Version of A2A", example: "1.0" }),
+});
+
+/** A card of A2A 0.3 or 1.0. */
 export const AgentCard = z
   .looseObject({
-    protocolVersion: z.string().openapi({ description: "Version of A2A", example: "0.3.0" }),
+    supportedInterfaces: z.array(Interface).describe("Versions of A2A and their URLs"),
+    protocolVersion: z
+      .string()
+      .optional()
+      .openapi({ description: "Version of A2A; not in a card of 1.0", example: "0.3.0" }),
     name: z.string().openapi({ description: "Name of the assistant", example: "support-agent" }),
     description: z.string().openapi({
       description: "Description of the assistant",
       example: "Answers questions about orders.",
     }),
-    url: z.string().openapi({
-      description: "URL that messages are sent to",
+    url: z.string().optional().openapi({
+      description: "URL that messages are sent to; not in a card of 1.0",
       example: "https://heddle.example.com/agents/support-agent/a2a/agent",
     }),
-    preferredTransport: z.literal("JSONRPC").describe("Transport of the protocol"),
+    preferredTransport: z
+      .literal("JSONRPC")
+      .optional()
+      .describe("Transport of the protocol; not in a card of 1.0"),
     version: z.string().openapi({ description: "Version of the assistant", example: "1" }),
     capabilities: z
       .looseObject({ streaming: z.boolean().describe("Whether `message/stream` is supported") })

@@ -16,7 +16,7 @@ import { textsOf, toInput, toResume } from "./messages.ts";
 import { A2A_ERRORS, SendParams } from "./schema.ts";
 import { openTask, readStanding } from "./standing.ts";
 import { type A2aAnswer, type A2aTarget, toTaskEvents, toWaitedAnswer } from "./stream.ts";
-import { type Standing, stateOf, toTask } from "./task.ts";
+import { type Standing, stateOf, toTask, type Wire } from "./task.ts";
 import { keepTask, type TaskRow } from "./task-rows.ts";
 
 type Message = SendParams["message"];
@@ -28,11 +28,12 @@ export async function sendMessage(
   target: A2aTarget,
   id: RpcId,
   params: unknown,
+  wire: Wire,
 ): Promise<A2aAnswer> {
   const asked = rpcParams(SendParams, params);
   const { row, run, target: at } = await plan(ctx, target, asked);
   const { blocking = true, historyLength } = asked.configuration ?? {};
-  const read = async () => toTask(await readStanding(ctx, row), historyLength);
+  const read = async () => wire.event(toTask(await readStanding(ctx, row), historyLength));
   if (!blocking) {
     await createRun(ctx, at, run);
     await keepTask(ctx, row);
@@ -48,6 +49,7 @@ export async function streamMessage(
   target: A2aTarget,
   id: RpcId,
   params: unknown,
+  wire: Wire,
 ): Promise<A2aAnswer> {
   const asked = rpcParams(SendParams, params);
   const { row, run, target: at } = await plan(ctx, target, asked);
@@ -59,7 +61,7 @@ export async function streamMessage(
     ...{ task_id, thread_id, status: "pending", updated_at },
     ...{ error: null, values: null, questions: [] },
   };
-  return { events: toTaskEvents(id, standing, stream, () => readStanding(ctx, row)) };
+  return { events: toTaskEvents(id, standing, stream, () => readStanding(ctx, row), wire) };
 }
 
 /** Its row is kept once the run is accepted: of what was refused nothing stays, and before it nobody has heard of the task. */
@@ -68,7 +70,7 @@ async function plan(ctx: Context, target: A2aTarget, asked: SendParams): Promise
   const agent = await openAgent(ctx, target.deployment_id, "write");
   if (configuration?.pushNotificationConfig) {
     const text = "Push notifications are not supported: use a webhook.";
-    throw new RpcError(A2A_ERRORS.push_not_supported, text);
+    throw new RpcError(A2A_ERRORS.push_notification_not_supported, text);
   }
   if (message.parts.some(({ kind }) => kind === "file")) {
     throw new RpcError(A2A_ERRORS.content_type_not_supported, "Files are not supported");
@@ -79,7 +81,7 @@ async function plan(ctx: Context, target: A2aTarget, asked: SendParams): Promise
   const { assistant_id } = target;
   const run = rpcParams(RunCreate, {
     ...{ assistant_id, metadata, if_not_exists: "create" },
-    ...{ stream_mode: ["values", "messages-tuple"], ...body },
+    ...{ stream_mode: ["values", "messages-tuple"], stream_subgraphs: true, ...body },
   });
   const { workspace_id } = ctx.caller;
   const row = { ...task, deployment_id: agent.deployment_id, workspace_id, created_at: "" };

@@ -16,12 +16,13 @@ import { getAssistant } from "../threads/assistants/assistant-service.ts";
 import { systemAssistantId } from "../threads/assistants.ts";
 import { cancelRun, followRun } from "../threads/runs/run-service.ts";
 import { openAgent } from "../threads/service/service.ts";
-import { isSystem, toCard } from "./card.ts";
-import { A2A_ERRORS, type AgentCard, TaskParams } from "./schema.ts";
+import { isSystem, toCard, toCardV1 } from "./card.ts";
+import { A2A_ERRORS, type AgentCard, TaskParams, VERSION_HEADER } from "./schema.ts";
 import { sendMessage, streamMessage } from "./send.ts";
 import { openTask, readStanding } from "./standing.ts";
 import { type A2aAnswer, type A2aTarget, toFrame, toTaskEvents } from "./stream.ts";
-import { isEnded, toTask } from "./task.ts";
+import { isEnded, toTask, V0_3, type Wire } from "./task.ts";
+import { fromV1, isV1, V1, withErrorInfo } from "./v1.ts";
 
 const STREAMING = ["message/stream", "tasks/resubscribe"];
 
@@ -30,33 +31,48 @@ export async function answerA2a(
   ctx: Context,
   target: A2aTarget,
   message: RpcMessage,
+  version: string,
 ): Promise<A2aAnswer | null> {
   await openAgent(ctx, target.deployment_id, "read");
   // What is asked of a task, an assistant or a thread asks for itself.
   skipAuthorization(ctx);
   const request = toRequest(message);
   if (!request) return null;
-  const answer = await answerRpc<A2aAnswer>(request, () => dispatch(ctx, target, request));
-  const isLost = STREAMING.includes(request.method) && "jsonrpc" in answer;
-  return isLost ? { events: new Response(toFrame(answer)).body ?? new ReadableStream() } : answer;
+  const [call, wire] = isV1(request) ? [fromV1(request), V1] : [request, V0_3];
+  const answer = await answerRpc<A2aAnswer>(call, () => {
+    assertVersion(version);
+    return dispatch(ctx, target, call, wire);
+  });
+  if (!("jsonrpc" in answer)) return answer;
+  const written = wire === V1 ? withErrorInfo(answer) : answer;
+  if (!STREAMING.includes(call.method)) return written;
+  return { events: new Response(toFrame(written)).body ?? new ReadableStream() };
+}
+
+/** The method decides between 0.3 and 1.0, because clients of 0.3 send no version. */
+function assertVersion(version: string): void {
+  if (/^$|^(0\.3|1\.0)(\.\d{1,5})?$/.test(version.trim())) return;
+  const text = `${VERSION_HEADER}: only 0.3 and 1.0 are supported`;
+  throw new RpcError(A2A_ERRORS.version_not_supported, text);
 }
 
 async function dispatch(
   ctx: Context,
   target: A2aTarget,
   { id, method, params }: RpcRequest,
+  wire: Wire,
 ): Promise<A2aAnswer> {
   switch (method) {
     case "message/send":
-      return sendMessage(ctx, target, id, params);
+      return sendMessage(ctx, target, id, params, wire);
     case "message/stream":
-      return streamMessage(ctx, target, id, params);
+      return streamMessage(ctx, target, id, params, wire);
     case "tasks/get":
-      return rpcResult(id, await getTask(ctx, target, params));
+      return rpcResult(id, wire.task(await getTask(ctx, target, params)));
     case "tasks/cancel":
-      return rpcResult(id, await cancelTask(ctx, target, params));
+      return rpcResult(id, wire.task(await cancelTask(ctx, target, params)));
     case "tasks/resubscribe":
-      return resubscribe(ctx, target, id, params);
+      return resubscribe(ctx, target, id, params, wire);
     default:
       throw noMethod(method);
   }
@@ -65,7 +81,7 @@ async function dispatch(
 function noMethod(method: string): RpcError {
   if (method.startsWith("tasks/pushNotificationConfig/")) {
     const text = "Push notifications are not supported: use a webhook.";
-    return new RpcError(A2A_ERRORS.push_not_supported, text);
+    return new RpcError(A2A_ERRORS.push_notification_not_supported, text);
   }
   return new RpcError(RPC_ERRORS.method_not_found, `Unknown method "${method}"`);
 }
@@ -96,14 +112,19 @@ async function resubscribe(
   { deployment_id }: A2aTarget,
   id: RpcId,
   params: unknown,
+  wire: Wire,
 ): Promise<A2aAnswer> {
   const { id: task_id } = rpcParams(TaskParams, params);
   const agent = await openAgent(ctx, deployment_id, "read");
   const row = await openTask(ctx, agent.deployment_id, task_id);
   const begin = await readStanding(ctx, row);
+  if (wire === V1 && isEnded(begin)) {
+    const text = `Task ${task_id} has ended: get it instead.`;
+    throw new RpcError(A2A_ERRORS.unsupported_operation, text);
+  }
   const all = { after: -1, modes: null, namespaces: null, cancel_on_disconnect: false };
   const events = await followRun(ctx, row, all);
-  return { events: toTaskEvents(id, begin, events, () => readStanding(ctx, row)) };
+  return { events: toTaskEvents(id, begin, events, () => readStanding(ctx, row), wire) };
 }
 
 /** Of the assistant that is named, or of the only one that there can be. */
@@ -111,6 +132,7 @@ export async function getCard(
   ctx: Context,
   ref: { deployment_id: string; assistant_id?: string | undefined },
   server_url: string,
+  version: string,
 ): Promise<AgentCard> {
   const { deployment_id } = ref;
   const { graphs } = await openAgent(ctx, deployment_id, "read");
@@ -123,5 +145,7 @@ export async function getCard(
   const assistant = await getAssistant(ctx, { deployment_id, assistant_id });
   const own = { deployment_id, assistant_id: systemAssistantId(assistant.graph_id) };
   const graph = isSystem(assistant) ? assistant : await getAssistant(ctx, own);
-  return toCard(assistant, graph.description, `${server_url}/a2a/${assistant.assistant_id}`);
+  const url = `${server_url}/a2a/${assistant.assistant_id}`;
+  const write = version.startsWith("1.") ? toCardV1 : toCard;
+  return write(assistant, graph.description, url);
 }

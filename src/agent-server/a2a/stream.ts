@@ -2,7 +2,16 @@ import { z } from "zod";
 import { type RpcAnswer, type RpcId, rpcResult } from "../../shared/http/json-rpc.ts";
 import type { RunTarget } from "../threads/records.ts";
 import { toText } from "./messages.ts";
-import { ARTIFACT_ID, type Standing, toArtifacts, toStatus, toTask } from "./task.ts";
+import {
+  ARTIFACT_ID,
+  type Artifact,
+  type Standing,
+  type TaskEvent,
+  toArtifacts,
+  toStatus,
+  toTask,
+  type Wire,
+} from "./task.ts";
 
 export type A2aTarget = RunTarget & { assistant_id: string };
 
@@ -36,13 +45,14 @@ export function toTaskEvents(
   begin: Standing,
   events: ReadableStream,
   readEnd: () => Promise<Standing>,
+  wire: Wire,
 ): ReadableStream {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   const writer = new TaskWriter(begin);
   let rest = "";
-  const frames = (results: unknown[]) =>
-    encoder.encode(results.map((result) => toFrame(rpcResult(id, result))).join(""));
+  const frames = (results: TaskEvent[]) =>
+    encoder.encode(results.map((result) => toFrame(rpcResult(id, wire.event(result)))).join(""));
   const translation = new TransformStream<Uint8Array, Uint8Array>({
     start(controller) {
       controller.enqueue(frames([toTask(begin)]));
@@ -86,22 +96,22 @@ class TaskWriter {
     this.#place = { taskId: begin.task_id, contextId: begin.thread_id };
   }
 
-  take(frame: string): unknown[] {
+  take(frame: string): TaskEvent[] {
     const lines = frame.split("\n");
     const event = lines.find((line) => line.startsWith("event: "))?.slice("event: ".length);
     const data = lines.find((line) => line.startsWith("data: "))?.slice("data: ".length);
     if (data === undefined) return [];
     if (event === "metadata") return [this.#status({ ...this.#begin, status: "running" }, false)];
-    return event === "messages" ? this.#token(JSON.parse(data)) : [];
+    return event?.split("|")[0] === "messages" ? this.#token(JSON.parse(data)) : [];
   }
 
-  end(standing: Standing): unknown[] {
+  end(standing: Standing): TaskEvent[] {
     const artifacts = toArtifacts(standing).map((artifact) => this.#artifact(artifact, {}, true));
     return [...artifacts, this.#status(standing, true)];
   }
 
   /** A message that is not the one before begins the answer anew. */
-  #token(data: unknown): unknown[] {
+  #token(data: unknown): TaskEvent[] {
     const [chunk] = Chunks.safeParse(data).data ?? [];
     if (!chunk) return [];
     const text = toText(chunk.content);
@@ -112,12 +122,12 @@ class TaskWriter {
     return [this.#artifact({ ...artifact, parts: [{ kind: "text", text }] }, { append }, false)];
   }
 
-  #artifact(artifact: object, how: { append?: boolean }, lastChunk: boolean) {
+  #artifact(artifact: Artifact, how: { append?: boolean }, lastChunk: boolean): TaskEvent {
     const { append = false } = how;
     return { kind: "artifact-update", ...this.#place, artifact, append, lastChunk };
   }
 
-  #status(standing: Standing, final: boolean) {
+  #status(standing: Standing, final: boolean): TaskEvent {
     return { kind: "status-update", ...this.#place, status: toStatus(standing), final };
   }
 }

@@ -34,6 +34,27 @@ const STATES = {
 
 const ENDED: TaskState[] = ["completed", "canceled", "failed"];
 
+export type Task = ReturnType<typeof toTask>;
+export type Status = ReturnType<typeof toStatus>;
+export type Artifact = ReturnType<typeof toArtifacts>[number];
+export type TaskMessage = NonNullable<Status["message"]> | NonNullable<Task["history"]>[number];
+
+type TaskKey = { taskId: string; contextId: string };
+export type TaskEvent =
+  | Task
+  | (TaskKey & { kind: "status-update"; status: Status; final: boolean })
+  | (TaskKey & {
+      kind: "artifact-update";
+      artifact: Artifact;
+      append: boolean;
+      lastChunk: boolean;
+    });
+
+/** How one version of the protocol writes results. */
+export type Wire = { task: (task: Task) => unknown; event: (event: TaskEvent) => unknown };
+
+export const V0_3: Wire = { task: (task) => task, event: (event) => event };
+
 /** One artifact of each task: what its stream tells in pieces, the task has whole. */
 export const ARTIFACT_ID = "answer";
 

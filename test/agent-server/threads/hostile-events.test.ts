@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { toTaskEvents } from "../../../src/agent-server/a2a/stream.ts";
+import { V0_3 } from "../../../src/agent-server/a2a/task.ts";
 import { CHANNELS } from "../../../src/agent-server/threads/events/event.ts";
 import { RunEvents } from "../../../src/agent-server/threads/events/run-events.ts";
 
@@ -61,7 +62,7 @@ test("an a2a reader reads to the end of the run, whatever its events hold", asyn
       const frames = data.map((one) => `event: messages\ndata: ${JSON.stringify(one)}\nid: 1\n\n`);
       const events = new Response(frames.join("")).body as ReadableStream;
       const sent = await new Response(
-        toTaskEvents(1, standing, events, async () => standing),
+        toTaskEvents(1, standing, events, async () => standing, V0_3),
       ).text();
       expect(sent).toContain('"final":true');
     }),
