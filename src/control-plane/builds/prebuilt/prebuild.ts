@@ -14,7 +14,7 @@ import { resolveInstall } from "../packages/registry.ts";
 import { emptyTree } from "../tree.ts";
 import { entryFile, SHARED_PACKAGES, specifiersOf, toUnit } from "./unit.ts";
 
-/** Builds the unit of one version, from the registry alone: no agent's lockfile has a say in what others get. */
+/** Builds the unit of one version from the registry alone, because other agents get it: lockfiles are untrusted. */
 export async function prebuildPackage(
   storage: PackageStore,
   order: PrebuildOrder,

@@ -14,7 +14,7 @@ export const PREBUILT_PACKAGES = [...SHARED_PACKAGES, "@langchain/langgraph-sdk"
 type RuntimeFile = { text: string; imports: string[] };
 
 /**
- * One version of a package as split ES modules. Imports of shared packages name their entry files,
+ * A version of a package as split ES modules. Imports of shared packages name their entry files,
  * so units of any versions go together.
  */
 export type PrebuiltUnit = {
