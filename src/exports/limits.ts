@@ -23,8 +23,8 @@ export const PART_BYTES = 8 * 1024 * 1024;
 export const PARTS_IN_FLIGHT = 2;
 export const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** A consumer that has not beaten for this long is dead. */
+/** A consumer without a heartbeat for this long is dead. */
 export const LEASE_MS = 10_000;
-export const BEAT_MS = 3000;
+export const HEARTBEAT_MS = 3000;
 /** A message that has led to nothing by then is taken for lost; a second one does no harm. */
 export const RESEND_AFTER_MS = 10_000;

@@ -1,5 +1,6 @@
-import { and, eq, isNull, lte, or, sql } from "drizzle-orm";
+import { and, eq, lte, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
+import { isUnleased, leaseUntil } from "../../shared/work/lease.ts";
 import { KEEP_MS, LEASE_MS } from "./limits.ts";
 import type { Attempt } from "./schema.ts";
 import { run_webhooks } from "./table.ts";
@@ -22,14 +23,14 @@ export async function claimWebhook(
     .set({
       attempt: sql`${run_webhooks.attempt} + 1`,
       attempts: sql`json_insert(${run_webhooks.attempts}, '$[#]', json(${JSON.stringify(entry)}))`,
-      lease_expires_at: new Date(now.getTime() + LEASE_MS).toISOString(),
+      lease_expires_at: leaseUntil(now, LEASE_MS),
     })
     .where(
       and(
         eq(run_webhooks.run_id, run_id),
         eq(run_webhooks.status, "pending"),
         lte(run_webhooks.due_at, at),
-        or(isNull(run_webhooks.lease_expires_at), lte(run_webhooks.lease_expires_at, at)),
+        isUnleased(run_webhooks.lease_expires_at, at),
       ),
     )
     .returning();

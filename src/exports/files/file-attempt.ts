@@ -1,26 +1,30 @@
 import { log } from "../../shared/log.ts";
 import { sendAllOrLeave } from "../../shared/queue.ts";
+import { startHeartbeat } from "../../shared/work/heartbeat.ts";
+import { LeaseLost } from "../../shared/work/lease.ts";
+import { HEARTBEAT_MS, LEASE_MS } from "../limits.ts";
 import type { FileRow } from "../table.ts";
-import { startBeat } from "./beat.ts";
 import { toFailure } from "./failure.ts";
-import { completeFile, failFile, LeaseLost, renewLease } from "./file-lease.ts";
+import { completeFile, failFile, leaseLost, renewLease } from "./file-lease.ts";
 import { writeFile } from "./file-writer.ts";
 import { secondsUntilAttempt } from "./pauses.ts";
 
 /** Writes the file, or leaves in its row why not and when it is tried again. */
 export async function attemptFile(env: Env, file: FileRow): Promise<void> {
   const written = { rows_written: 0, bytes_written: 0 };
-  const beat = startBeat({
+  const { signal, stop } = startHeartbeat({
+    interval_ms: HEARTBEAT_MS,
+    lease_ms: LEASE_MS,
     renew: () => renewLease(env, file, written),
-    over: () => new LeaseLost(file),
+    lost: () => leaseLost(file),
   });
   try {
-    await completeFile(env, file, await writeFile(env, file, { written, signal: beat.signal }));
+    await completeFile(env, file, await writeFile(env, file, { written, signal }));
   } catch (error) {
-    if (beat.signal.aborted || error instanceof LeaseLost) return;
+    if (signal.aborted || error instanceof LeaseLost) return;
     await settleFailure(env, file, error);
   } finally {
-    beat.stop();
+    stop();
   }
 }
 

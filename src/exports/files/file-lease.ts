@@ -1,17 +1,10 @@
 import { and, eq, inArray, isNull, lte, or, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
+import { isUnleased, LeaseLost, leaseUntil } from "../../shared/work/lease.ts";
 import { LEASE_MS } from "../limits.ts";
 import { bulk_export_files, bulk_exports, type FileRow } from "../table.ts";
 
 const files = bulk_export_files;
-
-/** Somebody else writes the file by now, or nobody is to write it any more. */
-export class LeaseLost extends Error {
-  constructor({ id, token }: FileRow) {
-    super(`Attempt ${token} of the file ${id} is over`);
-    this.name = "LeaseLost";
-  }
-}
 
 /** The file with a new token, when it waits or whoever wrote it is silent; null otherwise. */
 export async function claimFile(env: Env, id: string, now: Date): Promise<FileRow | null> {
@@ -21,7 +14,7 @@ export async function claimFile(env: Env, id: string, now: Date): Promise<FileRo
     .set({
       status: "RUNNING",
       token: sql`${files.token} + 1`,
-      lease_expires_at: leaseFrom(now),
+      lease_expires_at: leaseUntil(now, LEASE_MS),
       started_at: at,
       updated_at: at,
     })
@@ -29,7 +22,7 @@ export async function claimFile(env: Env, id: string, now: Date): Promise<FileRo
       and(
         eq(files.id, id),
         inArray(files.status, ["WAITING", "RUNNING"]),
-        or(isNull(files.lease_expires_at), lte(files.lease_expires_at, at)),
+        isUnleased(files.lease_expires_at, at),
         or(isNull(files.next_attempt_at), lte(files.next_attempt_at, at)),
         sql`exists (select 1 from ${bulk_exports} e
           where e.id = ${files.bulk_export_id} and e.status = 'RUNNING')`,
@@ -42,12 +35,12 @@ export async function claimFile(env: Env, id: string, now: Date): Promise<FileRo
 type Written = { rows_written: number; bytes_written: number };
 
 export async function renewLease(env: Env, file: FileRow, written: Written): Promise<boolean> {
-  return change(env, file, { ...written, lease_expires_at: leaseFrom(new Date()) });
+  return change(env, file, { ...written, lease_expires_at: leaseUntil(new Date(), LEASE_MS) });
 }
 
 /** Before anything is sent to it: an upload that no row knows would stay open. */
 export async function recordUpload(env: Env, file: FileRow, upload_id: string): Promise<void> {
-  if (!(await change(env, file, { upload_id }))) throw new LeaseLost(file);
+  if (!(await change(env, file, { upload_id }))) throw leaseLost(file);
 }
 
 export type Finished = Written & Pick<FileRow, "sha256" | "etag" | "min_start_us" | "max_start_us">;
@@ -62,7 +55,7 @@ export async function completeFile(env: Env, file: FileRow, finished: Finished):
     next_attempt_at: null,
     finished_at: now,
   });
-  if (!isOurs) throw new LeaseLost(file);
+  if (!isOurs) throw leaseLost(file);
 }
 
 type Failed = { text: string; next_attempt_at: string | null };
@@ -88,6 +81,10 @@ export async function failFile(
   });
 }
 
+export function leaseLost({ id, token }: FileRow): LeaseLost {
+  return new LeaseLost(`file ${id}`, token);
+}
+
 async function change(env: Env, file: FileRow, fields: Partial<FileRow>): Promise<boolean> {
   const rows = await database(env)
     .update(files)
@@ -95,8 +92,4 @@ async function change(env: Env, file: FileRow, fields: Partial<FileRow>): Promis
     .where(and(eq(files.id, file.id), eq(files.token, file.token), eq(files.status, "RUNNING")))
     .returning({ id: files.id });
   return rows.length > 0;
-}
-
-function leaseFrom(now: Date): string {
-  return new Date(now.getTime() + LEASE_MS).toISOString();
 }

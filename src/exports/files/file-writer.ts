@@ -11,7 +11,7 @@ import { readExport } from "../read.ts";
 import type { S3Client } from "../s3/client.ts";
 import type { ExportRow, FileRow } from "../table.ts";
 import { toFailure } from "./failure.ts";
-import { type Finished, LeaseLost, recordUpload, renewLease } from "./file-lease.ts";
+import { type Finished, leaseLost, recordUpload, renewLease } from "./file-lease.ts";
 import { Upload } from "./upload.ts";
 
 type Watch = { written: { rows_written: number; bytes_written: number }; signal: AbortSignal };
@@ -47,7 +47,7 @@ export async function writeFile(
       free(part);
     }
     await send(writer.finish());
-    if (!(await renewLease(env, file, written))) throw new LeaseLost(file);
+    if (!(await renewLease(env, file, written))) throw leaseLost(file);
     const { etag } = await upload.finish();
     return { ...written, ...range, sha256: hash.digest("hex"), etag };
   } catch (error) {

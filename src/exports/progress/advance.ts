@@ -2,10 +2,16 @@ import { and, asc, eq, lt, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
 import { sendAllOrLeave } from "../../shared/queue.ts";
-import { startBeat } from "../files/beat.ts";
+import { startHeartbeat } from "../../shared/work/heartbeat.ts";
 import { toFailure } from "../files/failure.ts";
 import { postpone } from "../files/postponement.ts";
-import { EXPORT_TIMEOUT_HOURS, MAX_ACTIVE_EXPORTS, MAX_FILES_AT_ONCE } from "../limits.ts";
+import {
+  EXPORT_TIMEOUT_HOURS,
+  HEARTBEAT_MS,
+  LEASE_MS,
+  MAX_ACTIVE_EXPORTS,
+  MAX_FILES_AT_ONCE,
+} from "../limits.ts";
 import { readExport } from "../read.ts";
 import { type FileCounts, isFinal, outcomeOf } from "../states.ts";
 import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
@@ -106,7 +112,9 @@ async function whileRunning<T>(
   id: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const beat = startBeat({
+  const { signal, stop } = startHeartbeat({
+    interval_ms: HEARTBEAT_MS,
+    lease_ms: LEASE_MS,
     renew: async () => {
       const rows = await database(env)
         .update(bulk_exports)
@@ -115,12 +123,12 @@ async function whileRunning<T>(
         .returning({ id: bulk_exports.id });
       return rows.length > 0;
     },
-    over: () => new ExportEnded(`The export ${id} ended`),
+    lost: () => new ExportEnded(`The export ${id} ended`),
   });
   try {
-    return await work(beat.signal);
+    return await work(signal);
   } finally {
-    beat.stop();
+    stop();
   }
 }
 

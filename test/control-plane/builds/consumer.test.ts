@@ -16,7 +16,6 @@ import {
   advanceBuild,
   type Build,
   LEASE_MS,
-  LeaseLost,
   recordArtifact,
   releaseLease,
   renewLease,
@@ -31,6 +30,7 @@ import {
 } from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
+import { LeaseLost } from "../../../src/shared/work/lease.ts";
 import {
   DESCRIPTORS,
   deploymentRow,

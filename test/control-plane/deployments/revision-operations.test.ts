@@ -7,11 +7,11 @@ import { claimBuild } from "../../../src/control-plane/deployments/rollout/build
 import {
   activateBuild,
   advanceBuild,
-  LeaseLost,
 } from "../../../src/control-plane/deployments/rollout/build-service.ts";
 import { deployments, revisions } from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
+import { LeaseLost } from "../../../src/shared/work/lease.ts";
 import {
   DESCRIPTORS,
   deploymentRow,

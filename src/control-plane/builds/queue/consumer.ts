@@ -1,5 +1,7 @@
 import { egressPolicy } from "../../../shared/egress/egress.ts";
 import { log } from "../../../shared/log.ts";
+import { startHeartbeat } from "../../../shared/work/heartbeat.ts";
+import { LeaseLost } from "../../../shared/work/lease.ts";
 import { reportCommit } from "../../deployments/git/commit-status-service.ts";
 import { readToken } from "../../deployments/git/integration-service.ts";
 import { claimBuild, failExhausted } from "../../deployments/rollout/build-claim-service.ts";
@@ -7,17 +9,19 @@ import {
   advanceBuild,
   type Build,
   isAbandoned,
-  LeaseLost,
+  leaseLost,
   loseLease,
   recordArtifact,
   releaseLease,
+  renewLease,
 } from "../../deployments/rollout/build-service.ts";
 import { type BuildOrder, type BuildOutcome, uiKeyOf } from "../contract.ts";
 import { BUILD_TIMEOUT_MS } from "../limits.ts";
 import { withDeadline } from "./deadline.ts";
 import { deployArtifact } from "./deploy.ts";
-import { keepLease } from "./lease.ts";
 import { LogSink } from "./log-sink.ts";
+
+const HEARTBEAT_MS = 4000;
 
 /** The builder ends by itself; this is for one that does not answer, within the 15 minutes of a message. */
 const ANSWER_TIMEOUT_MS = BUILD_TIMEOUT_MS + 30_000;
@@ -30,7 +34,11 @@ export async function consumeBuild(env: Env, message: { revision_id: string }): 
   const { revision_id } = message;
   const build = await claimBuild(env, revision_id, new Date());
   if (build === null) return reportCommit(env, revision_id);
-  const lease = keepLease(env, build);
+  const lease = startHeartbeat({
+    interval_ms: HEARTBEAT_MS,
+    renew: () => renewLease(env, build, new Date()),
+    lost: () => leaseLost(build),
+  });
   const begun = reportCommit(env, revision_id);
   try {
     await Promise.race([lease.lost, runAttempt(env, build)]);

@@ -1,9 +1,10 @@
 import { and, type Column, eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
+import { isUnleased, leaseUntil } from "../../../shared/work/lease.ts";
 import { BUILD_STATUSES } from "../revisions.ts";
 import type { RevisionStatus } from "../schema.ts";
 import { deployments, revisions } from "../table.ts";
-import { type Build, before, leaseFrom } from "./build-service.ts";
+import { type Build, before, LEASE_MS } from "./build-service.ts";
 
 /** Attempts of a build whose failures were reported, such as R2 errors. */
 export const MAX_ATTEMPTS = 3;
@@ -29,14 +30,14 @@ export async function claimBuild(env: Env, revision_id: string, now: Date): Prom
         status: "BUILDING",
         attempt: sql`${revisions.attempt} + 1`,
         lost_attempts: lostAttempts,
-        lease_expires_at: leaseFrom(now),
+        lease_expires_at: leaseUntil(now, LEASE_MS),
         updated_at: at,
       })
       .where(
         and(
           eq(revisions.id, revision_id),
           before("BUILDING"),
-          isFree(at),
+          isUnleased(revisions.lease_expires_at, at),
           sql`(${lostAttempts} = 0 or ${isAlone(now)})`,
         ),
       )
@@ -88,7 +89,14 @@ function refOf(config: SQL | Column): SQL {
 function endExhausted(env: Env, revision_id: string, at: string) {
   const endWhere = (why: typeof LOST, isExhausted: SQL) =>
     end(env, "BUILD_FAILED", at, why)
-      .where(and(eq(revisions.id, revision_id), before("BUILD_FAILED"), isFree(at), isExhausted))
+      .where(
+        and(
+          eq(revisions.id, revision_id),
+          before("BUILD_FAILED"),
+          isUnleased(revisions.lease_expires_at, at),
+          isExhausted,
+        ),
+      )
       .returning({ id: revisions.id });
   return [
     endWhere(LOST, sql`${lostAttempts} >= ${MAX_LOST_ATTEMPTS}`),
@@ -123,8 +131,4 @@ async function readBuild(env: Env, revision_id: string, attempt: number): Promis
     .innerJoin(deployments, eq(deployments.id, revisions.deployment_id))
     .where(and(eq(revisions.id, revision_id), eq(revisions.attempt, attempt)));
   return row ?? null;
-}
-
-function isFree(at: string) {
-  return sql`(${revisions.lease_expires_at} is null or ${revisions.lease_expires_at} <= ${at})`;
 }

@@ -1,6 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
 import { nowMicros, toIso, toMicros } from "../../../shared/times.ts";
+import { LeaseLost, leaseUntil } from "../../../shared/work/lease.ts";
 import { forgetActive } from "../active.ts";
 import { BUILD_STATUSES, INTERRUPTED, statusesBefore } from "../revisions.ts";
 import type { RevisionStatus } from "../schema.ts";
@@ -37,14 +38,6 @@ type BuiltFields = Partial<
 export const LEASE_MS = 15_000;
 /** Of a line of the log and of the sentence for people. What agents and bundlers say may be megabytes; a row takes two. */
 const MAX_LINE_CHARACTERS = 8000;
-
-/** Another attempt has taken over, or the deployment is gone: nothing more to do or say. */
-export class LeaseLost extends Error {
-  constructor(build: Pick<Build, "id" | "attempt">) {
-    super(`Attempt ${build.attempt} of revision ${build.id} is no longer the current one`);
-    this.name = "LeaseLost";
-  }
-}
 
 /** False once this attempt is no longer the current one. */
 export async function renewLease(env: Env, build: Build, now: Date): Promise<boolean> {
@@ -83,7 +76,7 @@ export async function appendLog(
     `),
     renewal(env, build, now),
   ]);
-  if (renewed.length === 0) throw new LeaseLost(build);
+  if (renewed.length === 0) throw leaseLost(build);
 }
 
 /** Writes what the builder found without leaving BUILDING: the load check reads the artifact from the row. */
@@ -109,7 +102,7 @@ export async function advanceBuild(
     })
     .where(and(isCurrent(build), before(status)))
     .returning({ id: revisions.id });
-  if (rows.length === 0) throw new LeaseLost(build);
+  if (rows.length === 0) throw leaseLost(build);
 }
 
 /** DEPLOYED, and, unless it is a preview, active where no newer revision is already: alone, whatever split there was. */
@@ -141,7 +134,7 @@ export async function activateBuild(env: Env, build: Build): Promise<void> {
       ),
   ]);
   forgetActive(build.deployment_id);
-  if (rows.length === 0) throw new LeaseLost(build);
+  if (rows.length === 0) throw leaseLost(build);
 }
 
 /** True when no attempt will ever want what this one has stored. */
@@ -165,7 +158,7 @@ function cutText(text: string): string {
 function renewal(env: Env, build: Build, now: Date) {
   return database(env)
     .update(revisions)
-    .set({ lease_expires_at: leaseFrom(now) })
+    .set({ lease_expires_at: leaseUntil(now, LEASE_MS) })
     .where(isCurrent(build))
     .returning({ id: revisions.id });
 }
@@ -182,6 +175,6 @@ export function before(status: RevisionStatus) {
   return inStatus(revisions.status, statusesBefore(status));
 }
 
-export function leaseFrom(now: Date): string {
-  return new Date(now.getTime() + LEASE_MS).toISOString();
+export function leaseLost({ id, attempt }: Build): LeaseLost {
+  return new LeaseLost(`revision ${id}`, attempt);
 }

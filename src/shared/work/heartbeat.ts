@@ -1,0 +1,40 @@
+import { log } from "../log.ts";
+
+type Renewal = {
+  interval_ms: number;
+  /** @returns whether the work is still this attempt's */
+  renew(): Promise<boolean>;
+  /** Reason of the abort. */
+  lost(): Error;
+  /** Aborts as well when no renewal has succeeded for this long. */
+  lease_ms?: number;
+};
+
+type Heartbeat = { signal: AbortSignal; lost: Promise<never>; stop(): void };
+
+/** Renews until it is stopped. When the lease is lost, the signal aborts and `lost` rejects. */
+export function startHeartbeat(renewal: Renewal): Heartbeat {
+  const { interval_ms, renew, lease_ms = Number.POSITIVE_INFINITY } = renewal;
+  const controller = new AbortController();
+  const { promise: lost, reject } = Promise.withResolvers<never>();
+  // The work may be over before anyone waits for this promise.
+  lost.catch(() => undefined);
+  const lose = () => {
+    const reason = renewal.lost();
+    controller.abort(reason);
+    reject(reason);
+  };
+  let renewed_at = Date.now();
+  const beat = async () => {
+    const started_at = Date.now();
+    try {
+      if (!(await renew())) return lose();
+      renewed_at = started_at;
+    } catch (error) {
+      log.error("heartbeat_missed", error);
+      if (Date.now() - renewed_at >= lease_ms) lose();
+    }
+  };
+  const timer = setInterval(() => void beat(), interval_ms);
+  return { signal: controller.signal, lost, stop: () => clearInterval(timer) };
+}
