@@ -69,6 +69,8 @@ export const bulk_exports = sqliteTable(
     watermarks: text({ mode: "json" }).$type<Record<string, number>>(),
     /** When the message that carries it on was sent last. */
     sent_at: text(),
+    /** Time before which the sweep does not resume an export that met an obstacle. */
+    next_attempt_at: text(),
     /** When nothing of it was left open in the bucket. */
     cleaned_at: text(),
   },

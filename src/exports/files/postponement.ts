@@ -1,7 +1,6 @@
 import { eq } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
-import { RESEND_AFTER_MS } from "../limits.ts";
 import { bulk_exports, type ExportRow } from "../table.ts";
 import { pauseAfter } from "./pauses.ts";
 
@@ -13,7 +12,7 @@ type Obstacle = {
   retry_after_seconds: number | null;
 };
 
-/** What may go well later is left to the sweep, which comes the more seldom the longer it lasts. */
+/** Leaves the export to the sweep, which resumes it the later the longer the obstacle lasts. */
 export async function postpone(
   env: Env,
   { id }: ExportRow,
@@ -21,6 +20,6 @@ export async function postpone(
 ): Promise<void> {
   const pause_ms = pauseAfter(elapsed_ms, retry_after_seconds);
   log.error(event, error, { bulk_export_id: id, pause_ms });
-  const sent_at = new Date(Date.now() + pause_ms - RESEND_AFTER_MS).toISOString();
-  await database(env).update(bulk_exports).set({ sent_at }).where(eq(bulk_exports.id, id));
+  const next_attempt_at = new Date(Date.now() + pause_ms).toISOString();
+  await database(env).update(bulk_exports).set({ next_attempt_at }).where(eq(bulk_exports.id, id));
 }

@@ -7,7 +7,7 @@ const { retry_number, bulk_export_id, status } = bulk_export_files;
 
 /** An export that failed, and its files that did, as if they were new; undefined when another was quicker. */
 export async function setToWork(ctx: Context, row: ExportRow): Promise<ExportRow | undefined> {
-  const again = { updated_at: new Date().toISOString(), finished_at: null };
+  const again = { updated_at: new Date().toISOString(), next_attempt_at: null, finished_at: null };
   const isAgain = and(
     eq(bulk_export_id, row.id),
     sql`exists (select 1 from ${bulk_exports} where id = ${row.id} and status = 'CREATED')`,
@@ -30,7 +30,6 @@ export async function setToWork(ctx: Context, row: ExportRow): Promise<ExportRow
         ...again,
         status: "WAITING",
         sent_at: null,
-        next_attempt_at: null,
         retry_number: sql`${retry_number} + 1`,
         retry_limit: sql`${retry_number} + 1 + ${MAX_RETRIES_PER_FILE}`,
       })

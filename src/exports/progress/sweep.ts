@@ -16,14 +16,16 @@ const FILES = 100;
 
 /** Exports whose message or whose Worker was lost, that wait for a place, ran out of time, or left something open. */
 export async function sweepExports(env: Env, now: Date): Promise<void> {
+  const at = now.toISOString();
   const rows = await database(env)
     .update(bulk_exports)
-    .set({ sent_at: now.toISOString() })
+    .set({ sent_at: at })
     .where(
       sql`${bulk_exports.id} in (
         select id from bulk_exports
         where (status in ('CREATED', 'RUNNING') or (cleaned_at is null and finished_at is not null))
           and status <> 'INTERVAL_SCHEDULED' and sent_at <= ${before(now)}
+          and (next_attempt_at is null or next_attempt_at <= ${at})
         order by sent_at limit ${EXPORTS}
       )`,
     )
