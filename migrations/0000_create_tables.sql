@@ -470,7 +470,7 @@ CREATE TABLE `partitions` (
 	`seq` integer NOT NULL,
 	`min_start_us` integer,
 	`max_start_us` integer,
-	`roots` integer,
+	`roots` integer NOT NULL,
 	`stats` text,
 	`stats_seq` integer,
 	`updated_at` text NOT NULL,

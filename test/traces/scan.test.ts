@@ -203,8 +203,8 @@ describe("a plan", () => {
     const day = "2026-05-06";
     const full = 7_000_000_000;
     await env.DB.prepare(
-      `INSERT INTO partitions (project_id, day, slot, workspace_id, rows, bytes, seq, updated_at)
-       VALUES (?, ?, 0, ?, 0, ?, 0, '')`,
+      `INSERT INTO partitions (project_id, day, slot, workspace_id, rows, bytes, seq, roots, updated_at)
+       VALUES (?, ?, 0, ?, 0, ?, 0, 0, '')`,
     )
       .bind(project, day, ours.workspace_id, full)
       .run();

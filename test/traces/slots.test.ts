@@ -14,8 +14,8 @@ test("a day that outgrows its object opens the next slot, and older runs stay in
   const made = await api("/sessions", { key: ours.editor, json: { name: "large" } });
   const { id: project_id } = await made.json<{ id: string }>();
   await env.DB.prepare(
-    `INSERT INTO partitions (project_id, day, slot, workspace_id, rows, bytes, seq, updated_at)
-     VALUES (?, ?, 0, ?, 1, ?, 1, '')`,
+    `INSERT INTO partitions (project_id, day, slot, workspace_id, rows, bytes, seq, roots, updated_at)
+     VALUES (?, ?, 0, ?, 1, ?, 1, 1, '')`,
   )
     .bind(project_id, day, ours.workspace_id, MAX_PARTITION_BYTES + 1)
     .run();

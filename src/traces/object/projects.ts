@@ -90,6 +90,6 @@ export async function idOfName(
 export const COUNTS = {
   last_start_us: sql<number | null>`(select max(max_start_us) from partitions
     where partitions.project_id = ${projects.id})`,
-  run_count: sql<number>`(select coalesce(sum(coalesce(roots, rows)), 0) from partitions
+  run_count: sql<number>`(select coalesce(sum(roots), 0) from partitions
     where partitions.project_id = ${projects.id})`,
 };

@@ -52,8 +52,8 @@ export const partitions = sqliteTable(
     seq: integer().notNull(),
     min_start_us: integer(),
     max_start_us: integer(),
-    /** Number of traces that start here; `null` in rows from before the column. */
-    roots: integer(),
+    /** Number of traces that start here. */
+    roots: integer().notNull(),
     /** Totals as of `stats_seq`, written after a quiet period. */
     stats: text({ mode: "json" }).$type<TraceTotals>(),
     stats_seq: integer(),

@@ -137,7 +137,7 @@ export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
     input: kwargs.input,
     command: kwargs.command,
     strict_resume: kwargs.strict_resume === true,
-    config: withUser(withAttempt(kwargs.config, run.attempt, resuming), run.created_by?.user),
+    config: withUser(withAttempt(kwargs.config, run.attempt, resuming), run.created_by.user),
     context: kwargs.context,
     stream_modes: kwargs.stream_mode,
     stream_subgraphs: kwargs.subgraphs,

@@ -5,7 +5,7 @@ import type { StoredRun } from "../storage/run-rows.ts";
 /** Returns the last event of a run with `feedback_keys`: a feedback URL for each key. */
 export async function feedbackOps(env: Env, run: StoredRun): Promise<Op[]> {
   const { run_id, created_by, kwargs } = run;
-  if (!created_by || !kwargs.feedback_keys?.length) return [];
+  if (!kwargs.feedback_keys?.length) return [];
   const { workspace_id } = created_by.caller;
   const urls = await Promise.all(
     kwargs.feedback_keys.map(async (key) => [

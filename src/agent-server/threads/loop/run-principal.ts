@@ -50,8 +50,6 @@ export async function refusalOfPrincipal(
 }
 
 async function assertMayStart(env: Env, run: StoredRun, { metadata }: ThreadMetadata) {
-  // `null` for runs created before the column existed.
-  if (run.created_by === null) return;
   const ctx = await principalContext(env, run.revision.deployment_id, run.created_by);
   assertMay(ctx, "write");
   const { filters } = await authorize(ctx, {
@@ -97,7 +95,6 @@ function sleep(ms: number): Promise<false> {
 /** Returns an OAuth token of the run's principal. The agent cannot choose another user. */
 export function authenticateRun(run: StoredRun, body: string): Promise<AuthAnswer> {
   const { created_by, assistant_id, graph_id, kwargs } = run;
-  if (created_by === null) return Promise.resolve(principalMissing());
   const { user_id } = kwargs.config.configurable ?? {};
   const tokens = agentTokens({
     caller: created_by.caller,
@@ -106,9 +103,4 @@ export function authenticateRun(run: StoredRun, body: string): Promise<AuthAnswe
     agent_ids: [assistant_id, graph_id],
   });
   return handOn(tokens.authenticate(body));
-}
-
-function principalMissing(): AuthAnswer {
-  const detail = "This run has no principal: create another run.";
-  return { status: 403, body: JSON.stringify({ detail }), retry_after_seconds: null };
 }

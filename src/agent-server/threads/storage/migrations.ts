@@ -42,7 +42,7 @@ export const MIGRATIONS = [
      event_characters INTEGER NOT NULL,
      error TEXT,
      cancel_reason TEXT,
-     created_by TEXT,
+     created_by TEXT NOT NULL,
      trace TEXT,
      started_at INTEGER,
      thread_snapshot TEXT,

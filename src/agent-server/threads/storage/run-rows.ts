@@ -5,8 +5,7 @@ import type { RunStatus } from "../runs.ts";
 /** The public record of a run and the fields that only its thread reads. */
 export type StoredRun = RunRecord & {
   revision: RevisionRef;
-  /** `null` for runs created before the column existed. */
-  created_by: Principal | null;
+  created_by: Principal;
   due_at: number;
   attempt: number;
   started_at: number | null;
@@ -36,7 +35,7 @@ export type RunRow = {
   event_characters: number;
   error: string | null;
   cancel_reason: string | null;
-  created_by: string | null;
+  created_by: string;
   /** JSON of an OpenTrace, `null` once the trace is complete. */
   trace: string | null;
   /** Start of the first attempt. */
@@ -80,7 +79,7 @@ export function toStoredRun(row: RunRow, thread_id: string, kwargs: string): Sto
     metadata: JSON.parse(row.metadata),
     kwargs: JSON.parse(kwargs),
     revision: JSON.parse(row.revision),
-    created_by: row.created_by === null ? null : JSON.parse(row.created_by),
+    created_by: JSON.parse(row.created_by),
     error: row.error === null ? null : JSON.parse(row.error),
     interrupts: row.interrupts === null ? null : JSON.parse(row.interrupts),
   };

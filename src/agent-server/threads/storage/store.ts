@@ -137,7 +137,7 @@ export class ThreadStore {
     const run = url === null ? null : this.runs.get(run_id);
     if (url === null || run === null) return;
     const values = hasResult ? this.thread.valuesText() : null;
-    const user = (url.startsWith("/") && run.created_by?.user) || null;
+    const user = (url.startsWith("/") && run.created_by.user) || null;
     this.webhooks.add({ run_id, url, payload: toWebhookPayload(run, values), user });
   }
 
