@@ -8,7 +8,7 @@ type Row = [event: string, data: unknown];
 function eventsOf(rows: Row[], wants: Channel[] = [...CHANNELS]) {
   const log = new RunEvents({ run_id: "run", graph_id: "agent" }, new Set(wants));
   return rows.flatMap(([event, data], n) =>
-    log.convert({ id: n + 1, event, data: JSON.stringify(data) }, 7),
+    log.toProtocolEvents({ id: n + 1, event, data: JSON.stringify(data) }, 7),
   );
 }
 

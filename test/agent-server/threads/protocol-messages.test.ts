@@ -8,7 +8,7 @@ type Data = Record<string, unknown> & { event: string };
 function messagesOf(rows: [event: string, data: unknown][]): Data[] {
   const log = new RunEvents({ run_id: "run", graph_id: "agent" }, new Set(CHANNELS));
   const events = rows.flatMap(([event, data], n) =>
-    log.convert({ id: n + 1, event, data: JSON.stringify(data) }, 0),
+    log.toProtocolEvents({ id: n + 1, event, data: JSON.stringify(data) }, 0),
   );
   return events
     .filter(({ method }) => method === "messages")
@@ -122,7 +122,7 @@ describe("a message in chunks", () => {
   test("two that are said at one time are told apart", () => {
     const log = new RunEvents({ run_id: "run", graph_id: "agent" }, new Set(CHANNELS));
     const say = (id: number, message: string, content: string) =>
-      log.convert(
+      log.toProtocolEvents(
         { id, event: ROW, data: JSON.stringify((chunk({ id: message, content }) as unknown[])[1]) },
         0,
       );

@@ -10,7 +10,7 @@ import { ensureSystemAssistants, isSystemId } from "./system-assistants.ts";
 export type AssistantRef = { deployment_id: string; assistant_id: string };
 type Action = "create" | "read" | "update" | "delete" | "search";
 
-export function allow<V extends object>(
+export function authorizeAssistants<V extends object>(
   ctx: Context,
   action: Action,
   value: V,
@@ -18,16 +18,16 @@ export function allow<V extends object>(
   return authorize(ctx, { resource: "assistants", action, value });
 }
 
-/** What the agent's handlers say of one assistant; `find` finds it, if they let it be seen. */
-export async function allowAssistant<V extends object>(
+/** Authorizes an action. `find` returns the assistant when it matches the authorization filters. */
+export async function authorizeAssistant<V extends object>(
   ctx: Context,
   agent: ActiveRevision,
   ref: AssistantRef,
   action: Action,
-  asked: V,
+  fields: V,
 ) {
   const assistant_id = toAssistantId(agent.graphs, ref.assistant_id);
-  const { value, filters } = await allow(ctx, action, { assistant_id, ...asked });
+  const { value, filters } = await authorizeAssistants(ctx, action, { assistant_id, ...fields });
   const find = () => findAssistant(ctx, agent, assistant_id, filters);
   return { value, filters, find };
 }
@@ -37,16 +37,16 @@ export async function openAssistant<V extends object>(
   agent: ActiveRevision,
   ref: AssistantRef,
   action: Action,
-  asked: V,
+  fields: V,
 ) {
-  const { value, find } = await allowAssistant(ctx, agent, ref, action, asked);
+  const { value, find } = await authorizeAssistant(ctx, agent, ref, action, fields);
   return { row: await find(), value };
 }
 
-/** Deleting an assistant with its threads deletes everybody's: for those who may delete all of them. */
+/** Checks that the caller may delete the threads of all users of the assistant. */
 export async function assertAllThreads(ctx: Context): Promise<void> {
-  const asked = { resource: "threads", action: "delete", value: {} } as const;
-  const { filters } = await authorize(ctx, asked);
+  const request = { resource: "threads", action: "delete", value: {} } as const;
+  const { filters } = await authorize(ctx, request);
   if (filters === null) return;
   const text =
     "delete_threads: the assistant has threads of other users; delete the assistant without it, and your threads by id.";

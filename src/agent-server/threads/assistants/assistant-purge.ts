@@ -5,12 +5,12 @@ import { threads } from "../directory/table.ts";
 import { deleteListed } from "../service/deletion.ts";
 import { type AssistantRow, deleteSomeOf, endPurge, unfinishedPurges } from "./assistant-rows.ts";
 
-/** Threads that one call deletes before it leaves the rest to the sweep. */
+/** Maximum number of threads that one call deletes. */
 const THREADS = 200;
 const PURGES = 20;
 const ROWS = 1000;
 
-/** Deletes threads of an assistant that were made before its purge; the rest is left to the sweep. */
+/** Deletes threads of an assistant that are older than its purge. The sweep deletes the rest. */
 export async function purgeThreads(env: Env, assistant: AssistantRow): Promise<void> {
   const db = database(env);
   const { deployment_id, workspace_id, assistant_id, purge_at } = assistant;
@@ -31,7 +31,7 @@ export async function purgeThreads(env: Env, assistant: AssistantRow): Promise<v
   if (found.length < THREADS) await endPurge(db, assistant);
 }
 
-/** Purges that a request began and did not finish. */
+/** Continues purges that a request did not finish. */
 export async function sweepAssistants(env: Env, now: Date): Promise<void> {
   for (const assistant of await unfinishedPurges(database(env), now.toISOString(), PURGES)) {
     await purgeThreads(env, assistant).catch((error: unknown) =>
@@ -40,7 +40,7 @@ export async function sweepAssistants(env: Env, now: Date): Promise<void> {
   }
 }
 
-/** True once a deployment has none left. */
+/** @returns whether all are deleted */
 export function deleteAssistantsOf(env: Env, deployment_id: string): Promise<boolean> {
   return deleteSomeOf(database(env), deployment_id, ROWS);
 }

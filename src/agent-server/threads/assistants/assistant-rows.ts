@@ -15,11 +15,11 @@ import type {
 export type AssistantRow = typeof assistants.$inferSelect;
 export type VersionRow = typeof assistant_versions.$inferSelect;
 
-type Place = Pick<ActiveRevision, "deployment_id" | "graphs">;
+type Deployment = Pick<ActiveRevision, "deployment_id" | "graphs">;
 
 type Owner = Pick<AssistantRow, "deployment_id" | "workspace_id">;
 
-function ownerAt({ caller }: Context, { deployment_id }: Place): Owner {
+function ownerAt({ caller }: Context, { deployment_id }: Deployment): Owner {
   return { deployment_id, workspace_id: caller.workspace_id };
 }
 
@@ -41,7 +41,7 @@ function isVersionOf({ deployment_id, workspace_id }: Owner, assistant_id: strin
 
 export async function findAssistantRow(
   ctx: Context,
-  place: Place,
+  deployment: Deployment,
   assistant_id: string,
   filters: Filters | null = null,
 ): Promise<AssistantRow | null> {
@@ -50,7 +50,7 @@ export async function findAssistantRow(
     .from(assistants)
     .where(
       and(
-        isOf(ownerAt(ctx, place), assistant_id),
+        isOf(ownerAt(ctx, deployment), assistant_id),
         isNull(assistants.deleted_at),
         fulfils(assistants.metadata, filters),
       ),
@@ -60,7 +60,7 @@ export async function findAssistantRow(
 
 export async function searchRows(
   ctx: Context,
-  place: Place,
+  deployment: Deployment,
   query: AssistantSearch,
   filters: Filters | null,
 ): Promise<AssistantRow[]> {
@@ -69,7 +69,7 @@ export async function searchRows(
   return ctx.db
     .select()
     .from(assistants)
-    .where(and(matches(ctx, place, query), fulfils(assistants.metadata, filters)))
+    .where(and(matches(ctx, deployment, query), fulfils(assistants.metadata, filters)))
     .orderBy(order(assistants[sort_by]), order(assistants.assistant_id))
     .limit(limit + 1)
     .offset(offset);
@@ -77,24 +77,28 @@ export async function searchRows(
 
 export async function countRows(
   ctx: Context,
-  place: Place,
+  deployment: Deployment,
   query: AssistantCount,
   filters: Filters | null,
 ) {
   const [row] = await ctx.db
     .select({ count: sql<number>`count(*)` })
     .from(assistants)
-    .where(and(matches(ctx, place, query), fulfils(assistants.metadata, filters)));
+    .where(and(matches(ctx, deployment, query), fulfils(assistants.metadata, filters)));
   return row?.count ?? 0;
 }
 
-/** A graph that this revision no longer has takes its own assistant with it. */
-function matches(ctx: Context, place: Place, { graph_id, name, metadata }: AssistantCount) {
+/** Hides system assistants of graphs that the revision does not have. */
+function matches(
+  ctx: Context,
+  deployment: Deployment,
+  { graph_id, name, metadata }: AssistantCount,
+) {
   const conditions: (SQL | undefined)[] = [
-    eq(assistants.deployment_id, place.deployment_id),
+    eq(assistants.deployment_id, deployment.deployment_id),
     eq(assistants.workspace_id, ctx.caller.workspace_id),
     isNull(assistants.deleted_at),
-    or(eq(assistants.is_system, false), inArray(assistants.graph_id, place.graphs)),
+    or(eq(assistants.is_system, false), inArray(assistants.graph_id, deployment.graphs)),
     graph_id === undefined ? undefined : eq(assistants.graph_id, graph_id),
     name === undefined ? undefined : sql`instr(lower(${assistants.name}), lower(${name})) > 0`,
     metadata === undefined ? undefined : contains(assistants.metadata, metadata),
@@ -104,7 +108,7 @@ function matches(ctx: Context, place: Place, { graph_id, name, metadata }: Assis
 
 export async function findVersions(
   ctx: Context,
-  place: Place,
+  deployment: Deployment,
   assistant_id: string,
   { limit, offset, metadata }: AssistantVersionsQuery,
 ): Promise<VersionRow[]> {
@@ -113,7 +117,7 @@ export async function findVersions(
     .from(assistant_versions)
     .where(
       and(
-        isVersionOf(ownerAt(ctx, place), assistant_id),
+        isVersionOf(ownerAt(ctx, deployment), assistant_id),
         metadata === undefined ? undefined : contains(assistant_versions.metadata, metadata),
       ),
     )
@@ -124,7 +128,7 @@ export async function findVersions(
 
 export async function findVersion(
   ctx: Context,
-  place: Place,
+  deployment: Deployment,
   assistant_id: string,
   version: number,
 ): Promise<VersionRow | null> {
@@ -132,16 +136,19 @@ export async function findVersion(
     .select()
     .from(assistant_versions)
     .where(
-      and(isVersionOf(ownerAt(ctx, place), assistant_id), eq(assistant_versions.version, version)),
+      and(
+        isVersionOf(ownerAt(ctx, deployment), assistant_id),
+        eq(assistant_versions.version, version),
+      ),
     );
   return row ?? null;
 }
 
-export async function greatestVersion(ctx: Context, place: Place, assistant_id: string) {
+export async function greatestVersion(ctx: Context, deployment: Deployment, assistant_id: string) {
   const [row] = await ctx.db
     .select({ version: sql<number | null>`max(${assistant_versions.version})` })
     .from(assistant_versions)
-    .where(isVersionOf(ownerAt(ctx, place), assistant_id));
+    .where(isVersionOf(ownerAt(ctx, deployment), assistant_id));
   return row?.version ?? 0;
 }
 
@@ -150,7 +157,7 @@ function toVersionRow(row: AssistantRow): VersionRow {
   return { ...version, created_at };
 }
 
-/** False: there is one of that id already. */
+/** @returns `false` when the id exists */
 export async function insertAssistant(ctx: Context, row: AssistantRow): Promise<boolean> {
   const { db } = ctx;
   try {
@@ -165,7 +172,7 @@ export async function insertAssistant(ctx: Context, row: AssistantRow): Promise<
   }
 }
 
-/** Those that are not there yet, as the deployment has them. */
+/** Inserts the missing rows. */
 export async function insertSystemAssistants(db: Database, rows: AssistantRow[]): Promise<void> {
   const statements = rows.flatMap((row) => [
     db.insert(assistants).values(row).onConflictDoNothing(),
@@ -174,7 +181,7 @@ export async function insertSystemAssistants(db: Database, rows: AssistantRow[])
   await batch(db, statements);
 }
 
-/** False: somebody else has made that version meanwhile. */
+/** @returns `false` when a concurrent update created the same version */
 export async function insertVersion(ctx: Context, row: AssistantRow): Promise<boolean> {
   const { db } = ctx;
   try {
@@ -196,7 +203,7 @@ function updateOf(db: Database, row: AssistantRow) {
   return db.update(assistants).set(shown).where(isOf(row, row.assistant_id));
 }
 
-/** Gone for callers at once; its threads that there are by now follow, and then the rows. */
+/** Hides the assistant. A purge deletes its threads, then its rows. */
 export async function markDeleted(ctx: Context, row: AssistantRow, at: string): Promise<void> {
   await ctx.db
     .update(assistants)
@@ -204,7 +211,7 @@ export async function markDeleted(ctx: Context, row: AssistantRow, at: string): 
     .where(isOf(row, row.assistant_id));
 }
 
-/** What a deleted assistant leaves; one of the system's is as the deployment has made it again. */
+/** Deletes the rows of an assistant. `fresh` recreates a system assistant. */
 export async function deleteRows(db: Database, row: AssistantRow, fresh: AssistantRow | null) {
   await batch(db, [
     db.delete(assistant_versions).where(isVersionOf(row, row.assistant_id)),
@@ -223,7 +230,6 @@ export async function endPurge(db: Database, row: AssistantRow): Promise<void> {
   await db.update(assistants).set({ purge_at: null }).where(isOf(row, row.assistant_id));
 }
 
-/** Assistants whose threads are still to be deleted. */
 export async function unfinishedPurges(db: Database, now: string, limit: number) {
   return db
     .select()

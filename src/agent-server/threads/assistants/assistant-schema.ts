@@ -182,7 +182,7 @@ export const GraphSchemas = z
   })
   .openapi("GraphSchemas");
 
-/** The same by two names: clients' types have the longer ones, LangGraph's own server gives the shorter. */
+/** Both spellings: clients' types have the longer names, LangGraph's own server returns the shorter ones. */
 export const SubgraphSchemas = GraphSchemas.extend({
   input: JsonSchema.describe("The same as `input_schema`"),
   output: JsonSchema.describe("The same as `output_schema`"),

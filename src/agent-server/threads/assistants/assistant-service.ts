@@ -5,12 +5,12 @@ import { newId } from "../../../shared/storage/ids.ts";
 import { endAssistantCrons } from "../callbacks.ts";
 import { isKeepable } from "../loop/merge.ts";
 import { pick, toPage } from "../page.ts";
-import { keepable, openAgent, tooMuchKept } from "../service/service.ts";
+import { keepable, openAgent, valueTooLarge } from "../service/service.ts";
 import {
   type AssistantRef,
-  allow,
-  allowAssistant,
   assertAllThreads,
+  authorizeAssistant,
+  authorizeAssistants,
   openAssistant,
 } from "./assistant-access.ts";
 import { purgeThreads } from "./assistant-purge.ts";
@@ -47,7 +47,7 @@ import {
   withDefaults,
 } from "./system-assistants.ts";
 
-/** Two who update one assistant at once both get a version; more than a few would be a loop. */
+/** Maximum attempts of an update that races with others. */
 const MAX_TRIES = 5;
 
 export async function createAssistant(
@@ -56,7 +56,7 @@ export async function createAssistant(
   input: AssistantCreate,
 ): Promise<Assistant> {
   const agent = await openAgent(ctx, deployment_id, "write");
-  const asked = {
+  const fields = {
     assistant_id: input.assistant_id ?? newId(),
     graph_id: input.graph_id,
     name: input.name ?? "Untitled",
@@ -66,9 +66,9 @@ export async function createAssistant(
     metadata: input.metadata ?? {},
   };
   const { if_exists } = input;
-  const { value, filters } = await allow(ctx, "create", { ...asked, if_exists });
+  const { value, filters } = await authorizeAssistants(ctx, "create", { ...fields, if_exists });
   assertGraph(agent, input.graph_id);
-  const row = toRow(agent, { ...asked, metadata: keepable(value), is_system: false });
+  const row = toRow(agent, { ...fields, metadata: keepable(value), is_system: false });
   if (isSystemId(agent, row.assistant_id)) await ensureSystemAssistants(ctx, agent);
   if (await insertAssistant(ctx, row)) return Assistant.parse(row);
   const existing =
@@ -92,7 +92,7 @@ export async function searchAssistants(
   query: AssistantSearch,
 ) {
   const agent = await openAgent(ctx, deployment_id, "read");
-  const { filters } = await allow(ctx, "search", { ...query });
+  const { filters } = await authorizeAssistants(ctx, "search", { ...query });
   await ensureSystemAssistants(ctx, agent);
   const { rows, headers } = toPage(await searchRows(ctx, agent, query, filters), query);
   return { rows: rows.map((row) => pick(toAssistant(agent, row), query.select)), headers };
@@ -100,27 +100,27 @@ export async function searchAssistants(
 
 export async function countAssistants(ctx: Context, deployment_id: string, query: AssistantCount) {
   const agent = await openAgent(ctx, deployment_id, "read");
-  const { filters } = await allow(ctx, "search", { ...query });
+  const { filters } = await authorizeAssistants(ctx, "search", { ...query });
   await ensureSystemAssistants(ctx, agent);
   return countRows(ctx, agent, query, filters);
 }
 
-/** Every patch makes a version, an empty one too. */
+/** Creates a version, also for an empty patch. */
 export async function updateAssistant(
   ctx: Context,
   ref: AssistantRef,
   given: AssistantPatch,
 ): Promise<Assistant> {
   const agent = await openAgent(ctx, ref.deployment_id, "write");
-  const asked = { ...given, metadata: given.metadata ?? {} };
-  const { value, find } = await allowAssistant(ctx, agent, ref, "update", asked);
+  const fields = { ...given, metadata: given.metadata ?? {} };
+  const { value, find } = await authorizeAssistant(ctx, agent, ref, "update", fields);
   const patch = { ...given, metadata: keepable(value) };
   if (patch.graph_id !== undefined) assertGraph(agent, patch.graph_id);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const row = withDefaults(agent, await find());
     const version = (await greatestVersion(ctx, agent, row.assistant_id)) + 1;
     const next = { ...applyPatch(row, patch), version, updated_at: new Date().toISOString() };
-    if (!isKeepable(next.metadata)) throw tooMuchKept("metadata", "assistant");
+    if (!isKeepable(next.metadata)) throw valueTooLarge("metadata", "assistant");
     if (await insertVersion(ctx, next)) {
       forgetAssistant(next);
       return toAssistant(agent, next);
@@ -129,7 +129,7 @@ export async function updateAssistant(
   throw new AppError("conflict", "The assistant was updated by another request: retry.");
 }
 
-/** A graph's own assistant is then as its deployment has made it. */
+/** Deletes an assistant. A system assistant is reset to its defaults. */
 export async function deleteAssistant(
   ctx: Context,
   ref: AssistantRef,
@@ -138,7 +138,7 @@ export async function deleteAssistant(
   const agent = await openAgent(ctx, ref.deployment_id, "write");
   const { row } = await openAssistant(ctx, agent, ref, "delete", {});
   if (delete_threads) await assertAllThreads(ctx);
-  // First, so that a retry after a crash does what is left. One that a graph has by itself can still run.
+  // Crons first, so that a retry after a crash continues. System assistants keep theirs: they can still run.
   if (!row.is_system) {
     await endAssistantCrons(row.deployment_id, row.assistant_id);
   }
@@ -162,23 +162,23 @@ export async function listAssistantVersions(
   query: AssistantVersionsQuery,
 ): Promise<AssistantVersion[]> {
   const agent = await openAgent(ctx, ref.deployment_id, "read");
-  const asked = { metadata: query.metadata };
-  const { find } = await allowAssistant(ctx, agent, ref, "read", asked);
+  const fields = { metadata: query.metadata };
+  const { find } = await authorizeAssistant(ctx, agent, ref, "read", fields);
   const row = await find().catch(() => null);
   if (!row) throw new AppError("not_found", `Assistant "${ref.assistant_id}" not found.`);
   const rows = await findVersions(ctx, agent, row.assistant_id, query);
   return rows.map((version) => AssistantVersion.parse(version));
 }
 
-/** The next update still makes the version after the greatest. */
+/** The next update still creates the version after the greatest one. */
 export async function setLatestVersion(
   ctx: Context,
   ref: AssistantRef,
   version: number,
 ): Promise<Assistant> {
   const agent = await openAgent(ctx, ref.deployment_id, "write");
-  const asked = { version, metadata: {} };
-  const { row, value } = await openAssistant(ctx, agent, ref, "update", asked);
+  const fields = { version, metadata: {} };
+  const { row, value } = await openAssistant(ctx, agent, ref, "update", fields);
   const found = await findVersion(ctx, agent, row.assistant_id, version);
   if (!found) throw new AppError("not_found", "Assistant version not found");
   const { created_at: _, ...wanted } = found;

@@ -8,35 +8,35 @@ import type { RunAssistant } from "../assistants.ts";
 import { GraphAnswer, SchemasAnswer, SubgraphsAnswer } from "../boundary/answers.ts";
 import { type AgentStub, callAgent } from "../loop/agent.ts";
 import { openAgent, toRevisionRef } from "../service/service.ts";
-import { allowAssistant } from "./assistant-access.ts";
-import { noAssistant, resolveAssistant } from "./run-assistants.ts";
+import { authorizeAssistant } from "./assistant-access.ts";
+import { assistantNotFound, resolveAssistant } from "./run-assistants.ts";
 
 type Ref = { deployment_id: string; assistant_id: string };
 
 /** `{nodes, edges}` as JSON text. */
 export async function drawGraph(ctx: Context, ref: Ref, xray: boolean | number): Promise<string> {
-  const { ask, graph } = await openGraph(ctx, ref);
+  const { call, graph } = await openGraph(ctx, ref);
   return unwrap(
-    await ask("drawGraph", GraphAnswer, (agent) => agent.drawGraph({ ...graph, xray })),
+    await call("drawGraph", GraphAnswer, (agent) => agent.drawGraph({ ...graph, xray })),
   );
 }
 
 export async function getSchemas(ctx: Context, ref: Ref) {
-  const { ask, graph } = await openGraph(ctx, ref);
-  const answer = await ask("describeSchemas", SchemasAnswer, (agent) =>
+  const { call, graph } = await openGraph(ctx, ref);
+  const answer = await call("describeSchemas", SchemasAnswer, (agent) =>
     agent.describeSchemas(graph),
   );
   return toSchemas(graph.graph_id, unwrap(answer));
 }
 
-/** By namespace; `namespace` names one, and what is within it when they recurse. */
+/** Returns the schemas by namespace. `namespace` selects one, with its subgraphs when `recurse` is set. */
 export async function getSubgraphs(
   ctx: Context,
   ref: Ref,
   query: { namespace: string | null; recurse: boolean },
 ) {
-  const { ask, graph } = await openGraph(ctx, ref);
-  const answer = await ask("describeSubgraphs", SubgraphsAnswer, (agent) =>
+  const { call, graph } = await openGraph(ctx, ref);
+  const answer = await call("describeSubgraphs", SubgraphsAnswer, (agent) =>
     agent.describeSubgraphs({ ...graph, ...query }),
   );
   const found = unwrap(answer);
@@ -45,7 +45,7 @@ export async function getSubgraphs(
   );
 }
 
-/** By the names that clients' types have, and by those that LangGraph's own server gives. */
+/** Adds the names that LangGraph's own server returns to those of clients' types. */
 function toSubgraph(graph_id: string, found: WireSchemas) {
   const schemas = toSchemas(graph_id, found);
   const { input_schema, output_schema, state_schema, config_schema } = schemas;
@@ -58,20 +58,20 @@ function toSubgraph(graph_id: string, found: WireSchemas) {
   };
 }
 
-/** The graph as the assistant configures it: a factory may make another one of another configuration. */
+/** Includes the assistant's config: a graph factory may build a different graph from it. */
 async function openGraph(ctx: Context, { deployment_id, assistant_id }: Ref) {
   const active = await openAgent(ctx, deployment_id, "read");
   const ref = { deployment_id, assistant_id };
-  const { filters } = await allowAssistant(ctx, active, ref, "read", {});
+  const { filters } = await authorizeAssistant(ctx, active, ref, "read", {});
   const assistant: RunAssistant = await resolveAssistant(ctx, active, assistant_id);
-  if (!allows(filters, assistant.metadata)) throw noAssistant(active, assistant_id);
+  if (!allows(filters, assistant.metadata)) throw assistantNotFound(active, assistant_id);
   const { graph_id, config } = assistant;
-  const ask = async <T>(
-    call: string,
+  const call = async <T>(
+    method: string,
     schema: z.ZodType<T>,
-    question: (agent: AgentStub) => Promise<unknown>,
-  ) => parseAnswer(call, schema, await callAgent(ctx.env, toRevisionRef(active), question));
-  return { ask, graph: { graph_id, config } };
+    work: (agent: AgentStub) => Promise<unknown>,
+  ) => parseAnswer(method, schema, await callAgent(ctx.env, toRevisionRef(active), work));
+  return { call, graph: { graph_id, config } };
 }
 
 function unwrap<T>(answer: Answer<T>): T {

@@ -14,10 +14,10 @@ import { findAssistantRow } from "./assistant-rows.ts";
 import type { Assistant } from "./assistant-schema.ts";
 import { toAssistant } from "./system-assistants.ts";
 
-/** How long another isolate of the Worker may still start runs as the version before says. */
+/** Another isolate of the Worker may start runs of the version before for this long. */
 const recent = new TtlCache<RunAssistant>(1000);
 
-/** An assistant by its id or by the name of its graph, as its runs need it. */
+/** Resolves an assistant by its id or the name of its graph. */
 export async function resolveAssistant(
   ctx: Context,
   agent: ActiveRevision,
@@ -38,10 +38,14 @@ async function readRunAssistant(
   if (row && agent.graphs.includes(row.graph_id)) return toRunAssistant(toAssistant(agent, row));
   const graph_id = agent.graphs.find((id) => systemAssistantId(id) === assistant_id);
   if (!row && graph_id !== undefined) return systemAssistant(graph_id, defaultsOf(agent, graph_id));
-  throw noAssistant(agent, ref, row ? ` Its graph "${row.graph_id}" is not in this revision.` : "");
+  throw assistantNotFound(
+    agent,
+    ref,
+    row ? ` Its graph "${row.graph_id}" is not in this revision.` : "",
+  );
 }
 
-export function noAssistant({ graphs }: ActiveRevision, ref: string, why = ""): AppError {
+export function assistantNotFound({ graphs }: ActiveRevision, ref: string, why = ""): AppError {
   return new AppError(
     "not_found",
     `No assistant found for "${ref}". Make sure the assistant ID is for a valid assistant ` +
@@ -49,7 +53,7 @@ export function noAssistant({ graphs }: ActiveRevision, ref: string, why = ""): 
   );
 }
 
-/** Every write that changes how an assistant runs calls this, in the isolate where it happens. */
+/** Evicts the cached assistant after a change, in this isolate. */
 export function forgetAssistant({ assistant_id }: Pick<RunAssistant, "assistant_id">) {
   recent.forget((key) => key.endsWith(`/${assistant_id}`));
 }

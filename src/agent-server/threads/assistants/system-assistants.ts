@@ -11,7 +11,7 @@ export function isSystemId(agent: ActiveRevision, assistant_id: string): boolean
 
 const ensured = new Set<string>();
 
-/** Rows of what each graph has from the start: made when somebody looks at assistants first. */
+/** Creates the rows of system assistants at the first use of the assistants API. */
 export async function ensureSystemAssistants(ctx: Context, agent: ActiveRevision): Promise<void> {
   if (ensured.has(agent.revision_id)) return;
   await makeSystemAssistants(ctx, agent);
@@ -67,7 +67,7 @@ export function toRow({ deployment_id, workspace_id }: ActiveRevision, row: NewR
   };
 }
 
-/** The first version of a graph's own assistant is what the revision that serves now says of it. */
+/** Applies the defaults of the active revision to the first version of a system assistant. */
 export function withDefaults(agent: ActiveRevision, row: AssistantRow): AssistantRow {
   if (!row.is_system || row.version !== 1) return row;
   return { ...row, ...defaultsOf(agent, row.graph_id) };

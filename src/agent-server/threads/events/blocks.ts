@@ -1,9 +1,9 @@
 type Fields = Record<string, unknown>;
 
-/** A piece of a message: what it adds to the block of that key. */
+/** Part of a message that extends the block with the same key. */
 export type Piece = { key: string; block: Fields & { type: string } };
 
-/** A LangChain message as the wire has it: whole, or one chunk of a stream. */
+/** A LangChain message on the wire: complete, or a chunk of a stream. */
 export type WireMessage = Fields & {
   type?: string;
   id?: string;
@@ -17,10 +17,10 @@ export type WireMessage = Fields & {
   usage_metadata?: Fields;
 };
 
-// A provider's own form of a tool call in the content; the message has it in the common form too.
+// Provider-specific tool calls in the content, which the message repeats in the common form.
 const TOOL_PARTS = ["tool_use", "input_json_delta", "tool_call", "tool_call_chunk"];
 
-/** What a message says, as content blocks; of a chunk, what it adds to each. */
+/** Returns the content blocks of a message, or the additions of a chunk. */
 export function piecesOf(message: WireMessage, isChunk: boolean): Piece[] {
   return [
     ...reasoningPieces(message),
@@ -83,7 +83,7 @@ function callPieces({ tool_calls = [], invalid_tool_calls = [] }: WireMessage): 
   ];
 }
 
-/** How a block begins: with nothing of what grows. */
+/** Returns a block without the text that deltas add. */
 export function emptied(block: Piece["block"]): Piece["block"] {
   switch (block.type) {
     case "text":
@@ -99,7 +99,7 @@ export function emptied(block: Piece["block"]): Piece["block"] {
 
 type Grown = { block: Piece["block"]; delta: Fields | null };
 
-/** A block with what a piece adds, and how that is told; null: there is nothing to tell. */
+/** Appends a piece to a block. `delta` is `null` when nothing changes for clients. */
 export function grown(block: Piece["block"], piece: Piece["block"]): Grown {
   if (block.type === "tool_call_chunk") return grownCall(block, piece);
   if (block.type === "text") return grownText(block, piece, "text") ?? merged(block, piece);
@@ -123,7 +123,7 @@ function grownText(
   return { block: all, delta: more === "" ? null : { type: `${kind}-delta`, [kind]: more } };
 }
 
-// Clients put the fields of such a delta in the place of those before: the arguments are all so far.
+// Clients replace fields by those of the delta, so it has all arguments so far.
 function grownCall(block: Piece["block"], piece: Piece["block"]): Grown {
   const args = `${block.args ?? ""}${piece.args ?? ""}`;
   const all = { ...block, ...named({ ...piece, type: block.type }), args };
@@ -135,7 +135,7 @@ function merged(block: Piece["block"], piece: Piece["block"]): Grown {
   return { block: { ...block, ...fields }, delta: { type: "block-delta", fields } };
 }
 
-/** A block that is whole: the arguments of a tool call are read. */
+/** Returns the final block, with parsed tool arguments. */
 export function finished(block: Piece["block"]): Piece["block"] {
   if (block.type !== "tool_call_chunk") return block;
   const { id = null, name = null } = block;

@@ -4,7 +4,6 @@ import { Command } from "./schema.ts";
 
 export type Failure = { error: string; message: string };
 
-/** A command out of its text, or what is wrong with it. */
 export function readCommand(text: string): Command | Failure {
   let json: unknown;
   try {
@@ -24,7 +23,6 @@ export function isFailure(value: object): value is Failure {
   return "error" in value && "message" in value;
 }
 
-/** What a command asks for, or what is wrong with it. */
 export function readParams<T extends z.ZodType>(
   schema: T,
   { method, params }: Pick<Command, "method" | "params">,

@@ -14,53 +14,53 @@ type Options = {
   isThere: () => boolean;
   filter: EventFilter;
   since: number;
-  mayRead: () => Promise<Refused | null>;
+  checkAccess: () => Promise<Refused | null>;
 };
 
 /**
- * Server-sent events of a thread: those that are there, then what comes, for as long as the thread is and its
- * reader may read it. A reader may be there before its thread, and is asked again who it is when that comes.
+ * Yields stored events of a thread, then new ones, until the thread is deleted or access ends. The thread may be
+ * created after the stream; access is checked again then.
  */
 export async function* eventStream(options: Options): AsyncGenerator<string, void> {
   const opened_at = Date.now();
-  const { followers, isThere, mayRead } = options;
+  const { followers, isThere, checkAccess } = options;
   const isEarly = !isThere();
-  const pulse = new Heartbeat(SSE_HEARTBEAT);
+  const heartbeat = new Heartbeat(SSE_HEARTBEAT);
   while (!isThere()) {
-    await followers.changeOfAny(pulse.remaining_ms);
-    yield pulse.frame("");
+    await followers.changeOfAny(heartbeat.remaining_ms);
+    yield heartbeat.frame("");
   }
-  if (isEarly && (await mayRead())) return;
+  if (isEarly && (await checkAccess())) return;
   yield* framesOf(options, opened_at + SETTLE_MS);
 }
 
 async function* framesOf(options: Options, settled_at: number): AsyncGenerator<string, void> {
   const { store, followers, isOver, isThere, filter, since } = options;
   const reader = new LogReader(store, isOver, channelsOf([filter]), since);
-  const isLetIn = recheck(options.mayRead);
-  const pulse = new Heartbeat(SSE_HEARTBEAT);
+  const isAuthorized = recheck(options.checkAccess);
+  const heartbeat = new Heartbeat(SSE_HEARTBEAT);
   while (isThere()) {
     const events = reader.next();
     if (events === null) {
-      await followers.changeOfAny(pulse.remaining_ms);
-      yield pulse.frame("");
+      await followers.changeOfAny(heartbeat.remaining_ms);
+      yield heartbeat.frame("");
       continue;
     }
-    // What is told must survive the next crash: write first.
+    // Events must be durable before a client receives them.
     await store.durable();
-    if (!(await isLetIn())) return;
+    if (!(await isAuthorized())) return;
     const wanted = events.filter((event) => isWanted(event, filter));
     const held = Date.now() < settled_at ? wanted.findIndex(endsRun) : -1;
     if (held >= 0) {
-      yield pulse.frame(toFrames(wanted.splice(0, held)));
+      yield heartbeat.frame(toFrames(wanted.splice(0, held)));
       await scheduler.wait(settled_at - Date.now());
     }
-    yield pulse.frame(toFrames(wanted));
+    yield heartbeat.frame(toFrames(wanted));
   }
 }
 
-/** Who opened the stream was asked then; clients whose stream ends come again, and are asked by their request. */
-function recheck(mayRead: Options["mayRead"]): () => Promise<boolean> {
+/** Checks access at intervals. Clients whose stream ends reconnect with a new request. */
+function recheck(mayRead: Options["checkAccess"]): () => Promise<boolean> {
   let checked_at = Date.now();
   return async () => {
     if (checked_at + RECHECK_MS > Date.now()) return true;

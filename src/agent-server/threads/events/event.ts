@@ -15,7 +15,7 @@ export type ProtocolEvent = {
   event_id: string;
   seq: number;
   method: string;
-  /** The method, but `input` for `input.requested` and `custom:<name>` for what has a name. */
+  /** The method, except `input` for `input.requested` and `custom:<name>` for named custom events. */
   channel: string;
   namespace: string[];
   timestamp: number;
@@ -24,7 +24,7 @@ export type ProtocolEvent = {
   data: string;
 };
 
-/** What one row of the log gives, in this order. */
+/** Kinds of events that one row of the log can produce, in order. */
 const STAGES = [
   "abandoned",
   "left",
@@ -41,21 +41,20 @@ const STAGES = [
 ] as const;
 type Stage = (typeof STAGES)[number];
 
-// An event's place follows from its row alone, whatever else a reader asks for.
-const STAGE_ROOM = 2 ** 16;
-const ROW_ROOM = 2 ** 20;
+// The sequence number depends only on the row and the stage, not on the channels of the reader.
+const STAGE_SIZE = 2 ** 16;
+const ROW_SIZE = 2 ** 20;
 
-/** The row whose event has this sequence number. */
 export function rowOf(seq: number): number {
-  return Math.floor(seq / ROW_ROOM);
+  return Math.floor(seq / ROW_SIZE);
 }
 
-/** Greater than that of every event of the row, and of those before: what a command has seen that saw the row last. */
+/** Upper bound of the sequence numbers of a row. */
 export function lastSeqOf(row_id: number): number {
-  return (row_id + 1) * ROW_ROOM - 1;
+  return (row_id + 1) * ROW_SIZE - 1;
 }
 
-type Told = {
+type EventContent = {
   method: string;
   namespace: string[];
   /** JSON text. */
@@ -64,7 +63,7 @@ type Told = {
   node?: string | undefined;
 };
 
-/** The events that one row of the log gives. */
+/** Collects the events of one row of the log. */
 export class RowEvents {
   readonly row_id: number;
   readonly #timestamp: number;
@@ -76,17 +75,17 @@ export class RowEvents {
     this.#timestamp = timestamp;
   }
 
-  /** `root_of`: the run whose own lifecycle it is; clients read its id out of the event's. */
-  tell(stage: Stage, { channel, node, ...told }: Told, root_of: string | null = null) {
+  /** `root_of`: run of a root lifecycle event. Clients parse its id from the event id. */
+  add(stage: Stage, { channel, node, ...content }: EventContent, root_of: string | null = null) {
     const n = this.#counts.get(stage) ?? 0;
     this.#counts.set(stage, n + 1);
-    const place = STAGES.indexOf(stage);
-    const own = `${this.row_id}.${place}.${n}`;
+    const order = STAGES.indexOf(stage);
+    const own = `${this.row_id}.${order}.${n}`;
     this.#events.push({
-      ...told,
+      ...content,
       event_id: root_of === null ? own : `synth:${root_of}:${own}`,
-      seq: this.row_id * ROW_ROOM + place * STAGE_ROOM + Math.min(n, STAGE_ROOM - 1),
-      channel: channel ?? told.method,
+      seq: this.row_id * ROW_SIZE + order * STAGE_SIZE + Math.min(n, STAGE_SIZE - 1),
+      channel: channel ?? content.method,
       timestamp: this.#timestamp,
       ...(node !== undefined && { node }),
     });
@@ -97,7 +96,7 @@ export class RowEvents {
   }
 }
 
-/** Clients stop listening here, whatever they have asked for since. */
+/** Clients close all subscriptions at this event. */
 export function endsRun({ method, namespace, data }: ProtocolEvent): boolean {
   const isRoot = method === "lifecycle" && namespace.length === 0;
   return isRoot && /^\{"event":"(completed|failed|interrupted)"/.test(data);

@@ -2,13 +2,13 @@ import { CHANNELS, type Channel, type ProtocolEvent } from "./event.ts";
 
 export type EventFilter = {
   channels: string[];
-  /** Prefixes; null: all. */
+  /** Prefixes, `null` for all. */
   namespaces: string[][] | null;
-  /** How far below one of the prefixes; null: however far. */
+  /** Maximum number of levels below a prefix, `null` for any. */
   depth: number | null;
 };
 
-/** The kinds of events that a reader with these filters has to be told of. */
+/** Returns the channels that at least one filter includes. */
 export function channelsOf(filters: EventFilter[]): ReadonlySet<Channel> {
   const names = filters.flatMap(({ channels }) => channels.map((name) => name.split(":")[0]));
   return new Set(CHANNELS.filter((channel) => names.includes(channel)));
@@ -21,7 +21,7 @@ export function isWanted(
   const isOfChannel =
     channels.includes(channel) || (channel.startsWith("custom:") && channels.includes("custom"));
   if (!isOfChannel) return false;
-  // Without a prefix there is nothing to be below of: clients leave the depth out of account, too.
+  // Clients ignore the depth without a prefix, too.
   if (namespaces === null || namespaces.length === 0) return true;
   return namespaces.some(
     (prefix) =>
@@ -29,7 +29,7 @@ export function isWanted(
   );
 }
 
-/** A segment without a colon also stands for each task of that node. */
+/** A segment without a colon matches each task of that node. */
 function isBelow(namespace: string[], prefix: string[]): boolean {
   if (prefix.length > namespace.length) return false;
   return prefix.every((wanted, n) => {

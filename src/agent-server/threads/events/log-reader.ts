@@ -7,8 +7,8 @@ import { RunEvents, statusOf } from "./run-events.ts";
 type Current = { run_id: string; events: RunEvents; last: number };
 
 /**
- * The events of a thread after a sequence number, as far as they are there by now. They are derived from the
- * log of its runs each time they are read, and are the same each time.
+ * Derives protocol events after a sequence number from the log of runs. The same log always yields the same
+ * events.
  */
 export class LogReader {
   readonly #store: ThreadStore;
@@ -29,31 +29,31 @@ export class LogReader {
     this.#isOver = isOver;
     this.#wants = wants;
     this.#since = since;
-    // What a run has said so far decides how it goes on: it is read from its beginning.
+    // Events depend on the earlier events of their run, so a run is read from its beginning.
     this.#after = since <= 0 ? 0 : store.events.lastBeforeRunOf(rowOf(since));
   }
 
-  /** How far it has read: who goes on from here misses nothing. */
+  /** Sequence number of the last event read. */
   get since(): number {
     return this.#since;
   }
 
-  /** The next events; null: there are no more by now. An empty list: there may be. */
+  /** @returns the next events, `null` when no more are stored. More may follow an empty list. */
   next(): ProtocolEvent[] | null {
     const page = this.#store.events.pageOfAll(this.#after);
-    const events = page.length > 0 ? page.flatMap((row) => this.#take(row)) : this.#rest();
+    const events = page.length > 0 ? page.flatMap((row) => this.#read(row)) : this.#rest();
     if (events === null) return null;
     const fresh = events.filter(({ seq }) => seq > this.#since);
     this.#since = fresh.at(-1)?.seq ?? this.#since;
     return fresh;
   }
 
-  #take(row: EventRow): ProtocolEvent[] {
+  #read(row: EventRow): ProtocolEvent[] {
     const before = this.#current?.run_id === row.run_id ? [] : this.#open(row);
     this.#after = row.id;
     this.#at = row.at ?? this.#at;
     if (this.#current) this.#current.last = row.id;
-    return [...before, ...(this.#current?.events.convert(row, this.#at) ?? [])];
+    return [...before, ...(this.#current?.events.toProtocolEvents(row, this.#at) ?? [])];
   }
 
   #open({ id, run_id }: EventRow): ProtocolEvent[] {
@@ -74,32 +74,32 @@ export class LogReader {
 
   #rest(): ProtocolEvent[] | null {
     if (this.#current) return this.#isOver(this.#current.run_id) ? this.#end() : null;
-    return this.#undone();
+    return this.#rolledBack();
   }
 
-  // The last run was undone, its events are gone: who has seen it begin must hear that it is over.
-  #undone(): ProtocolEvent[] | null {
+  // Readers that received the start of a run that was rolled back must receive its end.
+  #rolledBack(): ProtocolEvent[] | null {
     const { events, runs } = this.#store;
     const last = events.lastId();
     if (last <= this.#after) return null;
     this.#after = last;
     const isExpired = runs.newestStarted()?.hasEvents === false;
     if (isExpired || runs.inFlight().length > 0 || !this.#wants.has("lifecycle")) return [];
-    const told = new RowEvents(last, Date.now());
+    const rowEvents = new RowEvents(last, Date.now());
     const data = JSON.stringify({ event: "interrupted" });
-    told.tell("over", { method: "lifecycle", namespace: [], data }, "undone");
-    return told.inOrder();
+    rowEvents.add("over", { method: "lifecycle", namespace: [], data }, "undone");
+    return rowEvents.inOrder();
   }
 }
 
-/** The graphs and nodes of a run, or of the newest; null: there is no such run. */
+/** @returns the graphs and nodes of a run or of the newest run, `null` when the run does not exist */
 export function treeOf({ runs, events }: ThreadStore, run_id: string | null): AgentTree | null {
   const run = run_id === null ? runs.newest() : runs.get(run_id);
   if (!run) return null;
   const log = new RunEvents(run, new Set(["lifecycle"]));
   let after = 0;
   for (let page = events.page(run.run_id, after); page.length > 0; ) {
-    for (const row of page) log.convert(row, 0);
+    for (const row of page) log.toProtocolEvents(row, 0);
     after = page.at(-1)?.id ?? after;
     page = events.page(run.run_id, after);
   }

@@ -3,12 +3,12 @@ import type { RowEvents } from "./event.ts";
 import { isWithin } from "./namespaces.ts";
 
 type Metadata = Record<string, unknown> & { name?: unknown; langgraph_node?: unknown };
-type Open = {
+type OpenMessage = {
   id: string;
   namespace: string[];
   node: string | undefined;
   blocks: { key: string; block: Piece["block"] }[];
-  /** The block that is being said. */
+  /** Index of the open block. */
   at: number | null;
   ending: Record<string, unknown>;
 };
@@ -17,47 +17,52 @@ type Stage = "main" | "closed" | "closed_at_end" | "abandoned";
 const ROLES: Record<string, string> = { ai: "ai", human: "human", system: "system", tool: "tool" };
 const SHOWN = { ls_provider: "provider", ls_model_name: "model", ls_model_type: "model_type" };
 
-/** Turns the messages of a run's log into the sequence of start, blocks and finish that each one has. */
+/** Converts messages of a run's log to events: start, blocks and finish of each message. */
 export class Messages {
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, OpenMessage>();
   readonly #done = new Set<string>();
 
-  /** Of the mode `messages-tuple`: a chunk of what a model says, or a message that is whole. */
-  take(namespace: string[], text: string, events: RowEvents) {
+  /** Adds an event of the mode `messages-tuple`: a chunk or a complete message. */
+  addTuple(namespace: string[], text: string, events: RowEvents) {
     const [message, metadata] = JSON.parse(text) as [WireMessage, Metadata];
     const isOfNode = metadata.name !== undefined && metadata.name === metadata.langgraph_node;
     const isChunk = !isOfNode && message.tool_call_chunks !== undefined;
     const { langgraph_node: node } = metadata;
     const place = { namespace, node: typeof node === "string" ? node : undefined };
-    this.#say(message, { ...place, isChunk, metadata }, events);
+    this.#addPieces(message, { ...place, isChunk, metadata }, events);
   }
 
-  /** Of the mode `messages`: what a model has said so far. */
-  takePartial(text: string, events: RowEvents) {
+  /** Adds an event of the mode `messages`: the text so far. */
+  addPartial(text: string, events: RowEvents) {
     for (const message of JSON.parse(text) as WireMessage[]) {
       const { content } = message;
       if (typeof content !== "string") continue;
-      const known = this.#open.get(message.id ?? "")?.blocks.find(({ key }) => key === "text");
-      const said = String(known?.block.text ?? "").length;
-      const chunk = { ...message, content: content.slice(said) };
-      this.#say(chunk, { namespace: [], node: undefined, isChunk: true, metadata: {} }, events);
+      const existing = this.#open.get(message.id ?? "")?.blocks.find(({ key }) => key === "text");
+      const length = String(existing?.block.text ?? "").length;
+      const chunk = { ...message, content: content.slice(length) };
+      this.#addPieces(
+        chunk,
+        { namespace: [], node: undefined, isChunk: true, metadata: {} },
+        events,
+      );
     }
   }
 
-  /** Of the mode `messages`: messages that are whole. */
-  takeComplete(text: string, events: RowEvents) {
+  /** Adds an event of the mode `messages`: complete messages. */
+  addComplete(text: string, events: RowEvents) {
     const place = { namespace: [], node: undefined, isChunk: false, metadata: {} };
-    for (const message of JSON.parse(text) as WireMessage[]) this.#say(message, place, events);
+    for (const message of JSON.parse(text) as WireMessage[])
+      this.#addPieces(message, place, events);
   }
 
-  /** A node has ended: so have the messages of all that it called. */
+  /** Closes the messages of a node that has ended and of its calls. */
   closeWithin(namespace: string[], events: RowEvents) {
     for (const open of this.#open.values()) {
       if (isWithin(open.namespace, namespace)) this.#finish(open, "closed", events);
     }
   }
 
-  /** A graph tells what its node has said: `text` begins with the node's name. */
+  /** Closes the messages of a node at its update. `text` begins with the node's name. */
   closeOfNode(namespace: string[], text: string, events: RowEvents) {
     for (const open of this.#open.values()) {
       const isOfNode = open.node !== undefined && text.startsWith(`{${JSON.stringify(open.node)}:`);
@@ -72,25 +77,25 @@ export class Messages {
     for (const open of this.#open.values()) this.#finish(open, "closed_at_end", events);
   }
 
-  /** What was being said is not said to its end. */
+  /** Ends open messages with an error. */
   abandonAll(message: string, events: RowEvents, stage: "abandoned" | "closed_at_end") {
     for (const open of this.#open.values()) {
-      this.#tell(open, { event: "error", message, code: "aborted" }, stage, events);
+      this.#emit(open, { event: "error", message, code: "aborted" }, stage, events);
       this.#done.add(open.id);
     }
     this.#open.clear();
   }
 
-  #say(
+  #addPieces(
     message: WireMessage,
-    place: Pick<Open, "namespace" | "node"> & { isChunk: boolean; metadata: Metadata },
+    place: Pick<OpenMessage, "namespace" | "node"> & { isChunk: boolean; metadata: Metadata },
     events: RowEvents,
   ) {
     const id = typeof message.id === "string" ? message.id : `message-${events.row_id}`;
     if (this.#done.has(id)) return;
-    const known = this.#open.get(id);
-    if (known && !place.isChunk) return this.#finish(known, "main", events);
-    const open = known ?? this.#start(id, message, place, events);
+    const existing = this.#open.get(id);
+    if (existing && !place.isChunk) return this.#finish(existing, "main", events);
+    const open = existing ?? this.#start(id, message, place, events);
     for (const piece of piecesOf(message, place.isChunk)) this.#add(open, piece, events);
     Object.assign(open.ending, endingOf(message));
     if (!place.isChunk) this.#finish(open, "main", events);
@@ -99,11 +104,11 @@ export class Messages {
   #start(
     id: string,
     { type, tool_call_id, name }: WireMessage,
-    { namespace, node, metadata }: Pick<Open, "namespace" | "node"> & { metadata: Metadata },
+    { namespace, node, metadata }: Pick<OpenMessage, "namespace" | "node"> & { metadata: Metadata },
     events: RowEvents,
-  ): Open {
+  ): OpenMessage {
     this.#closeEnded(namespace, node, events);
-    const open: Open = { id, namespace, node, blocks: [], at: null, ending: {} };
+    const open: OpenMessage = { id, namespace, node, blocks: [], at: null, ending: {} };
     this.#open.set(id, open);
     const shown = Object.entries(SHOWN).flatMap(([key, as]) =>
       metadata[key] === undefined ? [] : [[as, metadata[key]]],
@@ -116,11 +121,11 @@ export class Messages {
       ...(typeof name === "string" && { name }),
       ...(shown.length > 0 && { metadata: Object.fromEntries(shown) }),
     };
-    this.#tell(open, start, "main", events);
+    this.#emit(open, start, "main", events);
     return open;
   }
 
-  // A node that calls its model again: what said why it stopped has been said to its end.
+  // Closes messages with a finish reason when their node calls its model again.
   #closeEnded(namespace: string[], node: string | undefined, events: RowEvents) {
     for (const open of this.#open.values()) {
       const isHere = open.node === node && open.namespace.join("|") === namespace.join("|");
@@ -128,46 +133,46 @@ export class Messages {
     }
   }
 
-  #add(open: Open, { key, block: piece }: Piece, events: RowEvents) {
-    let index = open.blocks.findIndex((known) => known.key === key);
+  #add(open: OpenMessage, { key, block: piece }: Piece, events: RowEvents) {
+    let index = open.blocks.findIndex((existing) => existing.key === key);
     if (open.at !== null && open.at !== index) this.#finishBlock(open, "main", events);
     if (index === -1) {
       index = open.blocks.push({ key, block: emptied(piece) }) - 1;
       const content = open.blocks[index]?.block;
-      this.#tell(open, { event: "content-block-start", index, content }, "main", events);
+      this.#emit(open, { event: "content-block-start", index, content }, "main", events);
       if (content === piece) {
         open.at = index;
         return;
       }
     }
     open.at = index;
-    const known = open.blocks[index];
-    if (!known) return;
-    const { block, delta } = grown(known.block, piece);
-    known.block = block;
-    if (delta) this.#tell(open, { event: "content-block-delta", index, delta }, "main", events);
+    const existing = open.blocks[index];
+    if (!existing) return;
+    const { block, delta } = grown(existing.block, piece);
+    existing.block = block;
+    if (delta) this.#emit(open, { event: "content-block-delta", index, delta }, "main", events);
   }
 
-  #finishBlock(open: Open, stage: Stage, events: RowEvents) {
+  #finishBlock(open: OpenMessage, stage: Stage, events: RowEvents) {
     const { at: index } = open;
-    const known = index === null ? undefined : open.blocks[index];
+    const existing = index === null ? undefined : open.blocks[index];
     open.at = null;
-    if (!known) return;
-    const content = finished(known.block);
-    this.#tell(open, { event: "content-block-finish", index, content }, stage, events);
+    if (!existing) return;
+    const content = finished(existing.block);
+    this.#emit(open, { event: "content-block-finish", index, content }, stage, events);
   }
 
-  #finish(open: Open, stage: Stage, events: RowEvents) {
+  #finish(open: OpenMessage, stage: Stage, events: RowEvents) {
     this.#finishBlock(open, stage, events);
-    this.#tell(open, { event: "message-finish", ...open.ending }, stage, events);
+    this.#emit(open, { event: "message-finish", ...open.ending }, stage, events);
     this.#open.delete(open.id);
     this.#done.add(open.id);
   }
 
-  // Clients tell messages that are said at one time apart by the run of their model.
-  #tell({ id, namespace, node }: Open, data: object, stage: Stage, events: RowEvents) {
+  // Clients distinguish concurrent messages by the run id of the model.
+  #emit({ id, namespace, node }: OpenMessage, data: object, stage: Stage, events: RowEvents) {
     const text = JSON.stringify({ ...data, run_id: id.replace(/^run-/, "") });
-    events.tell(stage, { method: "messages", namespace, node, data: text });
+    events.add(stage, { method: "messages", namespace, node, data: text });
   }
 }
 

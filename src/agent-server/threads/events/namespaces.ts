@@ -10,10 +10,10 @@ export type AgentTree = {
 };
 
 type Cause = { type: "toolCall"; tool_call_id: string };
-type Known = { namespace: string[]; graph_name: string; status: AgentStatus };
+type AgentNode = { namespace: string[]; graph_name: string; status: AgentStatus };
 
-/** What a row of `tasks` says of a task: that it begins, or how it ended. */
-export type TaskNews = {
+/** Row of `tasks`: the start or the result of a task. */
+export type TaskUpdate = {
   id: string;
   name: string;
   input?: unknown;
@@ -23,44 +23,44 @@ export type TaskNews = {
   metadata?: { lc_agent_name?: unknown };
 };
 
-/** The graphs and nodes below the root of one run: when each was first heard of, and how it ended. */
+/** Graphs and nodes below the root of one run, with their status. */
 export class Namespaces {
-  readonly #known = new Map<string, Known>();
-  /** Of tasks that call a tool: which call it is. */
+  readonly #nodes = new Map<string, AgentNode>();
+  /** Tool call ids by task. */
   readonly #calls = new Map<string, string>();
 
-  /** `agent_name`: what the first row of a namespace says its agent is called. */
-  see(namespace: string[], events: RowEvents, agent_name: () => string | null) {
+  /** `agent_name`: name of the agent in the first row of a namespace. */
+  ensureStarted(namespace: string[], events: RowEvents, agent_name: () => string | null) {
     for (let length = 1; length <= namespace.length; length++) {
       const prefix = namespace.slice(0, length);
       const key = prefix.join("|");
-      if (this.#known.has(key)) continue;
+      if (this.#nodes.has(key)) continue;
       const agent = length === namespace.length ? agent_name() : null;
       const segment = prefix.at(-1) ?? "";
       const graph_name = agent ?? segment.split(":")[0] ?? segment;
-      this.#known.set(key, { namespace: prefix, graph_name, status: "started" });
+      this.#nodes.set(key, { namespace: prefix, graph_name, status: "started" });
       const cause = agent === null ? null : this.#causeOf(segment);
       const data = { event: "started", graph_name, ...(cause && { cause }) };
-      tell(events, "started", prefix, data);
+      addLifecycle(events, "started", prefix, data);
     }
   }
 
-  beginTask({ id, input }: TaskNews) {
+  beginTask({ id, input }: TaskUpdate) {
     const call = callOf(input);
     if (call !== null) this.#calls.set(id, call);
   }
 
-  endTask(namespace: string[], task: TaskNews, events: RowEvents) {
+  endTask(namespace: string[], task: TaskUpdate, events: RowEvents) {
     const prefix = [...namespace, `${task.name}:${task.id}`];
-    this.#end(statusOf(task), events, "ended", (known) => isWithin(known.namespace, prefix));
+    this.#end(statusOf(task), events, "ended", (node) => isWithin(node.namespace, prefix));
   }
 
   endAll(status: AgentStatus, events: RowEvents, stage: "left" | "ended_at_end") {
     this.#end(status, events, stage, () => true);
   }
 
-  tree(root: Known): AgentTree {
-    const children = [...this.#known.values()].filter(
+  tree(root: AgentNode): AgentTree {
+    const children = [...this.#nodes.values()].filter(
       ({ namespace }) =>
         namespace.length === root.namespace.length + 1 && isWithin(namespace, root.namespace),
     );
@@ -68,24 +68,24 @@ export class Namespaces {
     return { ...root, children: children.map((child) => this.tree(child)) };
   }
 
-  /** A namespace that is taken up again begins anew. */
-  forget() {
-    this.#known.clear();
+  /** Lets the next attempt emit all starts again. */
+  clear() {
+    this.#nodes.clear();
   }
 
-  // The innermost first, as they end.
+  // Innermost first.
   #end(
     status: AgentStatus,
     events: RowEvents,
     stage: "left" | "ended" | "ended_at_end",
-    isMeant: (known: Known) => boolean,
+    isMatch: (node: AgentNode) => boolean,
   ) {
-    const open = [...this.#known.values()].filter((known) => known.status === "started");
-    const meant = open.filter(isMeant).sort((a, b) => b.namespace.length - a.namespace.length);
-    for (const known of meant) {
-      known.status = status;
-      const { namespace, graph_name } = known;
-      tell(events, stage, namespace, { event: status, graph_name });
+    const open = [...this.#nodes.values()].filter((node) => node.status === "started");
+    const meant = open.filter(isMatch).sort((a, b) => b.namespace.length - a.namespace.length);
+    for (const node of meant) {
+      node.status = status;
+      const { namespace, graph_name } = node;
+      addLifecycle(events, stage, namespace, { event: status, graph_name });
     }
   }
 
@@ -95,16 +95,16 @@ export class Namespaces {
   }
 }
 
-function tell(
+function addLifecycle(
   events: RowEvents,
   stage: "started" | "left" | "ended" | "ended_at_end",
   namespace: string[],
   data: object,
 ) {
-  events.tell(stage, { method: "lifecycle", namespace, data: JSON.stringify(data) });
+  events.add(stage, { method: "lifecycle", namespace, data: JSON.stringify(data) });
 }
 
-function statusOf({ error, interrupts }: TaskNews): AgentStatus {
+function statusOf({ error, interrupts }: TaskUpdate): AgentStatus {
   if (error !== undefined && error !== null) return "failed";
   return interrupts && interrupts.length > 0 ? "interrupted" : "completed";
 }
@@ -113,7 +113,7 @@ export function isWithin(namespace: string[], prefix: string[]): boolean {
   return prefix.every((segment, n) => segment === namespace[n]);
 }
 
-/** A node of tools is given its call, or all of them. */
+/** The input of a tool node is one call or a list of calls. */
 function callOf(input: unknown): string | null {
   if (typeof input !== "object" || input === null) return null;
   const call: unknown = Array.isArray(input)

@@ -2,7 +2,7 @@ import { isRecord } from "../../../shared/guards.ts";
 
 type Fields = Record<string, unknown>;
 
-/** Values as the protocol shows them, as JSON text; null: there are none, only questions. */
+/** @returns the JSON text of values, `null` when they are only interrupts */
 export function toValues(text: string): string | null {
   if (!/"__interrupt__"|"(additional_kwargs|response_metadata)":\{\}/.test(text)) return text;
   const values: unknown = JSON.parse(text);
@@ -30,25 +30,24 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || (isRecord(value) && Object.keys(value).length === 0);
 }
 
-export type Asked = { id: string; value: unknown };
+export type PendingInterrupt = { id: string; value: unknown };
 
-/** The questions in a row of values or updates. */
-export function askedIn(text: string): Asked[] {
+/** Returns the interrupts in a row of values or updates. */
+export function interruptsIn(text: string): PendingInterrupt[] {
   if (!text.includes('"__interrupt__":[{')) return [];
   const { __interrupt__ } = JSON.parse(text) as { __interrupt__?: unknown };
-  return questionsOf(__interrupt__);
+  return toPendingInterrupts(__interrupt__);
 }
 
-export function questionsOf(interrupts: unknown): Asked[] {
+export function toPendingInterrupts(interrupts: unknown): PendingInterrupt[] {
   if (!Array.isArray(interrupts)) return [];
-  return interrupts.flatMap((asked: unknown) =>
-    isRecord(asked) && typeof asked.id === "string"
-      ? [{ id: asked.id, value: asked.value ?? null }]
+  return interrupts.flatMap((interrupt: unknown) =>
+    isRecord(interrupt) && typeof interrupt.id === "string"
+      ? [{ id: interrupt.id, value: interrupt.value ?? null }]
       : [],
   );
 }
 
-/** One for each node. */
 export function toUpdates(text: string): { node: string; data: string }[] {
   const updates: unknown = JSON.parse(text);
   if (!isRecord(updates)) return [];
@@ -60,7 +59,7 @@ export function toUpdates(text: string): { node: string; data: string }[] {
     });
 }
 
-/** What a node wrote; with a name of its own where it wrote one. */
+/** Objects with a `name` become named custom events. */
 export function toCustom(text: string): { channel: string; data: string } {
   if (!text.startsWith("{")) return { channel: "custom", data: `{"payload":${text}}` };
   const written: unknown = JSON.parse(text);
@@ -70,7 +69,7 @@ export function toCustom(text: string): { channel: string; data: string } {
   return { channel: `custom:${name}`, data: JSON.stringify({ name, payload }) };
 }
 
-/** LangGraph's own events of tools, by the names of the protocol. */
+/** Converts LangGraph's tool events to those of the protocol. */
 export function toTool(text: string, namespace: string[]): string {
   const { event, toolCallId, name, input, output, error, data } = JSON.parse(text) as Fields;
   const tool_name = typeof name === "string" ? name : "unknown";
@@ -97,13 +96,13 @@ function toolData(event: string, { tool_name, input, output, error, data }: Fiel
 
 const INPUT_IS_VALUES = ',"input_is":"values"}';
 
-/** A task with its input, where the log says that it is the graph's latest values. */
+/** Restores an input that the log stores as a reference to the graph's latest values. */
 export function toTask(text: string, values: string | undefined): string {
   if (!text.endsWith(INPUT_IS_VALUES)) return text;
   return `${text.slice(0, -INPUT_IS_VALUES.length)},"input":${values ?? "null"}}`;
 }
 
-/** The short form of a checkpoint: what there is, or the long form's part of it. */
+/** Converts the long form of a checkpoint to the short form. */
 export function toCheckpoint(text: string): string {
   const payload = JSON.parse(text) as Fields;
   if (typeof payload.id === "string") return text;

@@ -4,7 +4,7 @@ import { COUNTED_CHARACTERS } from "./limits.ts";
 import type { LogReader } from "./log-reader.ts";
 import type { Attachment, Subscription } from "./session.ts";
 
-/** Events before the first that ends a run, and that one. */
+/** Splits off the first event that ends a run. */
 export function upToEnd(events: ProtocolEvent[]): { due: ProtocolEvent[]; held?: ProtocolEvent } {
   const at = events.findIndex(endsRun);
   const held = events[at];
@@ -18,7 +18,7 @@ export function textsOf(events: ProtocolEvent[], subscriptions: Subscription[]):
   return events.filter(isNew).map(toEventText);
 }
 
-/** What a subscription is to be sent next; whole: there is no more of it by now, or its rest is held. */
+/** Returns the next events of a subscription. `isWhole`: no more are stored, or the rest is held back. */
 export function pageOf(reader: LogReader | null, filter: EventFilter) {
   const texts: string[] = [];
   let characters = 0;
@@ -45,9 +45,9 @@ export function joined(
   if (subscriptions.length === 1 && only) {
     return { ...attachment, subscriptions: [{ ...only, since }], since };
   }
-  const all = subscriptions.map((known) => ({
-    ...known,
-    since: known.id === id ? since : Math.max(known.since, attachment.since),
+  const all = subscriptions.map((each) => ({
+    ...each,
+    since: each.id === id ? since : Math.max(each.since, attachment.since),
   }));
   return { ...attachment, subscriptions: all, since: Math.min(attachment.since, since) };
 }

@@ -3,13 +3,13 @@ import type { EventRow } from "../log/events.ts";
 import type { StoredRun } from "../storage/run-rows.ts";
 import { type Channel, type ProtocolEvent, RowEvents } from "./event.ts";
 import { Messages } from "./messages.ts";
-import { type AgentStatus, type AgentTree, Namespaces, type TaskNews } from "./namespaces.ts";
+import { type AgentStatus, type AgentTree, Namespaces, type TaskUpdate } from "./namespaces.ts";
 import {
-  type Asked,
-  askedIn,
-  questionsOf,
+  interruptsIn,
+  type PendingInterrupt,
   toCheckpoint,
   toCustom,
+  toPendingInterrupts,
   toTask,
   toTool,
   toUpdates,
@@ -22,17 +22,17 @@ type Part = { name: string; namespace: string[]; data: string };
 const CUT_OFF = "The run ended before the end of this message.";
 
 /**
- * The log of one run as events of the protocol. Reads the log from the run's beginning; which channels are
- * wanted changes how much is read of a row, never the place of an event.
+ * Converts the log of one run, from its beginning, to protocol events. The channels limit how much of a row is
+ * parsed and never change sequence numbers.
  */
 export class RunEvents {
-  readonly #run_id: string;
-  readonly #graph_name: string;
+  readonly #runId: string;
+  readonly #graphName: string;
   readonly #wants: ReadonlySet<Channel>;
   readonly #namespaces = new Namespaces();
   readonly #messages = new Messages();
   readonly #requested = new Set<string>();
-  /** What each graph's state was told to be last. */
+  /** Latest values of each graph. */
   readonly #latest = new Map<string, string>();
   #isAgain = false;
   #isOdd = false;
@@ -41,22 +41,22 @@ export class RunEvents {
     { run_id, graph_id }: { run_id: string; graph_id: string },
     wants: ReadonlySet<Channel>,
   ) {
-    this.#run_id = run_id;
-    this.#graph_name = graph_id;
+    this.#runId = run_id;
+    this.#graphName = graph_id;
     this.#wants = wants;
   }
 
-  convert(row: Row, at: number): ProtocolEvent[] {
+  toProtocolEvents(row: Row, at: number): ProtocolEvent[] {
     const events = new RowEvents(row.id, at);
     const [name = "", ...namespace] = row.event.split("|");
     this.#tolerate(() => {
-      if (name === "metadata") this.#begin(events);
-      else this.#tell({ name, namespace, data: row.data }, events);
+      if (name === "metadata") this.#emitStart(events);
+      else this.#emitPart({ name, namespace, data: row.data }, events);
     });
     return events.inOrder();
   }
 
-  /** What follows the last row of a run that is over. Null: the run was undone. */
+  /** Emits the end of a run. `run` is `null` after a rollback. */
   end(run: StoredRun | null, row_id: number, at: number): ProtocolEvent[] {
     const events = new RowEvents(row_id, run?.ended_at ?? at);
     const status = run === null ? "interrupted" : statusOf(run);
@@ -66,39 +66,39 @@ export class RunEvents {
       else this.#messages.abandonAll(CUT_OFF, events, "closed_at_end");
     });
     if (this.#wants.has("lifecycle")) this.#namespaces.endAll(status, events, "ended_at_end");
-    const asked = Object.values(run?.interrupts ?? {}).flatMap(questionsOf);
-    this.#request([], asked, events, "requested_at_end");
-    this.#root("over", status, events, run?.error ?? null);
+    const interrupts = Object.values(run?.interrupts ?? {}).flatMap(toPendingInterrupts);
+    this.#emitInputRequests([], interrupts, events, "requested_at_end");
+    this.#emitRootLifecycle("over", status, events, run?.error ?? null);
     return events.inOrder();
   }
 
-  /** The agent's code can write any JSON: a row without the form of its kind is skipped, and the log stays readable. */
+  /** Skips invalid rows: the agent's code can write any JSON. */
   #tolerate(work: () => void) {
     try {
       work();
     } catch (error) {
-      if (!this.#isOdd) log.warn("event_skipped", { run_id: this.#run_id, error: String(error) });
+      if (!this.#isOdd) log.warn("event_skipped", { run_id: this.#runId, error: String(error) });
       this.#isOdd = true;
     }
   }
 
   tree(status: AgentStatus): AgentTree {
-    return this.#namespaces.tree({ namespace: [], graph_name: this.#graph_name, status });
+    return this.#namespaces.tree({ namespace: [], graph_name: this.#graphName, status });
   }
 
-  // Each attempt begins with a row of metadata; what the one before was at is not told to its end.
-  #begin(events: RowEvents) {
+  // Each attempt begins with a metadata row, which ends what the attempt before left open.
+  #emitStart(events: RowEvents) {
     if (this.#isAgain) {
       const message = "The attempt of the run that emitted this message was lost.";
       if (this.#wants.has("messages")) this.#messages.abandonAll(message, events, "abandoned");
       if (this.#wants.has("lifecycle")) this.#namespaces.endAll("failed", events, "left");
-      this.#namespaces.forget();
+      this.#namespaces.clear();
     }
     this.#isAgain = true;
-    this.#root("running", "running", events, null);
+    this.#emitRootLifecycle("running", "running", events, null);
   }
 
-  #root(
+  #emitRootLifecycle(
     stage: "running" | "over",
     event: AgentStatus,
     events: RowEvents,
@@ -106,74 +106,74 @@ export class RunEvents {
   ) {
     if (!this.#wants.has("lifecycle")) return;
     const failure = error && JSON.stringify({ error: error.error, message: error.message });
-    const data = { event, graph_name: this.#graph_name, ...(failure && { error: failure }) };
-    const told = { method: "lifecycle", namespace: [], data: JSON.stringify(data) };
-    events.tell(stage, told, this.#run_id);
+    const data = { event, graph_name: this.#graphName, ...(failure && { error: failure }) };
+    const content = { method: "lifecycle", namespace: [], data: JSON.stringify(data) };
+    events.add(stage, content, this.#runId);
   }
 
-  #tell(part: Part, events: RowEvents) {
+  #emitPart(part: Part, events: RowEvents) {
     const { name, namespace, data } = part;
     if (this.#wants.has("lifecycle")) {
-      this.#namespaces.see(namespace, events, () => agentNameOf(part));
+      this.#namespaces.ensureStarted(namespace, events, () => agentNameOf(part));
     }
     switch (name) {
       case "values":
-        return this.#values(part, events);
+        return this.#emitValues(part, events);
       case "updates":
-        return this.#updates(part, events);
+        return this.#emitUpdates(part, events);
       case "tasks":
-        return this.#task(part, events);
+        return this.#emitTask(part, events);
       case "checkpoints":
       case "custom":
       case "tools":
-        if (this.#wants.has(name)) this.#main(name, namespace, data, events);
+        if (this.#wants.has(name)) this.#emitSimple(name, namespace, data, events);
         return;
       default:
-        if (this.#wants.has("messages")) this.#message(part, events);
+        if (this.#wants.has("messages")) this.#emitMessage(part, events);
     }
   }
 
-  #main(
+  #emitSimple(
     method: "checkpoints" | "custom" | "tools",
     namespace: string[],
     text: string,
     events: RowEvents,
   ) {
     if (method === "custom") {
-      events.tell("main", { method, namespace, ...toCustom(text) });
+      events.add("main", { method, namespace, ...toCustom(text) });
       return;
     }
     const data = method === "tools" ? toTool(text, namespace) : toCheckpoint(text);
-    events.tell("main", { method, namespace, data });
+    events.add("main", { method, namespace, data });
   }
 
-  #values({ namespace, data: text }: Part, events: RowEvents) {
-    this.#request(namespace, this.#wants.has("input") ? askedIn(text) : [], events);
+  #emitValues({ namespace, data: text }: Part, events: RowEvents) {
+    this.#emitInputRequests(namespace, this.#wants.has("input") ? interruptsIn(text) : [], events);
     if (this.#wants.has("tasks")) this.#latest.set(namespace.join("|"), text);
     if (!this.#wants.has("values")) return;
     const data = toValues(text);
-    if (data !== null) events.tell("main", { method: "values", namespace, data });
+    if (data !== null) events.add("main", { method: "values", namespace, data });
   }
 
-  #updates({ namespace, data: text }: Part, events: RowEvents) {
-    this.#request(namespace, this.#wants.has("input") ? askedIn(text) : [], events);
+  #emitUpdates({ namespace, data: text }: Part, events: RowEvents) {
+    this.#emitInputRequests(namespace, this.#wants.has("input") ? interruptsIn(text) : [], events);
     if (this.#wants.has("messages")) this.#messages.closeOfNode(namespace, text, events);
     if (!this.#wants.has("updates")) return;
     for (const { node, data } of toUpdates(text)) {
-      events.tell("main", { method: "updates", namespace, node, data });
+      events.add("main", { method: "updates", namespace, node, data });
     }
   }
 
-  #task({ namespace, data }: Part, events: RowEvents) {
-    const task = this.#wantsTasks(data) ? (JSON.parse(data) as TaskNews) : null;
+  #emitTask({ namespace, data }: Part, events: RowEvents) {
+    const task = this.#wantsTasks(data) ? (JSON.parse(data) as TaskUpdate) : null;
     if (task && "result" in task) this.#endTask(namespace, task, events);
     else if (task) this.#namespaces.beginTask(task);
     if (!this.#wants.has("tasks")) return;
-    const told = toTask(data, this.#latest.get(namespace.join("|")));
-    events.tell("main", { method: "tasks", namespace, data: told });
+    const content = toTask(data, this.#latest.get(namespace.join("|")));
+    events.add("main", { method: "tasks", namespace, data: content });
   }
 
-  // Where a task begins only tool calls are looked for.
+  // Starts of tasks matter only for tool calls.
   #wantsTasks(data: string): boolean {
     if (data.includes('"result":')) {
       return ["messages", "lifecycle", "input"].some((name) => this.#wants.has(name as Channel));
@@ -181,33 +181,33 @@ export class RunEvents {
     return this.#wants.has("lifecycle") && data.includes('"tool_call"');
   }
 
-  #endTask(namespace: string[], task: TaskNews, events: RowEvents) {
+  #endTask(namespace: string[], task: TaskUpdate, events: RowEvents) {
     const within = [...namespace, `${task.name}:${task.id}`];
     if (this.#wants.has("messages")) this.#messages.closeWithin(within, events);
-    this.#request(namespace, questionsOf(task.interrupts), events);
+    this.#emitInputRequests(namespace, toPendingInterrupts(task.interrupts), events);
     if (this.#wants.has("lifecycle")) this.#namespaces.endTask(namespace, task, events);
   }
 
-  #request(
+  #emitInputRequests(
     namespace: string[],
-    asked: Asked[],
+    interrupts: PendingInterrupt[],
     events: RowEvents,
     stage: "requested" | "requested_at_end" = "requested",
   ) {
     if (!this.#wants.has("input")) return;
-    for (const { id, value } of asked) {
+    for (const { id, value } of interrupts) {
       if (this.#requested.has(id)) continue;
       this.#requested.add(id);
       const data = JSON.stringify({ interrupt_id: id, payload: value });
-      events.tell(stage, { method: "input.requested", channel: "input", namespace, data });
+      events.add(stage, { method: "input.requested", channel: "input", namespace, data });
     }
   }
 
-  // A run that streams both ways says all twice: with chunks it is said once.
-  #message({ name, namespace, data }: Part, events: RowEvents) {
-    if (name === "messages") this.#messages.take(namespace, data, events);
-    else if (name === "messages/partial") this.#messages.takePartial(data, events);
-    else if (name === "messages/complete") this.#messages.takeComplete(data, events);
+  // Message events of both modes are deduplicated by message id.
+  #emitMessage({ name, namespace, data }: Part, events: RowEvents) {
+    if (name === "messages") this.#messages.addTuple(namespace, data, events);
+    else if (name === "messages/partial") this.#messages.addPartial(data, events);
+    else if (name === "messages/complete") this.#messages.addComplete(data, events);
   }
 }
 
@@ -230,7 +230,7 @@ export function statusOf({ status, interrupts }: StoredRun): AgentStatus {
 /** The first row of a subagent's own graph is one of its tasks. */
 function agentNameOf({ name, data }: Part): string | null {
   if (name !== "tasks" || !data.includes('"lc_agent_name"')) return null;
-  const { metadata } = JSON.parse(data) as TaskNews;
+  const { metadata } = JSON.parse(data) as TaskUpdate;
   const agent = metadata?.lc_agent_name;
   return typeof agent === "string" && agent !== "" ? agent : null;
 }

@@ -57,7 +57,7 @@ const filter = {
     .describe("Number of subgraph levels below the namespaces. Default: all"),
 };
 
-/** What it does not know it refuses: a filter that is misread sends too much or nothing. */
+/** Strict: an unknown field could be a misspelled filter. */
 export const EventStreamRequest = z
   .strictObject({
     ...filter,

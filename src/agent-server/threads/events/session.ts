@@ -1,35 +1,35 @@
 import type { AgentUser, Caller } from "../../../shared/context.ts";
 import type { EventFilter } from "./filter.ts";
 
-/** Who reads and commands one thread, and what their request says that runs are told. */
+/** Caller of a connection to one thread, with the fields of its request that runs use. */
 export type Session = {
   caller: Caller;
-  /** Whom the agent's own code has let in; null: it leaves that to the workspace. */
+  /** User of the agent, `null` when the workspace authenticates. */
   user: AgentUser | null;
   deployment_id: string;
   thread_id: string;
   headers: Record<string, string>;
   origin: string;
-  /** When who it is must be said again, in epoch milliseconds; null: a key is good until it is taken back. */
+  /** Expiry of the authentication in epoch milliseconds, `null` for keys, which are valid until revoked. */
   expires_at: number | null;
 };
 
-/** Why one may not; the status is that of HTTP. */
+/** `status` is an HTTP status. */
 export type Refused = { status: number; message: string };
 
 export type Subscription = EventFilter & {
   id: string;
-  /** What it was sent when it began. */
+  /** Sequence number of the last event sent. */
   since: number;
 };
 
-/** Kept with a socket while its object sleeps. */
+/** State of a socket that survives hibernation. */
 export type Attachment = {
   session: Session;
   subscriptions: Subscription[];
-  /** The number of the next one. */
+  /** Number of the next subscription. */
   next: number;
-  /** What all of them were sent. */
+  /** Sequence number up to which all subscriptions are current. */
   since: number;
 };
 

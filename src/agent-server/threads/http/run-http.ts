@@ -18,8 +18,8 @@ export function toTarget(
 }
 
 /**
- * `Content-Location` tells the client its run's id; `Location` switches on its own reconnect.
- * Both are paths below the deployment's URL, and nothing may follow the run's id in the first.
+ * Clients read the run's id from the end of `Content-Location`, and reconnect to `Location`. Both are paths
+ * below the deployment's URL.
  */
 export function runHeaders({ thread_id, run_id }: RunIds) {
   const path = `/threads/${thread_id}/runs/${run_id}`;
@@ -41,16 +41,16 @@ export function sseResponse(stream: ReadableStream, headers: Record<string, stri
   });
 }
 
-/** The stream holds JSON text; its type is what the route's contract says. */
+/** The stream is JSON text of the route's response type. */
 export function valuesResponse(stream: ReadableStream, headers: Record<string, string> = {}) {
   const response = new Response(stream, {
-    // Compressed on the way, the newlines that keep the connection alive would come with the end.
+    // A proxy that compresses would hold back the newlines that keep the connection alive.
     headers: { "Content-Type": "application/json", "Content-Encoding": "identity", ...headers },
   });
   return response as Response & TypedResponse<never, 200, "json">;
 }
 
-/** What an isolate has said is JSON text already: parsing it here would cost a copy and change nothing. */
+/** Passes JSON text of an isolate on without parsing it. */
 export function jsonText(text: string): Response & TypedResponse<never, 200, "json"> {
   const headers = { "Content-Type": "application/json" };
   return new Response(text, { headers }) as Response & TypedResponse<never, 200, "json">;
@@ -75,12 +75,12 @@ export function toFollow(
   };
 }
 
-/** Null: all of them. An empty one is the root. */
+/** @returns `null` for all namespaces. The empty one is the root. */
 export function toNamespaces(namespace: string | string[] | undefined): string[] | null {
   return namespace === undefined ? null : toList(namespace);
 }
 
-/** Without Last-Event-ID only what comes; `-`, or -1, replays all that is kept. */
+/** Without Last-Event-ID only new events; `-` or -1 replays all stored events. */
 export function toThreadFollow(
   query: {
     stream_mode?: string | string[] | undefined;
@@ -114,7 +114,7 @@ function parseNames(text: string): string[] {
     const parsed: unknown = JSON.parse(text);
     if (Array.isArray(parsed) && parsed.every((name) => typeof name === "string")) return parsed;
   } catch {
-    // Refused below, like JSON that is no list of names.
+    // Falls through to the error below, like JSON that is not a list of names.
   }
   throw invalid(["query"], `"${text}" must be a name or a JSON list of names`);
 }

@@ -20,7 +20,6 @@ export const Metrics = z
         error: Count.describe("Number of threads whose last run failed"),
       })
       .describe("Number of threads by status"),
-    /** Null: more threads are busy than one request may ask. */
     queue: z
       .object({
         n_pending: Count.describe("Number of pending runs"),

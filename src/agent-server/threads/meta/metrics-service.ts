@@ -7,7 +7,7 @@ import { threadObject } from "../object/stub.ts";
 import { openAgent } from "../service/service.ts";
 import type { Metrics } from "./metrics-schema.ts";
 
-/** Counted when asked, in the directory and by the threads that are busy: nothing is estimated. */
+/** Counted when value, in the directory and by the threads that are busy: nothing is estimated. */
 export async function getMetrics(ctx: Context, deployment: string): Promise<Metrics> {
   const { deployment_id, revision_id } = await openAgent(ctx, deployment, "read");
   await assertSeesAll(ctx);
@@ -19,10 +19,10 @@ export async function getMetrics(ctx: Context, deployment: string): Promise<Metr
   return { deployment_id, revision_id, threads, queue };
 }
 
-/** Numbers of all threads are for who may see all threads. */
+/** Counts cover all threads, so the caller must be allowed to see all of them. */
 async function assertSeesAll(ctx: Context): Promise<void> {
-  const asked = { resource: "threads", action: "search", value: {} } as const;
-  const { filters } = await authorize(ctx, asked);
+  const request = { resource: "threads", action: "search", value: {} } as const;
+  const { filters } = await authorize(ctx, request);
   if (filters === null) return;
   throw new AppError(
     "forbidden",

@@ -2,14 +2,14 @@ import type { Metrics } from "./metrics-schema.ts";
 
 type Sample = { value: number; labels?: Record<string, string> };
 
-/** Prometheus' text format. What the published server has too bears its name. */
+/** Prometheus text format. Metrics that the published server has too keep their names. */
 export function toPrometheus({ deployment_id, revision_id, threads, queue }: Metrics): string {
-  const whose = { project_id: deployment_id, revision_id };
+  const owner = { project_id: deployment_id, revision_id };
   const gauge = (name: string, help: string, samples: Sample[]) =>
     [
       `# HELP ${name} ${help}`,
       `# TYPE ${name} gauge`,
-      ...samples.map(({ value, labels }) => `${name}${toLabels({ ...whose, ...labels })} ${value}`),
+      ...samples.map(({ value, labels }) => `${name}${toLabels({ ...owner, ...labels })} ${value}`),
     ].join("\n");
   const byStatus = Object.entries(threads).map(([status, value]) => ({
     value,
@@ -39,7 +39,7 @@ export function toPrometheus({ deployment_id, revision_id, threads, queue }: Met
   return `${families.join("\n")}\n`;
 }
 
-/** Ids and statuses have nothing in them to be escaped. */
+/** Ids and statuses need no escaping. */
 function toLabels(labels: Record<string, string>): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
   return `{${pairs.join(",")}}`;

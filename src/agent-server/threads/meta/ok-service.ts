@@ -3,7 +3,7 @@ import type { Context } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { openAgent } from "../service/service.ts";
 
-/** Who serves is remembered for a second; `check_db` asks the database itself. */
+/** The active revision is cached for a second. `check_db` queries the database. */
 export async function getOk(
   ctx: Context,
   deployment_id: string,

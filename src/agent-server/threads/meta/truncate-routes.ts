@@ -6,8 +6,8 @@ import { AgentPath, Truncate } from "../schema.ts";
 import { truncate } from "./truncate-service.ts";
 
 /**
- * What suites for LangGraph's own server call before their tests. Only where TRUNCATE_ALLOWED is "true", which
- * no region is, and in no document: there is nothing here for a client.
+ * Route that test suites for LangGraph's own server call before their tests. It needs TRUNCATE_ALLOWED, which no
+ * region sets, and is not in the API reference.
  */
 export const truncateRoutes = router();
 

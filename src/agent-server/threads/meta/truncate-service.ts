@@ -7,7 +7,7 @@ import type { Truncate } from "../schema.ts";
 import { deleteThreadsOf } from "../service/deletion.ts";
 import { openAgent } from "../service/service.ts";
 
-/** Empties a deployment between two tests of a suite. The graphs' own assistants are there again at once. */
+/** Empties a deployment between tests. System assistants are recreated at once. */
 export async function truncate(ctx: Context, ref: string, what: Truncate): Promise<void> {
   const agent = await openAgent(ctx, ref, "write");
   const { deployment_id } = agent;

@@ -5,7 +5,7 @@ import type { Context } from "../../../shared/context.ts";
 import { allows, type Filters } from "../../../shared/filters.ts";
 import { authorize, configurableHeaders, httpSettings, metadataOf } from "../../access/service.ts";
 import { assertWebhook } from "../../webhooks/service.ts";
-import { noAssistant, resolveAssistant } from "../assistants/run-assistants.ts";
+import { assistantNotFound, resolveAssistant } from "../assistants/run-assistants.ts";
 import { isSystemId } from "../assistants/system-assistants.ts";
 import { toAssistantId } from "../assistants.ts";
 import type { Principal, RunTarget } from "../records.ts";
@@ -123,5 +123,5 @@ export async function findRunAssistant(ctx: Context, agent: ActiveRevision, ref:
   const { filters } = await authorize(ctx, { resource: "assistants", action: "read", value });
   const assistant = await resolveAssistant(ctx, agent, ref);
   if (allows(filters, assistant.metadata)) return assistant;
-  throw noAssistant(agent, ref);
+  throw assistantNotFound(agent, ref);
 }

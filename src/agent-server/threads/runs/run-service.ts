@@ -5,7 +5,7 @@ import { threadWithFilters } from "../object/stub.ts";
 import type { RunRecord, RunRefusal, RunTarget, StreamChoice } from "../records.ts";
 import type { RunCreate } from "../run-schema.ts";
 import type { CancelAction, RunStatus } from "../runs.ts";
-import { openThread, tooMuchKept } from "../service/service.ts";
+import { openThread, valueTooLarge } from "../service/service.ts";
 import { MAX_LIST_CHARACTERS } from "../storage/run-rows.ts";
 import { buildRun } from "./build-run.ts";
 
@@ -74,7 +74,7 @@ function accepted<T extends { ok: true; run: RunRecord }>(
       "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.",
     );
   }
-  if (answer.refusal === "too_large") throw tooMuchKept("metadata or config");
+  if (answer.refusal === "too_large") throw valueTooLarge("metadata or config");
   throw threadNotFound(thread_id);
 }
 

@@ -6,7 +6,10 @@ import { threadObject } from "../object/stub.ts";
 const BATCH = 200;
 const AT_ONCE = 10;
 
-/** Deletes threads of a deployment; true once there are none left. */
+/**
+ * Deletes threads of a deployment.
+ * @returns whether all are deleted
+ */
 export async function deleteThreadsOf(env: Env, deployment_id: string): Promise<boolean> {
   const threads = await someThreadsOf(env, deployment_id, BATCH);
   await deleteListed(env, deployment_id, threads);

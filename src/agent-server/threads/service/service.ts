@@ -16,7 +16,7 @@ import type { ThreadCalls } from "../object/thread-calls.ts";
 import type { NewThread, RevisionRef, ThreadRecord } from "../records.ts";
 import { defaultTtl, type Ttl } from "../ttl.ts";
 
-/** A deployment of the caller's workspace, by id or slug, with the revision that serves it, or this thread of it. */
+/** Returns the active revision of a deployment, by id or slug, or the revision of a thread. */
 export async function openAgent(
   ctx: Context,
   deployment_id: string,
@@ -32,16 +32,16 @@ export async function openAgent(
 export type ThreadRef = { deployment_id: string; thread_id: string };
 export type ThreadAction = "create" | "read" | "update" | "delete" | "search" | "create_run";
 
-/** A thread as far as its caller may see it, for one thing that they want to do with it. */
+/** Authorizes an action on a thread and returns its stub with the authorization filters. */
 export async function openThread<V extends object>(
   ctx: Context,
   { deployment_id, thread_id }: ThreadRef,
   action: ThreadAction,
-  asked: V,
+  fields: V,
 ) {
   const isReading = action === "read" || action === "search";
   const agent = await openAgent(ctx, deployment_id, isReading ? "read" : "write", thread_id);
-  const value = { thread_id, ...asked };
+  const value = { thread_id, ...fields };
   const verdict = await authorize(ctx, { resource: "threads", action, value });
   const object = threadWithFilters(ctx.env, agent.deployment_id, thread_id, verdict.filters);
   return { agent, object, ...verdict };
@@ -54,12 +54,12 @@ export async function createThread(
 ): Promise<ThreadRecord> {
   const thread_id = input.thread_id ?? newId();
   const { metadata, if_exists } = input;
-  const asked = { metadata, if_exists };
+  const fields = { metadata, if_exists };
   const { agent, object, value } = await openThread(
     ctx,
     { deployment_id, thread_id },
     "create",
-    asked,
+    fields,
   );
   const thread = newThread(agent, thread_id, keepable(value), input.ttl);
   const created = await object.createThread(thread);
@@ -69,7 +69,7 @@ export async function createThread(
   throw new AppError("conflict", "Thread already exists");
 }
 
-/** A thread whose first state the graph refuses was never there. */
+/** Deletes the thread again when the graph rejects its first state. */
 async function withState(
   object: ThreadCalls,
   agent: ActiveRevision,
@@ -104,7 +104,7 @@ export async function updateThread(
   const { object, value } = await openThread(ctx, ref, "update", { metadata });
   const thread = await object.patchThread(keepable(value), ttl ?? null);
   if (thread === "thread_missing") throw threadNotFound(ref.thread_id);
-  if (thread === "too_large") throw tooMuchKept("metadata");
+  if (thread === "too_large") throw valueTooLarge("metadata");
   return thread;
 }
 
@@ -120,18 +120,18 @@ export function newThread(
   metadata: Record<string, unknown>,
   ttl: Ttl | undefined = undefined,
 ): NewThread {
-  const kept = ttl ?? defaultTtl({ config });
-  return { thread_id, deployment_id, workspace_id, metadata, temporary: false, ttl: kept };
+  const effective = ttl ?? defaultTtl({ config });
+  return { thread_id, deployment_id, workspace_id, metadata, temporary: false, ttl: effective };
 }
 
-/** Metadata as an agent's handler left it, which may have added to it. */
+/** Returns the metadata, which an agent's handler may have extended. */
 export function keepable(value: { metadata?: unknown }): Record<string, unknown> {
   const metadata = metadataOf(value);
-  if (!isKeepable(metadata)) throw tooMuchKept("metadata");
+  if (!isKeepable(metadata)) throw valueTooLarge("metadata");
   return metadata;
 }
 
-export function tooMuchKept(what: string, whose = "thread"): AppError {
+export function valueTooLarge(what: string, whose = "thread"): AppError {
   const text = `the ${whose}'s ${what} would have more than ${MAX_KEPT_CHARACTERS} characters of JSON`;
   return invalid(["body"], text, "too_large");
 }

@@ -16,23 +16,30 @@ import { keepable, newThread, openAgent, openThread, type ThreadRef } from "./se
 
 const SEARCH = { resource: "threads", action: "search" } as const;
 
-/** Objects asked at once for what only they know. */
+/** Maximum number of objects called at once. */
 const AT_ONCE = 20;
 
-/** Values of one answer, in characters of JSON: they are in memory at once. */
+/** Limit of a response, which is in memory as a whole. */
 const MAX_FOUND_CHARACTERS = 20 * 1024 * 1024;
 
-/** What the directory can answer without asking the thread itself. */
-const KNOWN = ["thread_id", "created_at", "updated_at", "state_updated_at", "status", "metadata"];
+/** Fields that the directory has. */
+const DIRECTORY_FIELDS = [
+  "thread_id",
+  "created_at",
+  "updated_at",
+  "state_updated_at",
+  "status",
+  "metadata",
+];
 
-/** The page and its headers. */
 export async function searchThreads(ctx: Context, deployment_id: string, query: ThreadSearch) {
   const agent = await openAgent(ctx, deployment_id, "read");
   const { filters } = await authorize(ctx, { ...SEARCH, value: { ...query } });
   const { rows, headers } = toPage(await findThreads(ctx, agent, query, filters), query);
   const { select } = query;
-  const isKnown = select?.length && !query.extract && select.every((name) => KNOWN.includes(name));
-  if (isKnown) return { rows: rows.map((row) => pick(row, select)), headers };
+  const isInDirectory =
+    select?.length && !query.extract && select.every((name) => DIRECTORY_FIELDS.includes(name));
+  if (isInDirectory) return { rows: rows.map((row) => pick(row, select)), headers };
   const call = (row: { thread_id: string }, characters: number) =>
     threadWithFilters(ctx.env, agent.deployment_id, row.thread_id, filters).getThreadWithin(
       characters,
@@ -42,7 +49,7 @@ export async function searchThreads(ctx: Context, deployment_id: string, query: 
 
 type Read<R> = (row: R, characters: number) => ReturnType<ThreadCalls["getThreadWithin"]>;
 
-/** Large threads are read one after the other, as far as the whole answer stays within its limit. */
+/** Reads large threads one by one, until the response reaches its limit. */
 async function readThreads<R>(rows: R[], query: ThreadSearch, read: Read<R>) {
   const found: ReturnType<typeof toFound>[] = [];
   let left = MAX_FOUND_CHARACTERS;
@@ -69,7 +76,7 @@ export async function countThreads(ctx: Context, deployment_id: string, query: T
   return countThreadRows(ctx, agent, query, filters);
 }
 
-/** A thread with the history of another, every checkpoint under its own id. */
+/** Copies keep the ids of checkpoints. */
 export async function copyThread(ctx: Context, { deployment_id, thread_id }: ThreadRef) {
   const { filters } = await openThread(ctx, { deployment_id, thread_id }, "read", {});
   const copy_id = newId();
@@ -77,14 +84,14 @@ export async function copyThread(ctx: Context, { deployment_id, thread_id }: Thr
   const copy = newThread(made.agent, copy_id, keepable(made.value));
   const copied = await made.object.copyThread(thread_id, copy, filters);
   if (copied) return copied;
-  // Users of an agent are told what its servers tell them.
+  // Users of an agent receive the status that LangGraph's own server returns.
   if (ctx.access?.user) throw new AppError("conflict", "Thread not found");
   throw threadNotFound(thread_id);
 }
 
 const NEW: { metadata: Record<string, unknown> } = { metadata: {} };
 
-/** How many there were to prune; a thread whose past a run may still need is left alone. */
+/** Returns the number of threads pruned. Threads with runs in flight are skipped. */
 export async function pruneThreads(
   ctx: Context,
   deployment_id: string,

@@ -39,8 +39,8 @@ export class ProtocolReaders {
   }
 
   stream(filter: EventFilter, since: number, session: Session): ReadableStream {
-    const mayRead = () => threadSession(session).mayRead();
-    return toByteStream(eventStream({ ...this.#thread, filter, since, mayRead }));
+    const checkAccess = () => threadSession(session).mayRead();
+    return toByteStream(eventStream({ ...this.#thread, filter, since, checkAccess }));
   }
 
   /** @returns `tree`: `null` when the run does not exist; `last_event`: the id of the thread's last event */

@@ -1,6 +1,6 @@
 type Fields = Record<string, unknown>;
 
-/** Of a state, or of each of several, only what was asked for: fields, or `values.<key>`. All as JSON text. */
+/** Selects fields, or `values.<key>`, of the JSON text of one state or a list of states. */
 export function pickState(text: string, fields: string[]): string {
   if (fields.length === 0) return text;
   const states: unknown = JSON.parse(text);

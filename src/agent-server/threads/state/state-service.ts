@@ -5,7 +5,7 @@ import { pickState } from "./state-fields.ts";
 
 export type At = { ns: string; checkpoint_id: string | null };
 
-// What a thread without a graph shows: exactly these fields.
+// State of a thread without a graph.
 const EMPTY_STATE = JSON.stringify({
   values: {},
   next: [],
@@ -15,7 +15,7 @@ const EMPTY_STATE = JSON.stringify({
   parent_checkpoint: null,
 });
 
-/** A ThreadState as JSON text. */
+/** @returns the JSON text of a ThreadState */
 export async function getState(
   ctx: Context,
   id: ThreadRef,
@@ -25,7 +25,7 @@ export async function getState(
   return pickState(textOf(await object.getState(at, active), id.thread_id, EMPTY_STATE), select);
 }
 
-/** ThreadState[] as JSON text, newest first. */
+/** @returns the JSON text of a list of ThreadState, newest first */
 export async function getHistory(
   ctx: Context,
   id: ThreadRef,
@@ -43,7 +43,7 @@ export async function getHistory(
   return pickState(textOf(await object.getHistory(query, active), id.thread_id, "[]"), select);
 }
 
-/** `{checkpoint}` as JSON text. */
+/** @returns the JSON text of `{checkpoint}` */
 export async function updateState(
   ctx: Context,
   id: ThreadRef,
