@@ -42,8 +42,11 @@ export const LOG_BYTES = 2 * MB;
 /** What an agent's load check answers, as JSON. A revision's row holds it beside its configuration, in at most 2 MB. */
 export const DESCRIPTION_BYTES = 512 * KB;
 
-/** Characters of an import specifier, and of the file that an `exports` map makes of it. */
+/** Characters of an import specifier. */
 export const SPECIFIER_CHARACTERS = 2048;
+
+/** Stars in a package.json. Each of those in `exports` may be replaced by a specifier. */
+export const MANIFEST_STARS = 1000;
 
 export const PACKAGE_LIMITS = {
   count: 3000,

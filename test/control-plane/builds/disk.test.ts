@@ -73,3 +73,12 @@ test("a path inside a package is split at the innermost one", () => {
   });
   expect(splitPackagePath("/src/a.ts")).toBeNull();
 });
+
+test("a package.json that could make very long paths is not read", () => {
+  const exports = { "./*": `./${"*".repeat(1000)}` };
+  const packed = packaged({ "package.json": JSON.stringify({ exports }), "index.js": "" });
+  const install = { packages: new Map(), links: new Map() };
+  const found = disk(emptyTree(), install, new Map([["/node_modules/stars", packed]]));
+  expect(found.manifest("/node_modules/stars")).toBeNull();
+  expect(found.isInstalled("/node_modules/stars")).toBe(true);
+});

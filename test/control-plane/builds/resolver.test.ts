@@ -1,31 +1,33 @@
 import { expect, test } from "vitest";
 import type { Disk } from "../../../src/control-plane/builds/bundle/disk.ts";
-import {
-  resolveExports,
-  resolveImports,
-} from "../../../src/control-plane/builds/bundle/exports.ts";
 import { createResolver } from "../../../src/control-plane/builds/bundle/resolver.ts";
-import { aliasesOf, readTsConfig } from "../../../src/control-plane/builds/bundle/tsconfig.ts";
+import { readTsConfig } from "../../../src/control-plane/builds/bundle/tsconfig.ts";
 
-function resolver(files: Record<string, string>, provided: string[] = [], missing: string[] = []) {
-  const read = (path: string) => {
-    const text = files[path];
-    return text === undefined ? null : new TextEncoder().encode(text);
+type Files = Record<string, string>;
+type Options = { provided?: string[]; missing?: string[]; links?: Files; platform?: "browser" };
+
+function diskOf(files: Files, { missing = [], links = {} }: Options = {}): Disk {
+  const manifest: Disk["manifest"] = (directory) => {
+    const text = files[`${directory}/package.json`];
+    return text === undefined ? null : JSON.parse(text);
   };
-  const disk: Disk = {
-    read,
+  return {
+    read: (path) => (files[path] === undefined ? null : new TextEncoder().encode(files[path])),
     has: (path) => path in files,
-    manifest: (directory) => {
-      const text = files[`${directory}/package.json`];
-      return text === undefined ? null : JSON.parse(text);
-    },
-    isInstalled: (directory) => `${directory}/package.json` in files,
+    manifest,
+    isInstalled: (directory) => manifest(directory) !== null,
     isMissing: (directory) => missing.includes(directory),
-    link: () => null,
+    link: (directory) => links[directory] ?? null,
   };
-  const tsconfig = readTsConfig("", (path) => files[`/${path}`] ?? null);
-  const isBuiltin = (name: string) => name === "fs";
-  return createResolver({ disk, tsconfig, provided: new Set(provided), isBuiltin });
+}
+
+function resolver(files: Files, options: Options = {}) {
+  const disk = diskOf(files, options);
+  const tsconfig = readTsConfig("", disk);
+  const { provided = [], platform } = options;
+  const isBuiltin = (name: string) => name === "fs" || name.startsWith("node:");
+  const packages = { disk, tsconfig, provided: new Set(provided), isBuiltin };
+  return createResolver({ ...packages, ...(platform && { platform }) });
 }
 
 const FILES = {
@@ -90,7 +92,10 @@ test.each([
 });
 
 test("builtins, prebuilt packages and packages to fetch are told apart", () => {
-  const resolve = resolver(FILES, ["/node_modules/zod"], ["/node_modules/late"]);
+  const resolve = resolver(FILES, {
+    provided: ["/node_modules/zod"],
+    missing: ["/node_modules/late", "/node_modules/zod"],
+  });
   expect(resolve("fs", "/src", "import")).toEqual({ type: "builtin", name: "fs" });
   expect(resolve("node:fs", "/src", "import")).toEqual({ type: "builtin", name: "node:fs" });
   expect(resolve("zod/v4", "/src", "import")).toEqual({ type: "provided", specifier: "zod/v4" });
@@ -113,24 +118,122 @@ test.each([
   [{ browser: "./b.js", node: "./n.js" }, ".", "import", "./b.js"],
   [{ browser: { types: "./b.d.ts" }, node: { require: "./n.cjs" } }, ".", "require", "./n.cjs"],
   [{ node: "./n.js" }, ".", "browser_import", null],
+  [{ workerd: null, default: "./d.js" }, ".", "import", null],
+  [{ ".": { worker: { import: null }, default: "./d.js" } }, ".", "import", null],
+  ["./main.js", ".", "require", "./main.js"],
 ] as const)("exports %j of %s by %s", (map, subpath, kind, expected) => {
-  expect(resolveExports(map, subpath, kind)).toBe(expected);
+  const targets = ["main", "a", "b", "d", "n", "u", "w", "list", "dist/private/x", "other/b"];
+  const paths = targets.flatMap((name) => ["js", "mjs", "cjs"].map((end) => `/${name}.${end}`));
+  const files = Object.fromEntries(paths.map((path) => [`/node_modules/p${path}`, ""]));
+  files["/node_modules/p/package.json"] = JSON.stringify({ exports: map });
+  const isBrowser = kind === "browser_import";
+  const resolve = resolver(files, isBrowser ? { platform: "browser" } : {});
+
+  const resolved = resolve(`p${subpath.slice(1)}`, "/src", isBrowser ? "import" : kind);
+
+  const path = `/node_modules/p${expected?.slice(1)}`;
+  expect(resolved).toMatchObject(expected === null ? { type: "error" } : { type: "file", path });
 });
 
-test("imports may name another package", () => {
-  expect(
-    resolveImports({ "#dep": { workerd: "dep", default: "./polyfill.js" } }, "#dep", "import"),
-  ).toBe("dep");
+test("imports may name another package, or a builtin", () => {
+  const imports = {
+    "#dep": { workerd: "dep", default: "./polyfill.js" },
+    "#fs": { node: "node:fs", default: "./polyfill.js" },
+    "#crypto": "node:crypto",
+  };
+  const resolve = resolver({
+    "/package.json": JSON.stringify({ imports }),
+    "/polyfill.js": "",
+    "/node_modules/dep/package.json": "{}",
+    "/node_modules/dep/index.js": "",
+  });
+  const path = "/node_modules/dep/index.js";
+  expect(resolve("#dep", "", "import")).toMatchObject({ type: "file", path });
+  expect(resolve("#fs", "/src", "import")).toMatchObject({ type: "file", path: "/polyfill.js" });
+  expect(resolve("#crypto", "/src", "import")).toEqual({ type: "builtin", name: "node:crypto" });
 });
+
+test("names with the ending of a script, and files with signs of URLs, are found", () => {
+  const resolve = resolver({
+    "/a#b.ts": "",
+    "/lib.js/index.ts": "",
+    "/node_modules/chart.js/package.json": '{"main": "./chart.cjs"}',
+    "/node_modules/chart.js/chart.cjs": "",
+  });
+  expect(resolve("./a#b", "", "import")).toMatchObject({ path: "/a#b.ts" });
+  expect(resolve("./lib.js", "", "import")).toMatchObject({ path: "/lib.js/index.ts" });
+  const path = "/node_modules/chart.js/chart.cjs";
+  expect(resolve("chart.js", "", "import")).toMatchObject({ path });
+});
+
+test("a link leads to the folder of the source, whose own packages come first", () => {
+  const files = {
+    "/packages/shared/package.json": '{"name": "shared", "exports": {".": "./src/index.js"}}',
+    "/packages/shared/src/index.ts": "",
+  };
+  const resolve = resolver(files, { links: { "/node_modules/shared": "/packages/shared" } });
+  const resolved = resolve("shared", "/apps/agent", "import");
+  expect(resolved).toMatchObject({ type: "file", path: "/packages/shared/src/index.ts" });
+});
+
+const read = (folder: string, files: Files, options: Options = {}) =>
+  readTsConfig(folder, diskOf(files, options));
 
 test("tsconfig follows extends, and the nearest file wins", () => {
-  const files: Record<string, string> = {
-    "apps/a/tsconfig.json": '{"extends": "../../base", "compilerOptions": {"jsx": "react-jsx"}}',
-    "base.json":
+  const files = {
+    "/apps/a/tsconfig.json": '{"extends": "../../base", "compilerOptions": {"jsx": "react-jsx"}}',
+    "/base.json":
       '{"compilerOptions": {"jsx": "preserve", "jsxImportSource": "hono/jsx", "baseUrl": "./src", "paths": {"~": ["./all.ts"]}}}',
+    "/src/all.ts": "",
+    "/src/deep/x.ts": "",
   };
-  const config = readTsConfig("apps/a", (path) => files[path] ?? null);
-  expect(config.compilerOptions).toEqual({ jsx: "react-jsx", jsxImportSource: "hono/jsx" });
-  expect(aliasesOf(config, "~")).toEqual(["src/all.ts"]);
-  expect(aliasesOf(config, "deep/x")).toEqual(["src/deep/x"]);
+  const tsconfig = read("apps/a", files);
+  expect(tsconfig.compilerOptions).toEqual({ jsx: "react-jsx", jsxImportSource: "hono/jsx" });
+  const none = { provided: new Set<string>(), isBuiltin: () => false };
+  const resolve = createResolver({ disk: diskOf(files), tsconfig, ...none });
+  expect(resolve("~", "/apps/a", "import")).toMatchObject({ path: "/src/all.ts" });
+  expect(resolve("deep/x", "/apps/a", "import")).toMatchObject({ path: "/src/deep/x.ts" });
+});
+
+test("tsconfig extends a list of files and packages, of which the last one wins", () => {
+  const files = {
+    "/tsconfig.json":
+      '{"extends": ["./one.json", "@tsconfig/node22", "bases/strict.json"], "compilerOptions": {"target": "es2022"}}',
+    "/one.json":
+      '{"compilerOptions": {"jsx": "preserve", "jsxFactory": "h", "target": "es5", "paths": {"~": ["./one.ts"]}}}',
+    "/node_modules/@tsconfig/node22/package.json": '{"name": "@tsconfig/node22"}',
+    "/node_modules/@tsconfig/node22/tsconfig.json":
+      '{"compilerOptions": {"jsx": "react", "experimentalDecorators": true}}',
+    "/node_modules/bases/package.json": '{"exports": {"./strict.json": "./lib/strict.json"}}',
+    "/node_modules/bases/lib/strict.json":
+      '{"extends": "./more", "compilerOptions": {"experimentalDecorators": false}}',
+    "/node_modules/bases/lib/more.json":
+      '{"compilerOptions": {"jsxFactory": "m", "paths": {"~": ["./more.ts"]}}}',
+  };
+  expect(read("", files)).toEqual({
+    compilerOptions: {
+      jsx: "react",
+      jsxFactory: "m",
+      target: "es2022",
+      experimentalDecorators: false,
+    },
+    base: null,
+    paths: { "~": ["/node_modules/bases/lib/more.ts"] },
+    missing: new Set(),
+    absent: [],
+  });
+});
+
+test("packages that tsconfig extends are fetched when the lockfile has them", () => {
+  const files = { "/tsconfig.json": '{"extends": ["late", "gone"]}' };
+  const { missing, absent } = read("", files, { missing: ["/node_modules/late"] });
+  expect([...missing]).toEqual(["/node_modules/late"]);
+  expect(absent).toEqual(["gone"]);
+});
+
+test("tsconfig files that extend each other are read a few times", () => {
+  const both =
+    '{"extends": ["./tsconfig.json", "./other.json"], "compilerOptions": {"jsx": "react"}}';
+  const files = { "/tsconfig.json": both, "/other.json": both };
+  expect(read("", files).compilerOptions).toEqual({ jsx: "react" });
 });

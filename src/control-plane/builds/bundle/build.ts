@@ -19,6 +19,7 @@ import { readProject } from "../packages/project.ts";
 import { fetchSource } from "../source/source.ts";
 import { bytesText, countText, cutMessage, durationText } from "../text.ts";
 import { compile } from "./compile.ts";
+import { loadTsConfig } from "./tsconfig.ts";
 import { compileUi } from "./ui.ts";
 
 /** Makes the artifact of a revision from its source. Failures are outcomes. */
@@ -55,7 +56,8 @@ async function build(storage: BuildStore, order: BuildOrder, log: BuildLog): Pro
   const dependencies = await readDependencies(log, storage, project, options);
   const packages = installer(storage, policy, log);
   await installAll(log, packages, project, dependencies);
-  const input = { tree, config, project, dependencies, installer: packages };
+  const needs = { tree, project, dependencies, installer: packages };
+  const input = { ...needs, config, tsconfig: await loadTsConfig(log, needs) };
   const artifact = await compile(log, input);
   const stored = await store(storage, order, artifact, await compileUi(log, input));
   log.info(

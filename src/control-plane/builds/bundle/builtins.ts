@@ -11,5 +11,9 @@ const BUILTINS = new Set(
 );
 
 export function isBuiltin(name: string): boolean {
-  return BUILTINS.has(name);
+  return BUILTINS.has(name) || isPrefixed(name);
+}
+
+export function isPrefixed(name: string): boolean {
+  return /^(node|cloudflare):/.test(name);
 }

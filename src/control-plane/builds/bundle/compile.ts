@@ -19,7 +19,7 @@ import { bundle } from "./bundle.ts";
 import { disk } from "./disk.ts";
 import { AGENT_LOADERS, heddlePlugin, type PluginOptions } from "./plugin.ts";
 import { createResolver } from "./resolver.ts";
-import { readTsConfig, type TsConfig } from "./tsconfig.ts";
+import type { TsConfig } from "./tsconfig.ts";
 
 /** The runtime that artifacts are loaded with; a newer Heddle does not change what is deployed. */
 const COMPATIBILITY_DATE = "2026-11-01";
@@ -36,20 +36,19 @@ export type CompileInput = {
   project: Project;
   dependencies: Dependencies;
   installer: Installer;
+  tsconfig: TsConfig;
 };
 
 export async function compile(log: BuildLog, input: CompileInput): Promise<Artifact> {
-  const { tree, project } = input;
-  const tsconfig = readTsConfig(project.folder, (path) => textOf(tree, path));
   const started = Date.now();
   const graphs = describeGraphs(log, input);
   let used = new Set<string>();
   const bundled = await inRounds(log, input, async () => {
     used = new Set();
-    const options = pluginOptions(input, tsconfig, graphs, used);
+    const options = pluginOptions(input, graphs, used);
     const plugin = heddlePlugin(options);
     return {
-      bundled: await bundle("heddle:agent", plugin, tsconfig),
+      bundled: await bundle("heddle:agent", plugin, input.tsconfig),
       missing: options.missing,
     };
   });
@@ -67,8 +66,7 @@ export async function compile(log: BuildLog, input: CompileInput): Promise<Artif
 
 /** `used` is filled with the prebuilt files that the bundle imports. */
 function pluginOptions(
-  { tree, dependencies, installer }: CompileInput,
-  tsconfig: TsConfig,
+  { tree, dependencies, installer, tsconfig }: CompileInput,
   graphs: string,
   used: Set<string>,
 ): PluginOptions {

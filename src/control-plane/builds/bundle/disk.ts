@@ -1,6 +1,6 @@
 import { isRecord } from "../../../shared/guards.ts";
 import { isShallow } from "../../../shared/http/depth.ts";
-import { JSON_BYTES } from "../limits.ts";
+import { JSON_BYTES, MANIFEST_STARS } from "../limits.ts";
 import type { Install, Manifest } from "../packages/lockfile.ts";
 import type { PackageFiles } from "../packages/package-files.ts";
 import type { Tree } from "../tree.ts";
@@ -80,8 +80,10 @@ function homeOf(path: string, installed: Map<string, PackageFiles>): string | nu
 function parseManifest(bytes: Uint8Array | null): PackageManifest | null {
   if (bytes === null || bytes.byteLength > JSON_BYTES.manifest) return null;
   try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return isRecord(value) && isShallow(value) ? value : null;
+    const text = new TextDecoder().decode(bytes);
+    const value: unknown = JSON.parse(text);
+    const isSafe = isShallow(value) && text.split("*").length <= MANIFEST_STARS;
+    return isRecord(value) && isSafe ? value : null;
   } catch {
     return null;
   }

@@ -11,7 +11,8 @@ import { directoryOf } from "../paths.ts";
 import { bytesText } from "../text.ts";
 import type { Disk } from "./disk.ts";
 import { splitPackagePath } from "./disk.ts";
-import type { RequestKind, Resolved, Resolver } from "./resolver.ts";
+import type { Resolved } from "./disk-resolver.ts";
+import type { RequestKind, Resolver } from "./resolver.ts";
 
 export type PluginOptions = {
   disk: Disk;

@@ -1,16 +1,29 @@
 import { isRecord } from "../../../shared/guards.ts";
 import { isShallow } from "../../../shared/http/depth.ts";
+import type { BuildLog } from "../build-log.ts";
 import { parseJsonc } from "../config/json.ts";
 import { JSON_BYTES } from "../limits.ts";
+import { type Dependencies, installPaths } from "../packages/dependencies.ts";
+import type { Installer } from "../packages/install.ts";
+import type { Project } from "../packages/project.ts";
 import { directoryOf, joinPath } from "../paths.ts";
+import type { Tree } from "../tree.ts";
+import { type Disk, disk } from "./disk.ts";
+import { diskResolver } from "./disk-resolver.ts";
 
-/** What a bundle takes from tsconfig.json. */
 export type TsConfig = {
   /** For esbuild: jsx and decorators. */
   compilerOptions: Record<string, unknown>;
-  /** Where `paths` and bare names are looked up; null without either. */
+  /** Where bare names are looked up, by `baseUrl`. */
   base: string | null;
+  /** Absolute targets by patterns. */
   paths: Record<string, string[]>;
+};
+
+type TsConfigRead = TsConfig & {
+  /** Packages that a file extends: those of the lockfile to fetch, and those that are not installed. */
+  missing: Set<string>;
+  absent: string[];
 };
 
 const FOR_ESBUILD = [
@@ -23,80 +36,108 @@ const FOR_ESBUILD = [
   "target",
 ];
 /** Also ends a chain of files that extend each other. */
-const MAX_EXTENDS = 8;
+const MAX_FILES = 16;
 const MAX_PATHS = 500;
 const MAX_TARGETS = 16;
 
-/** `read` gives the text of a file of the source, or null. */
-export function readTsConfig(folder: string, read: (path: string) => string | null): TsConfig {
-  const chain = chainOf(joinPath(folder, "tsconfig.json"), read);
-  const merged: TsConfig = { compilerOptions: {}, base: null, paths: {} };
-  for (const { path, options } of chain.reverse()) {
-    for (const key of FOR_ESBUILD) {
-      if (key in options) merged.compilerOptions[key] = options[key];
-    }
-    if (typeof options.baseUrl === "string")
-      merged.base = joinPath(directoryOf(path), options.baseUrl);
-    if (isRecord(options.paths)) {
-      merged.base ??= directoryOf(path);
-      merged.paths = toPaths(options.paths);
-    }
+/** The options with which TypeScript resolves `extends`. */
+const EXTENDS = {
+  conditionNames: ["require", "types", "node"],
+  extensions: [".json"],
+  mainFields: ["tsconfig"],
+  mainFiles: ["tsconfig"],
+};
+
+type Needs = { tree: Tree; project: Project; dependencies: Dependencies; installer: Installer };
+
+/** Fetches the packages that tsconfig.json extends: they are often devDependencies, which a build does not install. */
+export async function loadTsConfig(log: BuildLog, needs: Needs): Promise<TsConfig> {
+  const { tree, project, dependencies, installer } = needs;
+  const read = () =>
+    readTsConfig(project.folder, disk(tree, dependencies.install, installer.installed));
+  let config = read();
+  for (let round = 0; config.missing.size > 0 && round < MAX_FILES; round++) {
+    await installPaths(log, installer, dependencies.install, config.missing);
+    config = read();
   }
-  return merged;
-}
-
-type Link = { path: string; options: Record<string, unknown> };
-
-/** The file itself first, then what it extends. */
-function chainOf(first: string, read: (path: string) => string | null): Link[] {
-  const chain: Link[] = [];
-  for (let path: string | null = first; path !== null && chain.length < MAX_EXTENDS; ) {
-    const file = parseFile(read(path) ?? read(`${path}.json`));
-    if (file === null) break;
-    chain.push({ path, options: isRecord(file.compilerOptions) ? file.compilerOptions : {} });
-    path = parentOf(path, file.extends);
+  for (const name of config.absent) {
+    log.warn(`tsconfig.json extends "${name}", which is not installed; its options are not used.`);
   }
-  return chain;
+  return config;
 }
 
-function parseFile(text: string | null): Record<string, unknown> | null {
-  if (text === null || text.length > JSON_BYTES.tsconfig) return null;
-  const value = parseJsonc(text);
-  return isRecord(value) && isShallow(value) ? value : null;
+export function readTsConfig(folder: string, files: Disk): TsConfigRead {
+  const read: TsConfigRead = {
+    compilerOptions: {},
+    base: null,
+    paths: {},
+    missing: new Set(),
+    absent: [],
+  };
+  const packages = { disk: files, provided: new Set<string>(), isBuiltin: () => false };
+  const resolve = diskResolver(packages, EXTENDS);
+  let count = 0;
+  const merge = (path: string): void => {
+    const file = count++ < MAX_FILES ? parseFile(files.read(path)) : null;
+    if (file === null) return;
+    for (const parent of file.parents) extend(parent, directoryOf(path));
+    override(read, file.options, directoryOf(path));
+  };
+  const extend = (parent: string, directory: string) => {
+    const path = joinPath(`${directory}/`, parent);
+    if (/^\.{0,2}\//.test(parent)) return merge(files.has(path) ? path : `${path}.json`);
+    const resolved = resolve(parent, directory);
+    if (resolved.type === "file") merge(resolved.path);
+    else if (resolved.type === "missing") read.missing.add(resolved.directory);
+    else read.absent.push(parent);
+  };
+  merge(joinPath(`/${folder}`, "tsconfig.json"));
+  return read;
 }
 
-function parentOf(path: string, parent: unknown): string | null {
-  return typeof parent === "string" && parent.startsWith(".")
-    ? joinPath(directoryOf(path), parent)
-    : null;
+type ConfigFile = { parents: string[]; options: Record<string, unknown> };
+
+function parseFile(bytes: Uint8Array | null): ConfigFile | null {
+  if (bytes === null || bytes.length > JSON_BYTES.tsconfig) return null;
+  const value = parseJsonc(new TextDecoder().decode(bytes));
+  if (!isRecord(value) || !isShallow(value)) return null;
+  const parents = [value.extends].flat().filter((parent) => typeof parent === "string");
+  const options = isRecord(value.compilerOptions) ? value.compilerOptions : {};
+  return { parents: parents.slice(0, MAX_FILES), options };
+}
+
+function override(config: TsConfig, options: Record<string, unknown>, directory: string): void {
+  for (const key of FOR_ESBUILD) {
+    if (key in options) config.compilerOptions[key] = options[key];
+  }
+  if (typeof options.baseUrl === "string") {
+    config.base = joinPath(`${directory}/`, options.baseUrl);
+  }
+  if (isRecord(options.paths)) {
+    config.paths = toPaths(options.paths, config.base ?? directory);
+  }
 }
 
 /** The longest pattern comes first. */
-function toPaths(paths: Record<string, unknown>): Record<string, string[]> {
+function toPaths(paths: Record<string, unknown>, base: string): Record<string, string[]> {
   const patterns = Object.keys(paths).sort((a, b) => b.indexOf("*") - a.indexOf("*"));
   return Object.fromEntries(
     patterns.slice(0, MAX_PATHS).map((pattern) => {
       const targets = paths[pattern];
       const texts = Array.isArray(targets) ? targets.slice(0, MAX_TARGETS) : [];
-      return [pattern, texts.filter((target) => typeof target === "string")];
+      const relative = texts.filter((target) => typeof target === "string");
+      return [pattern, relative.map((target) => joinPath(`${base}/`, target))];
     }),
   );
 }
 
 /** Returns the paths that `specifier` may have by `paths` and `baseUrl`. */
 export function aliasesOf({ base, paths }: TsConfig, specifier: string): string[] {
-  if (base === null) return [];
   for (const [pattern, targets] of Object.entries(paths)) {
     const middle = matchPattern(pattern, specifier);
-    if (middle === null) continue;
-    return targets.map((target) =>
-      joinPath(
-        base,
-        target.replace("*", () => middle),
-      ),
-    );
+    if (middle !== null) return targets.map((target) => target.replace("*", () => middle));
   }
-  return [joinPath(base, specifier)];
+  return base === null ? [] : [joinPath(`${base}/`, specifier)];
 }
 
 function matchPattern(pattern: string, specifier: string): string | null {

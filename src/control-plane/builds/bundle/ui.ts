@@ -6,13 +6,13 @@ import { textOf } from "../packages/project.ts";
 import { inRounds } from "../packages/rounds.ts";
 import { bytesText, countText, durationText } from "../text.ts";
 import type { Tree } from "../tree.ts";
+import { isPrefixed } from "./builtins.ts";
 import { bundleUi } from "./bundle.ts";
 import type { CompileInput } from "./compile.ts";
 import { type Disk, disk } from "./disk.ts";
 import { heddlePlugin, type PluginOptions, UI_LOADERS } from "./plugin.ts";
 import { createResolver, type Resolver } from "./resolver.ts";
 import { compileStyles, type StyleReader } from "./tailwind.ts";
-import { readTsConfig, type TsConfig } from "./tsconfig.ts";
 import { UI_ENTRY, uiGlobal, uiModule } from "./ui-module.ts";
 
 const MAX_LOGGED = 20;
@@ -25,10 +25,9 @@ export async function compileUi(log: BuildLog, input: CompileInput): Promise<UiB
   const entries = Object.entries(input.config.ui.entries);
   if (entries.length === 0) return null;
   const started = Date.now();
-  const tsconfig = readTsConfig(input.project.folder, (path) => textOf(input.tree, path));
   const bundles: UiBundles = {};
   for (const [agent, path] of entries) {
-    bundles[agent] = await compileOne(log, input, tsconfig, { agent, path });
+    bundles[agent] = await compileOne(log, input, agent, path);
   }
   const bytes = JSON.stringify(bundles).length;
   if (bytes > UI_BYTES) {
@@ -43,14 +42,14 @@ export async function compileUi(log: BuildLog, input: CompileInput): Promise<UiB
 async function compileOne(
   log: BuildLog,
   input: CompileInput,
-  tsconfig: TsConfig,
-  { agent, path }: { agent: string; path: string },
+  agent: string,
+  path: string,
 ): Promise<UiFiles> {
   const bundled = await inRounds(log, input, async () => {
-    const options = pluginOptions(input, tsconfig, path);
+    const options = pluginOptions(input, path);
     const plugin = heddlePlugin(options);
     return {
-      bundled: await bundleUi(UI_ENTRY, plugin, tsconfig, uiGlobal(agent)),
+      bundled: await bundleUi(UI_ENTRY, plugin, input.tsconfig, uiGlobal(agent)),
       missing: options.missing,
     };
   });
@@ -63,8 +62,8 @@ async function compileOne(
   return bundled.files;
 }
 
-function pluginOptions(input: CompileInput, tsconfig: TsConfig, path: string): PluginOptions {
-  const { tree, config, dependencies, installer } = input;
+function pluginOptions(input: CompileInput, path: string): PluginOptions {
+  const { tree, config, dependencies, installer, tsconfig } = input;
   const files = disk(tree, dependencies.install, installer.installed);
   const shared = [...HOST_PACKAGES, ...config.ui.shared];
   // Prebuilt modules are for the agent's isolate; a browser gets the packages themselves.
@@ -72,7 +71,7 @@ function pluginOptions(input: CompileInput, tsconfig: TsConfig, path: string): P
     disk: files,
     tsconfig,
     provided: new Set(),
-    isBuiltin: () => false,
+    isBuiltin: isPrefixed,
     platform: "browser",
   });
   return {

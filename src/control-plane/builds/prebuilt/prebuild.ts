@@ -30,7 +30,7 @@ export async function prebuildPackage(
   await packages.install([...paths].flatMap((at) => install.packages.get(at) ?? []));
   const files = disk(emptyTree(), install, packages.installed);
   const specifiers = specifiersOf(name, files.manifest(path)?.exports);
-  const resolver = { disk: files, tsconfig: readTsConfig("", () => null), isBuiltin };
+  const resolver = { disk: files, tsconfig: readTsConfig("", files), isBuiltin };
   const bundled = await bundleUnit(
     name,
     specifiers,

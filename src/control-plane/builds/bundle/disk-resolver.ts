@@ -1,0 +1,166 @@
+import enhanced from "enhanced-resolve";
+import { directoryOf } from "../paths.ts";
+import { type Disk, splitPackagePath } from "./disk.ts";
+
+export type Resolved =
+  | { type: "file"; path: string; has_side_effects: boolean }
+  | { type: "builtin"; name: string }
+  /** A package of the prebuilt runtime; `specifier` is how its entry is called. */
+  | { type: "provided"; specifier: string }
+  /** In the lockfile, not fetched so far: fetch it and bundle again. */
+  | { type: "missing"; directory: string }
+  /** Not installed. Packages may be able to do without it. */
+  | { type: "absent"; text: string }
+  | { type: "error"; text: string };
+
+export type Packages = {
+  disk: Disk;
+  /** Directories of packages that the prebuilt runtime replaces. */
+  provided: Set<string>;
+  isBuiltin: (name: string) => boolean;
+};
+
+type Options = Parameters<typeof enhanced.ResolverFactory.createResolver>[0];
+type Plugin = Extract<NonNullable<Options["plugins"]>[number], { apply: unknown }>;
+type Visit = { bare?: string; home?: string; end?: Resolved };
+
+const BARE = /^(?:@[^/]+\/)?[^/]+/;
+const MISSING = Object.assign(new Error("no such file"), { code: "ENOENT" });
+
+/** enhanced-resolve over the disk of a build. Its callbacks run before `resolve` returns, because those of the disk do. */
+export function diskResolver(
+  packages: Packages,
+  options: Omit<Options, "fileSystem">,
+): (specifier: string, directory: string) => Resolved {
+  let visit: Visit = {};
+  const resolver = enhanced.ResolverFactory.createResolver({
+    ...options,
+    fileSystem: toFileSystem(packages, () => visit),
+    plugins: [packagePlugin(packages, () => visit)],
+    pnpApi: null,
+  });
+  for (const hook of Object.values(resolver.hooks)) Object.assign(hook, { compile: callInTurn });
+  return (specifier, directory) => {
+    visit = {};
+    let path: string | undefined;
+    resolver.resolve({}, directory || "/", specifier, {}, (_error, _formatted, request) => {
+      path = request?.path || undefined;
+    });
+    if (visit.end) return visit.end;
+    return path === undefined
+      ? toFailure(packages.disk, specifier, visit)
+      : toFile(packages.disk, path);
+  };
+}
+
+type Done = (error?: Error | null, result?: unknown) => void;
+type Taps = { type: string; taps: { fn: (...args: unknown[]) => void }[] };
+
+/** Replaces the compiler of a hook's taps: it generates functions from text, which workerd refuses. */
+function callInTurn({ type, taps }: Taps) {
+  // Synchronous hooks are for logs, and have no taps here.
+  if (type === "sync") return () => undefined;
+  return (request: unknown, context: unknown, done: Done) => {
+    const call = ([tap, ...others]: typeof taps): void => {
+      const next: Done = (error, result) =>
+        error || result !== undefined ? done(error, result) : call(others);
+      if (tap) tap.fn(request, context, next);
+      else done();
+    };
+    call(taps);
+  };
+}
+
+/** Ends at builtins, and at packages that the disk does not hold. */
+function packagePlugin({ disk, provided, isBuiltin }: Packages, current: () => Visit): Plugin {
+  const endOf = (path: string, subpath: string): Resolved | undefined => {
+    const name = path.slice(path.lastIndexOf("/node_modules/") + "/node_modules/".length);
+    if (provided.has(path)) return { type: "provided", specifier: name + subpath };
+    return disk.isMissing(path) ? { type: "missing", directory: path } : undefined;
+  };
+  const visitPackage = (visit: Visit, path: string, subpath: string) => {
+    const end = endOf(path, subpath);
+    if (end) visit.end = end;
+    else if (disk.isInstalled(path)) visit.home ??= path;
+    return end && { path };
+  };
+  return {
+    apply(resolver) {
+      resolver.getHook("before-raw-module").tapAsync("builtins", (request, _context, callback) => {
+        const visit = current();
+        visit.bare = request.request ?? "";
+        if (isBuiltin(visit.bare)) visit.end = { type: "builtin", name: visit.bare };
+        callback(null, visit.end && request);
+      });
+      resolver
+        .getHook("before-resolve-as-module")
+        .tapAsync("packages", ({ path, request = "" }, _context, callback) => {
+          callback(null, path ? visitPackage(current(), path, request.slice(1)) : undefined);
+        });
+    },
+  };
+}
+
+/** A `node_modules` exists for a request whose package it has. Folders of source are not looked up: the files decide. */
+function toFileSystem({ disk, provided }: Packages, current: () => Visit): Options["fileSystem"] {
+  const realPath = (path: string) => {
+    const inside = splitPackagePath(path);
+    const target = inside && disk.link(inside.directory);
+    return target ? `${target}/${inside.rest}` : path;
+  };
+  const isKnown = (path: string) =>
+    provided.has(path) ||
+    disk.isMissing(path) ||
+    disk.isInstalled(path) ||
+    disk.link(path) !== null;
+  const stat = (path: string) => {
+    const isFile = disk.has(realPath(path));
+    const isFolder =
+      !path.endsWith("/node_modules") || isKnown(`${path}/${packageName(current().bare)}`);
+    return isFile || isFolder ? { isFile: () => isFile, isDirectory: () => !isFile } : null;
+  };
+  const methods = {
+    stat: answering(stat),
+    readlink: answering((path) => disk.link(path)),
+    readJson: answering((path) => disk.manifest(directoryOf(realPath(path)))),
+  };
+  return methods as unknown as Options["fileSystem"];
+}
+
+function packageName(specifier = ""): string {
+  return BARE.exec(specifier)?.[0] ?? specifier;
+}
+
+function answering<T>(read: (path: string) => T | null) {
+  return (path: string, callback: (error: Error | null, value?: T) => void) => {
+    const value = read(path);
+    if (value === null) callback(MISSING);
+    else callback(null, value);
+  };
+}
+
+function toFile(disk: Disk, path: string): Resolved {
+  const inside = splitPackagePath(path);
+  const manifest = inside ? disk.manifest(inside.directory) : null;
+  return { type: "file", path, has_side_effects: manifest?.sideEffects !== false };
+}
+
+function toFailure(disk: Disk, specifier: string, { bare, home }: Visit): Resolved {
+  const failure = `Could not resolve "${specifier}":`;
+  if (bare === undefined) {
+    const why = specifier.startsWith("#")
+      ? 'no package.json maps it under "imports"'
+      : "there is no such file";
+    return { type: "error", text: `${failure} ${why}` };
+  }
+  const name = packageName(bare);
+  if (home === undefined) {
+    const why = `the package "${name}" is not installed; add it to dependencies in package.json`;
+    return { type: "absent", text: `${failure} ${why}` };
+  }
+  const why =
+    disk.manifest(home)?.exports === undefined
+      ? "there is no such file"
+      : `its package.json exports no ".${bare.slice(name.length)}"`;
+  return { type: "error", text: `${failure} ${why}` };
+}
