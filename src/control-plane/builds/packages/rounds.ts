@@ -2,7 +2,7 @@ import type { BuildLog } from "../build-log.ts";
 import { BuildFailure } from "../failure.ts";
 import { type Dependencies, installPaths } from "./dependencies.ts";
 import type { Installer } from "./install.ts";
-import { asksOf, reachable } from "./lockfile.ts";
+import { reachable } from "./lockfile.ts";
 
 /** Packages that the manifest does not lead to are found while bundling, a few rounds deep at most. */
 const ROUNDS = 6;
@@ -33,11 +33,7 @@ export async function inRounds<T extends { ok: true }>(
 function withNeeds({ install, provided }: Dependencies, missing: Set<string>): Set<string> {
   const paths = new Set(missing);
   for (const path of missing) {
-    const asks = asksOf({
-      dependencies: Object.fromEntries(
-        (install.packages.get(path)?.asks ?? []).map((name) => [name, "*"]),
-      ),
-    });
+    const asks = install.packages.get(path)?.asks ?? [];
     for (const need of reachable(install, path, asks, (at) => provided.has(at))) paths.add(need);
   }
   return paths;
