@@ -1,9 +1,11 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { html, raw } from "hono/html";
+import { NONCE } from "hono/secure-headers";
 import viewerCss from "../dist/docs/viewer.css.bin";
 import viewerJs from "../dist/docs/viewer.js.bin";
 import type { AppEnv } from "./shared/context.ts";
+import { pageHeaders } from "./shared/http/page-headers.ts";
 
 const VIEWER = {
   "/docs/viewer.js": { bytes: viewerJs, type: "text/javascript; charset=utf-8" },
@@ -29,12 +31,20 @@ export function addDocs(app: OpenAPIHono<AppEnv>): void {
   for (const file of VIEWER_FILES) app.get(file, () => viewerFile(file));
 }
 
+const protect = pageHeaders({
+  scriptSrc: ["'self'", NONCE],
+  styleSrc: ["'self'", "'unsafe-inline'"],
+  imgSrc: ["'self'", "data:"],
+  connectSrc: ["'self'"],
+  formAction: ["'none'"],
+});
+
 /** `root` is where the document and the viewer are: of the host, or beside the page. */
-export function docsPage(c: Context<AppEnv>, root: "/" | "") {
-  const nonce = crypto.randomUUID();
-  c.header("Content-Security-Policy", policy(nonce));
-  c.header("Cross-Origin-Opener-Policy", "same-origin");
-  return c.html(page(nonce, root));
+export async function docsPage(c: Context<AppEnv>, root: "/" | "") {
+  await protect(c, async () => {
+    c.res = await c.html(page(c.var.secureHeadersNonce ?? "", root));
+  });
+  return c.res;
 }
 
 export function viewerFile(file: ViewerFile): Response {
@@ -45,19 +55,6 @@ export function viewerFile(file: ViewerFile): Response {
     "Cache-Control": "public, max-age=3600",
   };
   return new Response(bytes, { headers, encodeBody: "manual" });
-}
-
-function policy(nonce: string): string {
-  return [
-    "default-src 'none'",
-    `script-src 'self' 'nonce-${nonce}'`,
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join("; ");
 }
 
 function page(nonce: string, root: string) {

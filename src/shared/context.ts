@@ -1,5 +1,6 @@
 import { type DrizzleD1Database, drizzle } from "drizzle-orm/d1";
 import type { RequestIdVariables } from "hono/request-id";
+import type { SecureHeadersVariables } from "hono/secure-headers";
 
 export type Role = "admin" | "editor" | "viewer";
 
@@ -44,7 +45,10 @@ export type Context = {
 };
 
 /** What Hono carries: `c.var.ctx` is set by the authentication middleware of each family. */
-export type AppEnv = { Bindings: Env; Variables: RequestIdVariables & { ctx: Context } };
+export type AppEnv = {
+  Bindings: Env;
+  Variables: RequestIdVariables & SecureHeadersVariables & { ctx: Context };
+};
 
 export function database(env: Env): Database {
   return drizzle(env.DB);

@@ -3,15 +3,22 @@ import type { Context } from "hono";
 import type { AppEnv } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { router } from "../../../shared/http/http.ts";
+import { pageHeaders } from "../../../shared/http/page-headers.ts";
 import { ErrorDetail, json, operationWithTag } from "../../../shared/schema.ts";
 import { CallbackQuery, Confirmation, SetupQuery } from "../authorization-schema.ts";
 import { ProviderPath } from "../provider-schema.ts";
 import type { Ended } from "./callback-service.ts";
 import { answerConsent, openConsent } from "./consent-service.ts";
-import { askPage, endPage, PAGE_HEADERS } from "./page.ts";
+import { askPage, endPage } from "./page.ts";
 
 /** Where browsers come back to: without a key, so these stand before the authentication. */
 export const callbackRoutes = router();
+
+const protect = pageHeaders({ styleSrc: ["'unsafe-inline'"], formAction: ["'self'"] });
+for (const path of ["/v2/auth/callback/*", "/v2/auth/setup/*"]) callbackRoutes.use(path, protect);
+
+/** The address of the page holds a code. */
+const NOT_CACHED = { "Cache-Control": "no-store" };
 
 const operation = operationWithTag("OAuth");
 
@@ -85,9 +92,9 @@ function assertOwnForm(headers: Headers): void {
 
 async function ask(c: Context<AppEnv>, provider_id: string, query: CallbackQuery) {
   const opened = await openConsent(c.env, provider_id, query);
-  return "ok" in opened ? end(c, opened) : c.html(askPage(opened), 200, PAGE_HEADERS);
+  return "ok" in opened ? end(c, opened) : c.html(askPage(opened), 200, NOT_CACHED);
 }
 
 function end(c: Context<AppEnv>, ended: Ended) {
-  return c.html(endPage(ended), ended.ok ? 200 : 400, PAGE_HEADERS);
+  return c.html(endPage(ended), ended.ok ? 200 : 400, NOT_CACHED);
 }

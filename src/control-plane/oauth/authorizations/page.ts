@@ -65,18 +65,6 @@ function page(title: string, ...content: string[]): string {
   ].join("");
 }
 
-/**
- * The address holds a code, so it is neither cached nor sent as a referrer. No opener keeps a handle
- * to the page, and no other page frames it.
- */
-export const PAGE_HEADERS = {
-  "Cache-Control": "no-store",
-  "Cross-Origin-Opener-Policy": "same-origin",
-  "Referrer-Policy": "no-referrer",
-  "Content-Security-Policy":
-    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-};
-
 const ENTITIES: Record<string, string> = {
   "&": "&amp;",
   "<": "&lt;",
