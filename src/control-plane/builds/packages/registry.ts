@@ -4,10 +4,10 @@ import { type EgressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { BuildFailure } from "../failure.ts";
 import { PACKAGE_LIMITS } from "../limits.ts";
-import { directoryOf } from "../paths.ts";
 import { retryTransient } from "../retry.ts";
 import {
   asksOf,
+  findPackage,
   type Install,
   type Manifest,
   type Package,
@@ -74,12 +74,12 @@ async function place(
   load: Load,
 ): Promise<Ask[]> {
   const { name, range } = aliasOf(ask);
-  const nearest = installedFor(install, ask.from, ask.name);
-  if (nearest !== null && fits(nearest.version, range)) return [];
+  const nearest = install.packages.get(findPackage(install, ask.from, ask.name) ?? "");
+  if (nearest && fits(nearest.version, range)) return [];
   const chosen = select(await load(name), range, options.preferred[name], ask);
   if (chosen === null) return [];
   const [version, release] = chosen;
-  const path = `${nearest === null ? root : ask.from}/node_modules/${ask.name}`;
+  const path = `${nearest ? ask.from : root}/node_modules/${ask.name}`;
   install.packages.set(path, toPackage(options, path, name, version, release));
   return asksFrom(release, path, `${name}@${version}`);
 }
@@ -98,14 +98,6 @@ function select(
     throw noVersion(ask, packument);
   }
   return ask.is_optional && (release.os || release.cpu) ? null : [version, release];
-}
-
-function installedFor(install: Install, from: string, name: string): Package | null {
-  for (let at = from; ; at = directoryOf(at)) {
-    const found = install.packages.get(`${at}/node_modules/${name}`);
-    if (found) return found;
-    if (at === "") return null;
-  }
 }
 
 function fits(version: string, range: string): boolean {
