@@ -28,8 +28,8 @@ import { spawnWindows } from "./exports/progress/schedule.ts";
 import { resealDestinations, sweepExports, sweepFiles } from "./exports/progress/sweep.ts";
 import { isExportMessage, isFileMessage } from "./exports/queue.ts";
 import { served } from "./served.ts";
-import { type Job, runJobs } from "./shared/jobs.ts";
 import { log } from "./shared/log.ts";
+import { type Job, runJobs } from "./shared/work/jobs.ts";
 import {
   consumeProjectDeletion,
   isProjectDeletionMessage,

@@ -1,4 +1,4 @@
-import { carries } from "../shared/queue.ts";
+import { carries } from "../shared/work/queue.ts";
 
 /** Carries an export on: plan it, send its files, finish it. */
 export type ExportMessage = { bulk_export_id: string };

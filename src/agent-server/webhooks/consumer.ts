@@ -5,7 +5,7 @@ import { egressPolicy, safeFetch } from "../../shared/egress/egress.ts";
 import { AppError } from "../../shared/errors.ts";
 import { VERSION } from "../../shared/http/version.ts";
 import { log } from "../../shared/log.ts";
-import { carries } from "../../shared/queue.ts";
+import { carries } from "../../shared/work/queue.ts";
 import { claimWebhook, settleAttempt, type WebhookRow } from "./lease.ts";
 import { ATTEMPT_MS } from "./limits.ts";
 import { hasTemplates, ownHeaders } from "./own-headers.ts";

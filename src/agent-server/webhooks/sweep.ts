@@ -1,9 +1,9 @@
 import { and, eq, inArray, lte, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { resealRows } from "../../shared/crypto/rotation.ts";
-import { sendAllOrLeave } from "../../shared/queue.ts";
 import { deleteBelow } from "../../shared/storage/objects-below.ts";
 import { among } from "../../shared/storage/sql.ts";
+import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { payloadKey, payloadPrefix } from "./payloads.ts";
 import { ownerOf } from "./secret-service.ts";
 import { run_webhooks, webhook_secrets } from "./table.ts";

@@ -1,4 +1,4 @@
-import { carries } from "../../shared/queue.ts";
+import { carries } from "../../shared/work/queue.ts";
 
 type BuildMessage = { revision_id: string };
 export type DeletionMessage = { deployment_id: string };

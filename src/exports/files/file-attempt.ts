@@ -1,7 +1,7 @@
 import { log } from "../../shared/log.ts";
-import { sendAllOrLeave } from "../../shared/queue.ts";
 import { startHeartbeat } from "../../shared/work/heartbeat.ts";
 import { LeaseLost } from "../../shared/work/lease.ts";
+import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { HEARTBEAT_MS, LEASE_MS } from "../limits.ts";
 import type { FileRow } from "../table.ts";
 import { toFailure } from "./failure.ts";

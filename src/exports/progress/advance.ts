@@ -1,8 +1,8 @@
 import { and, asc, eq, lt, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
-import { sendAllOrLeave } from "../../shared/queue.ts";
 import { startHeartbeat } from "../../shared/work/heartbeat.ts";
+import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { toFailure } from "../files/failure.ts";
 import { postpone } from "../files/postponement.ts";
 import {

@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
-import { sendAllOrLeave } from "../../shared/queue.ts";
+import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { MAX_ACTIVE_EXPORTS } from "../limits.ts";
 import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
 

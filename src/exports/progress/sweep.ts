@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { resealRows } from "../../shared/crypto/rotation.ts";
-import { sendAllOrLeave } from "../../shared/queue.ts";
+import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { ownerOf } from "../destinations/service.ts";
 import { RESEND_AFTER_MS } from "../limits.ts";
 import {

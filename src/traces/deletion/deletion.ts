@@ -1,8 +1,8 @@
 import { and, eq, isNotNull, lte, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
-import { carries, sendOrLeave } from "../../shared/queue.ts";
 import { deleteBelow } from "../../shared/storage/objects-below.ts";
 import { deleteSome } from "../../shared/storage/sql.ts";
+import { carries, sendOrLeave } from "../../shared/work/queue.ts";
 import { payloadPrefix } from "../object/payloads.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions, projects, run_locations } from "../object/table.ts";

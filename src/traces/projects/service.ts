@@ -3,9 +3,9 @@ import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import { assertRate } from "../../shared/http/rate-limit.ts";
-import { sendOrLeave } from "../../shared/queue.ts";
 import { among } from "../../shared/storage/sql.ts";
 import { toIso, toMicros } from "../../shared/times.ts";
+import { sendOrLeave } from "../../shared/work/queue.ts";
 import {
   COUNTS,
   clearProjectCache,

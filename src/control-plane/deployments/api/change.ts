@@ -1,8 +1,8 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Context } from "../../../shared/context.ts";
 import { invalid } from "../../../shared/errors.ts";
-import { sendOrLeave } from "../../../shared/queue.ts";
 import { isOrphaned } from "../../../shared/storage/sql.ts";
+import { sendOrLeave } from "../../../shared/work/queue.ts";
 import { forgetActive } from "../active.ts";
 import { type DeploymentRow, insertRevision, isOurs, overtaken } from "../rows.ts";
 import type { SecretInput } from "../schema.ts";

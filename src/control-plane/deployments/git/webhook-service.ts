@@ -4,9 +4,9 @@ import { type Context, type Database, database } from "../../../shared/context.t
 import { deriveSecrets, isSameSecret, isSignedWith } from "../../../shared/crypto/signing.ts";
 import { AppError, notFound } from "../../../shared/errors.ts";
 import { baseUrl } from "../../../shared/http/base-url.ts";
-import { sendOrLeave } from "../../../shared/queue.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { isUniqueViolation } from "../../../shared/storage/sql.ts";
+import { sendOrLeave } from "../../../shared/work/queue.ts";
 import { type DeploymentRow, insertRevisionOf } from "../rows.ts";
 import { deployments, integrations, webhook_deliveries } from "../table.ts";
 import type { Webhook, WebhookAnswer } from "./integration-schema.ts";

@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
-import { sendOrLeave } from "../../../shared/queue.ts";
 import { deleteBelow } from "../../../shared/storage/objects-below.ts";
+import { sendOrLeave } from "../../../shared/work/queue.ts";
 import { uiKeyOf } from "../../builds/contract.ts";
 import { agentLog } from "../logs/agent-log.ts";
 import type { DeletionMessage } from "../queue.ts";

@@ -1,4 +1,4 @@
-import { log } from "./log.ts";
+import { log } from "../log.ts";
 
 /** Does a bounded batch, and may run twice. */
 export type Job = (env: Env, now: Date) => Promise<void>;

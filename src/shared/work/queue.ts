@@ -1,5 +1,5 @@
-import { log } from "./log.ts";
-import { chunks } from "./work/chunks.ts";
+import { log } from "../log.ts";
+import { chunks } from "./chunks.ts";
 
 type Message = Record<string, string>;
 

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { runJobs } from "../../src/shared/jobs.ts";
+import { runJobs } from "../../../src/shared/work/jobs.ts";
 
 test("a job that fails keeps no other one from its work, and the tick ends when all have", async () => {
   const done: string[] = [];
