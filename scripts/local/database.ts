@@ -21,6 +21,7 @@ export async function prepareDatabase(
   path: string,
   d1Databases: unknown,
   needs_workspace: boolean,
+  folder = MIGRATIONS,
 ): Promise<MadeWorkspace | null> {
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -32,7 +33,7 @@ export async function prepareDatabase(
   );
   try {
     const database = await miniflare.getD1Database("DB");
-    const statements = await missingMigrations(database);
+    const statements = await missingMigrations(database, folder);
     if (!needs_workspace) {
       if (statements.length > 0) await runBatch(database, statements);
       return null;
@@ -46,20 +47,20 @@ export async function prepareDatabase(
   }
 }
 
-async function missingMigrations(database: Database): Promise<string[]> {
+async function missingMigrations(database: Database, folder: string): Promise<string[]> {
   await database.prepare(RECORD).run();
   const { results } = await database.prepare("SELECT name FROM d1_migrations").run();
   const applied = new Set(results.map(({ name }) => String(name)));
-  const names = (await readdir(MIGRATIONS)).filter((name) => name.endsWith(".sql")).sort();
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
   const unknown = [...applied].find((name) => !names.includes(name));
   if (unknown !== undefined) {
     throw new Error(
-      `The database has the migration ${unknown}, which this version of Heddle has not. Name another folder with HEDDLE_DIR.`,
+      `The database has the migration ${unknown}, which this version of Heddle does not know. Name another folder with HEDDLE_DIR.`,
     );
   }
   const missing = names.filter((name) => !applied.has(name));
   const texts = missing.map(async (name) => [
-    ...unstable_splitSqlQuery(await readFile(join(MIGRATIONS, name), "utf8")),
+    ...unstable_splitSqlQuery(await readFile(join(folder, name), "utf8")),
     `INSERT INTO d1_migrations (name) VALUES ('${name}')`,
   ]);
   return (await Promise.all(texts)).flat();
