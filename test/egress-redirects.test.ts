@@ -371,6 +371,6 @@ test("a redirect to a public address is followed, so that the above has somethin
     token: "secret",
     api_url: API_URL,
   });
-  expect(await call(`/v1/integrations/github/${id}/repos`)).toMatch(/^400 .*it answers 404/);
+  expect(await call(`/v1/integrations/github/${id}/repos`)).toMatch(/^400 .*with the status 404/);
   expect(asked.at(-1)).toBe("GET https://git.example.com/moved");
 });

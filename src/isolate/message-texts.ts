@@ -124,7 +124,7 @@ function plainText(value: object): string | null {
 function assertPlain(this: unknown, key: string, value: unknown): unknown {
   const original = (this as Record<string, unknown>)[key];
   if (typeof original !== "object" || original === null || isPlain(original)) return value;
-  throw new TypeError("Its text does not tell what it holds.");
+  throw new TypeError("The text cannot be parsed.");
 }
 
 function isPlain(value: unknown): boolean {

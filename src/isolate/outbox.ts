@@ -15,8 +15,8 @@ class FloodError extends Error {
 
   constructor() {
     super(
-      `More than ${MAX_WAITING_BYTES} bytes of events and checkpoints wait to be stored. ` +
-        "Send fewer or smaller events, or await something between them.",
+      `The run has more than ${MAX_WAITING_BYTES} bytes of unsaved events and checkpoints. ` +
+        "Emit fewer or smaller events, or await between them.",
     );
   }
 }

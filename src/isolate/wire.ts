@@ -70,10 +70,7 @@ class UnserializableError extends Error {
   override name = "UnserializableError";
 
   constructor(where: string, options?: ErrorOptions) {
-    super(
-      `The agent returned a value that JSON cannot hold: ${where}. Return plain data.`,
-      options,
-    );
+    super(`The agent returned a value that is not JSON: ${where}. Return plain data.`, options);
   }
 }
 

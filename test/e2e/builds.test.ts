@@ -530,7 +530,7 @@ test("a source with too many files is refused", async () => {
 test("a repository that is not there, and one that needs a token", async () => {
   const missing = failed(await buildRepository("acme/nothing"));
   expect(missing.reason).toBe("source_not_found");
-  expect(missing.message).toContain("There is no repository acme/nothing on");
+  expect(missing.message).toContain("No public repository acme/nothing on");
   const name = await repository(agentFiles(), "private");
   expect(failed(await buildRepository(name)).message).toContain("integration_id");
   deployed(await buildRepository(name, { token: TOKEN }));
@@ -634,6 +634,6 @@ test("a lockfile that package.json has left behind is refused", async () => {
   const { reason, message } = failed(await buildFiles(files));
   expect(reason).toBe("dependency_unresolved");
   expect(message).toContain(
-    "package.json asks for ms 2.1.3, which package-lock.json does not have",
+    "package.json requires ms 2.1.3, which package-lock.json does not have",
   );
 });

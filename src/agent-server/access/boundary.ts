@@ -42,7 +42,7 @@ const Filter = z.union([
 ]);
 // A record leaves out the key `__proto__`: a filter that is not applied would show rows.
 const Filters: z.ZodType<NonNullable<WireFilters>> = z
-  .custom<object>(isRecord, "is no object")
+  .custom<object>(isRecord, "must be an object")
   .refine((filters) => Object.keys(filters).length <= MAX_FILTERS, "has too many keys")
   .refine((filters) => !Object.hasOwn(filters, "__proto__"), "has the key __proto__")
   .pipe(z.record(Short, Filter));

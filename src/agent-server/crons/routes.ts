@@ -21,7 +21,7 @@ export const cronRoutes = router();
 cronRoutes.openapi(
   operation("post", CRONS, "createCron", {
     summary: "Create a cron",
-    description: "Each run gets a thread of its own.",
+    description: "Each run gets a new thread.",
     request: { params: AgentPath, body: body(CronCreate) },
     responses: { 200: json(Cron, "The cron") },
   }),

@@ -17,9 +17,7 @@ export const Cron = z
   .object({
     cron_id: Uuid.describe("Id of the cron"),
     assistant_id: Uuid.nullable().describe("Id of the assistant, `null` when it was deleted"),
-    thread_id: Uuid.nullable().describe(
-      "Id of the thread, `null` when each run gets a thread of its own",
-    ),
+    thread_id: Uuid.nullable().describe("Id of the thread, `null` when each run gets a new thread"),
     schedule: z.string().openapi({
       description: "Cron expression: minute, hour, day, month, weekday",
       example: "0 9 * * 1-5",

@@ -81,7 +81,7 @@ export function admit(tree: Tree, entry: TreeEntry): void {
   }
   if (entry.size > SOURCE_LIMITS.file_bytes) {
     const limit = bytesText(SOURCE_LIMITS.file_bytes);
-    throw tooLarge(`${entry.name} has ${bytesText(entry.size)}; a file may have ${limit}.`);
+    throw tooLarge(`${entry.name} has ${bytesText(entry.size)}; the limit is ${limit}.`);
   }
   tree.bytes += entry.size;
   if (tree.bytes > SOURCE_LIMITS.total_bytes) {

@@ -133,7 +133,7 @@ const Traffic = z
   .max(10)
   .openapi({
     description:
-      "Revisions that serve beside each other, by percents that sum to 100; a thread stays on its revision while the split stands. One with 100 becomes the active one; none ends the split, and the active one serves alone. A revision that is deployed after it ends it too.",
+      "Revisions and their shares in percent, which sum to 100. A thread keeps its revision during the split. A share of 100 makes its revision the active one. An empty list, or a later deployment, ends the split.",
   });
 
 export const DeploymentPatchRequest = z

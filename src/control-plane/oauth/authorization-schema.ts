@@ -27,7 +27,7 @@ export const AuthenticateRequest = z
     force_new: z
       .boolean()
       .nullish()
-      .describe("Whether to ask for a new consent although a token exists"),
+      .describe("Whether to require a new consent although a token exists"),
     token_id: Uuid.nullish().describe("Id of the token to use"),
     is_default: z.boolean().nullish().describe("Whether the new token becomes the default"),
     use_agent_builder_public_oauth: z.boolean().nullish().describe("Ignored"),

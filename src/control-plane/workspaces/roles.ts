@@ -74,6 +74,6 @@ function roleOf<R extends string>(
 
 function fieldsOf(roles: readonly { role: string; id: string; name: string }[], role: string) {
   const found = roles.find((one) => one.role === role);
-  if (found === undefined) throw new AppError("internal", `There is no role ${role}.`);
+  if (found === undefined) throw new AppError("internal", `Unknown role ${role}.`);
   return { role_id: found.id, role_name: found.name };
 }

@@ -4,7 +4,7 @@ type Wire = NonNullable<WireFilters>[string];
 
 /** What a handler returned, as the Worker applies it. Throws where it says nothing that can be applied. */
 export function toFilters(result: unknown): WireFilters {
-  if (!isPlain(result)) throw new Error(`it returned ${kindOf(result)}, which is no filter.`);
+  if (!isPlain(result)) throw new Error(`it returned ${kindOf(result)}; a filter is an object.`);
   const entries = Object.entries(result).map(([key, filter]) => [key, toFilter(key, filter)]);
   return Object.fromEntries(entries);
 }
@@ -17,7 +17,7 @@ function toFilter(key: string, filter: unknown): Wire {
     const contains = Array.isArray(operand) ? operand : [operand];
     if (contains.every(isScalar)) return { contains };
   }
-  const text = `its filter "${key}" is ${kindOf(filter)}; a filter is a text, a number, true, false, null, {$eq} or {$contains}.`;
+  const text = `its filter "${key}" is ${kindOf(filter)}; a value is a string, a number, true, false, null, {$eq} or {$contains}.`;
   throw new Error(text);
 }
 

@@ -89,7 +89,7 @@ function authenticator({ authenticate }: Handlers) {
 function toUser(answer: unknown): AgentUser {
   const said = typeof answer === "string" ? { identity: answer } : answer;
   if (!isUser(said)) {
-    throw new Error("it returned neither a text nor an object with a text as its identity.");
+    throw new Error("it must return a string, or an object whose identity is a string.");
   }
   const { permissions, display_name, is_authenticated } = said;
   const text = JSON.stringify({

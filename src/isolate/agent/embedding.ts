@@ -87,5 +87,5 @@ function toVector(numbers: unknown): Float32Array {
   const isVector = Array.isArray(numbers) || ArrayBuffer.isView(numbers);
   const vector = Float32Array.from(isVector ? (numbers as ArrayLike<number>) : []);
   if (vector.length === dims) return vector;
-  throw new Error(`a vector has ${vector.length} numbers; store.index.dims says ${dims}.`);
+  throw new Error(`a vector has ${vector.length} numbers but store.index.dims is ${dims}.`);
 }

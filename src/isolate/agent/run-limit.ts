@@ -10,7 +10,7 @@ export class RunTimeoutError extends Error {
   constructor(seconds: number) {
     super(
       `The run took longer than ${seconds} seconds, its limit. Set ${VARIABLE} among the ` +
-        "deployment's secrets, or in the env of its configuration, to another number; 0 is no limit.",
+        "deployment's secrets, or in the env of its configuration, to another number; 0 means no limit.",
     );
   }
 }

@@ -181,7 +181,7 @@ function labels(namespace: unknown): string[] {
   if (Array.isArray(namespace) && namespace.every((label) => typeof label === "string")) {
     return namespace;
   }
-  throw new StoreError(`A namespace is a list of texts; this is ${JSON.stringify(namespace)}.`);
+  throw new StoreError(`A namespace must be a list of strings, not ${JSON.stringify(namespace)}.`);
 }
 
 function toResult(result: StoreResult): unknown {

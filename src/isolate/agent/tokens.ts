@@ -23,7 +23,7 @@ globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise
   if (new URL(request.url).pathname !== AUTHENTICATE || request.method !== "POST") {
     return refuse(404, `Agents may call POST ${AUTHENTICATE} here, and nothing else.`);
   }
-  if (host === undefined) return refuse(403, "Only a run has a user to authenticate.");
+  if (host === undefined) return refuse(403, "Only runs can authenticate a user.");
   const { status, body, retry_after_seconds } = await host.authenticate(await request.text());
   const headers = new Headers({ "Content-Type": "application/json" });
   if (retry_after_seconds !== null) headers.set("Retry-After", String(retry_after_seconds));

@@ -150,7 +150,7 @@ export class HostSaver extends BaseCheckpointSaver {
 
   async #say(op: Op) {
     const { outbox, sync } = this.#options;
-    if (!outbox) throw new Error("This call only reads; it cannot write a checkpoint.");
+    if (!outbox) throw new Error("This call is read-only: it cannot write a checkpoint.");
     for (const next of [...this.#unapplied.splice(0), op]) {
       if (next.op === "writes") this.#rememberWrites(next);
       outbox.push(next);

@@ -101,7 +101,9 @@ export class FunctionEngine implements Engine {
   async run(call: RunCall, tools: RunTools): Promise<void> {
     const { outbox, signal, tracer, onSummary } = tools;
     if (call.command) {
-      throw new Error(`Graph "${call.graph_id}" is a plain function: it takes input, no command.`);
+      throw new Error(
+        `Graph "${call.graph_id}" is a plain function: it accepts input, not command.`,
+      );
     }
     const started = readState(call.head);
     const isOver = call.resuming && started.metadata.source === "loop";

@@ -15,12 +15,12 @@ export function assertAwaited(command: WireCommand | null, snapshot: Snapshot) {
   if (resume === undefined || resume === null) return;
   const waiting = interruptsOf(snapshot);
   if (waiting.size === 0) {
-    throw new UnknownInterruptError("The thread waits for no answer: it has no interrupt.");
+    throw new UnknownInterruptError("No interrupt is pending: the thread cannot be resumed.");
   }
   const unknown = idsOf(resume).filter((id) => !waiting.has(id));
   if (unknown.length === 0) return;
   throw new UnknownInterruptError(
-    `No interrupt ${unknown.join(", ")} waits for an answer; there is ${[...waiting].join(", ")}.`,
+    `No interrupt ${unknown.join(", ")} is pending; pending interrupts: ${[...waiting].join(", ")}.`,
   );
 }
 

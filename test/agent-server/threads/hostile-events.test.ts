@@ -37,7 +37,8 @@ test("a v2 reader reads to the end of the run, whatever its events hold", () => 
   fc.assert(
     fc.property(fc.array(row, { maxLength: 8 }), (rows) => {
       const log = new RunEvents({ run_id: "run", graph_id: "agent" }, new Set(CHANNELS));
-      for (const [n, { event, data }] of rows.entries()) log.toProtocolEvents({ id: n + 1, event, data }, 1);
+      for (const [n, { event, data }] of rows.entries())
+        log.toProtocolEvents({ id: n + 1, event, data }, 1);
       const ended = log.end(END as never, rows.length, 1);
       expect(ended.at(-1)).toMatchObject({ method: "lifecycle", namespace: [] });
       expect(ended.at(-1)?.data).toContain('"event":"completed"');

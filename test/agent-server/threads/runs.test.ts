@@ -93,7 +93,7 @@ test("an agent that floods its stream fails with the limit, and the thread goes 
   const atOnce = await wait("flood", { ...custom, input: { count: 90 } });
   expect(atOnce.__error__).toMatchObject({
     error: "EventLimitError",
-    message: expect.stringMatching(/wait to be stored/),
+    message: expect.stringMatching(/bytes of unsaved events and checkpoints/),
   });
   const inTime = await wait("flood", { ...custom, input: { count: 90, pause_ms: 1 } });
   expect(inTime.__error__).toMatchObject({

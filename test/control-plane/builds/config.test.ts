@@ -62,7 +62,7 @@ test("paths start where the config is, and the whole file is kept", () => {
 test.each([
   [[], "config_invalid", "langgraph.json: the file must be an object; it is a list."],
   [{}, "config_invalid", '"graphs" must be an object like'],
-  [{ graphs: {} }, "config_invalid", '"graphs" names no graph'],
+  [{ graphs: {} }, "config_invalid", '"graphs" must have at least one graph'],
   [{ graphs: { a: 1 } }, "config_invalid", '"graphs.a" must be "file:export"'],
   [{ graphs: { a: { path: "x.ts", description: 1 } } }, "config_invalid", '"graphs.a.description"'],
   [{ graphs: { a: "agent.py:g" } }, "unsupported_language", 'graph "a" is Python (agent.py)'],
@@ -243,7 +243,7 @@ describe("webhooks", () => {
     [{ url: { allowed_ports: [70_000] } }, "from 1 to 65535"],
     [{ url: { max_url_length: 0 } }, '"webhooks.url.max_url_length" must be a whole number'],
     [{ headers: ["x"] }, '"webhooks.headers" must be an object'],
-    [{ headers: { "x y": "" } }, '"webhooks.headers.x y" is no name of a header.'],
+    [{ headers: { "x y": "" } }, '"webhooks.headers.x y" is not a valid header name.'],
     [{ headers: { "Webhook-Signature": "v1" } }, "is set by Heddle with each webhook"],
     [{ headers: { a: 1 } }, '"webhooks.headers.a" must be one line of ASCII text; it is 1.'],
     [{ headers: { a: "x\ny" } }, "must be one line of ASCII text"],

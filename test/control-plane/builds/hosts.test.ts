@@ -53,14 +53,14 @@ test("a host that is not known is asked in every form", () => {
 test.each(["acme/chat", "https://github.com/acme", "https://github.com/", "not a url"])(
   "%j is not a repository",
   (url) => {
-    expect(() => toRepository(url)).toThrow(/is not a repository address/);
+    expect(() => toRepository(url)).toThrow(/is not a repository URL/);
   },
 );
 
 test.each(["https://git.test/acme/%zz", "https://git.test/%e0%a4/chat", "https://git.test/acme"])(
   "%s is no repository",
   (url) => {
-    expect(() => toRepository(url)).toThrow(/is not a repository address/);
+    expect(() => toRepository(url)).toThrow(/is not a repository URL/);
   },
 );
 

@@ -46,7 +46,7 @@ test("without a registry only what the lockfile resolves can be fetched", () => 
     );
   const resolved = "https://registry.other.test/a/-/a-1.0.0.tgz";
   expect(read({ resolved }).packages.get("/node_modules/a")?.url).toBe(resolved);
-  expect(() => read({})).toThrow(/names no npm registry \(the variable REGISTRY_URL\)/);
+  expect(() => read({})).toThrow(/has no npm registry: set the variable REGISTRY_URL/);
 });
 
 test("a lockfile of version 1 is refused with what to do", () => {
@@ -89,8 +89,8 @@ test("a package.json ahead of its lockfile is refused with the package's name", 
   const check = (dependencies: Record<string, string>) => () =>
     assertInSync("", { dependencies }, install);
   expect(check({ a: "^1.0.0" })).not.toThrow();
-  expect(check({ a: "^2.0.0" })).toThrow(/asks for a \^2.0.0, package-lock.json has 1.0.0/);
-  expect(check({ b: "1" })).toThrow(/asks for b 1, which package-lock.json does not have/);
+  expect(check({ a: "^2.0.0" })).toThrow(/requires a \^2.0.0 but package-lock.json has 1.0.0/);
+  expect(check({ b: "1" })).toThrow(/requires b 1, which package-lock.json does not have/);
 });
 
 test.each([

@@ -28,7 +28,7 @@ const MAX_LOGGED = 20;
 const TYPES_CUT =
   `The types of the state are too large to describe in full: at most ${TYPE_LIMITS.nodes_per_type} nodes of one type, ` +
   `${TYPE_LIMITS.nodes} in total, and ${bytesText(TYPE_LIMITS.source)} of TypeScript are read. ` +
-  "The agent runs all the same; the schemas of some fields are empty.";
+  "The agent runs, but the schemas of some fields are empty.";
 
 export type CompileInput = {
   tree: Tree;
@@ -133,7 +133,7 @@ function bundleFailed(
   const own = errors.find((error) => !error.startsWith("heddle:"));
   if (own === undefined && langgraph !== null) {
     const version = install.packages.get(langgraph)?.version;
-    const text = `Heddle cannot drive LangGraph ${version}: it lacks what version 1 has. Update @langchain/langgraph.`;
+    const text = `LangGraph ${version} is not supported: update @langchain/langgraph to version 1.`;
     return new BuildFailure("bundle_failed", text);
   }
   const more =

@@ -28,9 +28,7 @@ export async function compileStyles(
       return { path, base: directoryOf(path), content: text };
     },
     loadModule: async (id) => {
-      throw new Error(
-        `"${id}" is code, which no build runs: write what it does as @theme or @utility`,
-      );
+      throw new Error(`"${id}" is code, which builds do not run: use @theme or @utility`);
     },
   });
   return compiler.build([...candidatesOf(sources())]);

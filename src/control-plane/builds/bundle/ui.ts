@@ -31,7 +31,7 @@ export async function compileUi(log: BuildLog, input: CompileInput): Promise<UiB
   }
   const bytes = JSON.stringify(bundles).length;
   if (bytes > UI_BYTES) {
-    const text = `The components of "ui" are ${bytesText(bytes)}; they may be ${bytesText(UI_BYTES)}.`;
+    const text = `The components of "ui" are ${bytesText(bytes)}; the limit is ${bytesText(UI_BYTES)}.`;
     throw new BuildFailure("bundle_failed", text);
   }
   const what = `components of ${countText(entries.length, "agent")}`;

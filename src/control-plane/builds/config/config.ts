@@ -57,10 +57,7 @@ function readGraphs(
     throw wrong(path, '"graphs"', 'an object like {"agent": "./src/agent.ts:graph"}', graphs);
   const entries = Object.entries(graphs);
   if (entries.length === 0) {
-    throw new BuildFailure(
-      "config_invalid",
-      `${path}: "graphs" names no graph; a deployment needs at least one.`,
-    );
+    throw new BuildFailure("config_invalid", `${path}: "graphs" must have at least one graph.`);
   }
   return Object.fromEntries(
     entries.map(([id, value]) => [id, readGraph(tree, path, folder, id, value)]),
@@ -156,6 +153,6 @@ function configNotFound(tree: Tree, path: string): BuildFailure {
   const hint =
     found.length > 0
       ? `There is ${listText(found)}; name it as langgraph_config_path.`
-      : `It tells which file exports which graph: {"graphs": {"agent": "./src/agent.ts:graph"}}.`;
+      : `It must map graphs to files and exports: {"graphs": {"agent": "./src/agent.ts:graph"}}.`;
   return new BuildFailure("config_not_found", `The source has no ${path}. ${hint}`);
 }

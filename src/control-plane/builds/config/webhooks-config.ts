@@ -53,7 +53,8 @@ export function assertWebhooks(place: Place, value: unknown): void {
 
 function assertHeader(place: Place, name: string, text: unknown, opened: string) {
   const at = `"webhooks.headers.${name}"`;
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) throw odd(place, `${at} is no name of a header`);
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
+    throw odd(place, `${at} is not a valid header name`);
   if (OWN.includes(name.toLowerCase())) {
     throw odd(place, `${at} is set by Heddle with each webhook; choose another name`);
   }

@@ -83,13 +83,13 @@ async function verify(
 ) {
   const label = `${item.name}@${item.version}`;
   if (integrity === null) {
-    log.warn(`${label} has no integrity in the lockfile; it was taken as the registry sent it.`);
+    log.warn(`${label} has no integrity in the lockfile and was not verified.`);
     return;
   }
   if (integrity.algorithm === "SHA-1")
     log.warn(`${label} has only a SHA-1 integrity; run npm install to renew it.`);
   if (await matches(integrity, tarball)) return;
-  const text = `${label} from ${item.url} does not have the integrity that package-lock.json names (${item.integrity}).`;
+  const text = `${label} from ${item.url} does not match the integrity in package-lock.json (${item.integrity}).`;
   throw new BuildFailure("dependency_integrity", text);
 }
 

@@ -165,9 +165,7 @@ export function registryTarball(registry_url: string, name: string, version: str
 /** The registry's address, to which a package's path can be added. */
 export function withSlash(registry_url: string): string {
   if (registry_url === "") {
-    throw unresolved(
-      "This installation of Heddle names no npm registry (the variable REGISTRY_URL), so packages cannot be installed.",
-    );
+    throw unresolved("This installation has no npm registry: set the variable REGISTRY_URL.");
   }
   return registry_url.endsWith("/") ? registry_url : `${registry_url}/`;
 }
@@ -179,7 +177,7 @@ export function assertInSync(folder: string, manifest: Manifest, install: Instal
     const hint = "Run npm install and commit package-lock.json.";
     if (found === null) {
       throw unresolved(
-        `package.json asks for ${name} ${range}, which package-lock.json does not have. ${hint}`,
+        `package.json requires ${name} ${range}, which package-lock.json does not have. ${hint}`,
       );
     }
     const version = install.packages.get(found)?.version;
@@ -189,7 +187,7 @@ export function assertInSync(folder: string, manifest: Manifest, install: Instal
       !satisfies(version, range, { includePrerelease: true })
     ) {
       throw unresolved(
-        `package.json asks for ${name} ${range}, package-lock.json has ${version}. ${hint}`,
+        `package.json requires ${name} ${range} but package-lock.json has ${version}. ${hint}`,
       );
     }
   }

@@ -132,7 +132,7 @@ function aliasOf({ name, range, by }: Ask): { name: string; range: string } {
   const alias = /^npm:((?:@[^/]+\/)?[^@]+)(?:@(.+))?$/.exec(range);
   if (alias) return { name: alias[1] ?? name, range: alias[2] ?? "*" };
   if (/^(git|github:|file:|link:|workspace:|https?:)|^[\w.-]+\/[\w.-]+/.test(range)) {
-    const text = `${by} asks for ${name} from "${range}"; Heddle installs packages from the registry.`;
+    const text = `${by} requires ${name} from "${range}"; Heddle installs packages from the registry.`;
     throw new BuildFailure("dependency_unresolved", text);
   }
   return { name, range };
@@ -194,7 +194,7 @@ async function fetchPackument(
     if (response.ok) return response.json<Packument>();
     await response.body?.cancel();
     if (response.status < 500 && response.status !== 429) return null;
-    throw new AppError("unavailable", `The registry answers ${response.status} for ${name}.`);
+    throw new AppError("unavailable", `The registry returned ${response.status} for ${name}.`);
   };
   return retryTransient(attempt, (error) => AppError.from(error).code === "unavailable").catch(
     (error: unknown) => {
@@ -216,7 +216,7 @@ function flatOverrides(overrides: Manifest["overrides"]): Record<string, string>
 
 function assertCount(install: Install) {
   if (install.packages.size <= PACKAGE_LIMITS.count) return;
-  const text = `package.json brings more than ${PACKAGE_LIMITS.count} packages.`;
+  const text = `package.json leads to more than ${PACKAGE_LIMITS.count} packages: remove dependencies.`;
   throw new BuildFailure("dependency_unresolved", text);
 }
 
@@ -226,5 +226,5 @@ function noVersion({ name, range, by }: Ask, packument: Packument | null): Build
     packument === null
       ? "the registry does not have it"
       : `no version fits${newest === undefined ? "" : `; the newest is ${newest}`}`;
-  return new BuildFailure("dependency_unresolved", `${by} asks for ${name}@${range}: ${why}.`);
+  return new BuildFailure("dependency_unresolved", `${by} requires ${name}@${range}: ${why}.`);
 }

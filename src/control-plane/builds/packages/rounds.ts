@@ -26,7 +26,7 @@ export async function inRounds<T extends { ok: true }>(
   }
   throw new BuildFailure(
     "dependency_unresolved",
-    "The agent's packages lead to ever more packages.",
+    "The agent's packages depend on too many packages.",
   );
 }
 

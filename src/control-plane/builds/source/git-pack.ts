@@ -67,7 +67,7 @@ class PackReader {
   #count(): number {
     const view = viewOf(this.#pack);
     const isPack = this.#pack.byteLength > HEADER_BYTES && view.getUint32(0) === 0x5041434b;
-    if (!isPack || view.getUint32(4) !== 2) throw new DamagedPack("it is no pack of version 2");
+    if (!isPack || view.getUint32(4) !== 2) throw new DamagedPack("it must be a pack of version 2");
     const count = view.getUint32(8);
     if (count <= SOURCE_LIMITS.objects) return count;
     throw tooLarge(

@@ -65,7 +65,7 @@ function toSegments(path: string): string[] {
 }
 
 function notARepository(repo_url: string): BuildFailure {
-  const text = `"${repo_url}" is not a repository address; write it as https://host/owner/name.`;
+  const text = `"${repo_url}" is not a repository URL: use https://host/owner/name.`;
   return new BuildFailure("source_not_found", text);
 }
 

@@ -159,22 +159,22 @@ function isTransient(error: unknown): boolean {
 function unavailable(repository: Repository, status: number): BuildFailure {
   const limited = status === 403 || status === 429;
   const why = limited
-    ? "limits how often it may be asked; an integration's token has a higher limit"
+    ? "limits the rate of requests: use an integration, whose token has a higher limit"
     : `answers ${status}; try again later`;
   return new BuildFailure("source_unavailable", `${repository.origin} ${why}.`);
 }
 
 function hidden(repository: Repository): BuildFailure {
   const text =
-    `There is no repository ${repository.name} on ${repository.origin} that everyone may read. ` +
-    "Either it does not exist, or it is private and the deployment needs an integration_id whose token may read it.";
+    `No public repository ${repository.name} on ${repository.origin}. ` +
+    "Correct repo_url, or set an integration_id whose token can read it.";
   return new BuildFailure("source_not_found", text);
 }
 
 function notFound(repository: Repository): BuildFailure {
   const text =
-    `The integration's token finds no repository ${repository.name} on ${repository.origin}. ` +
-    "Either it does not exist, or the token was not granted access to it.";
+    `The integration's token cannot read the repository ${repository.name} on ${repository.origin}. ` +
+    "Correct repo_url, or grant the token access to it.";
   return new BuildFailure("source_not_found", text);
 }
 

@@ -30,14 +30,14 @@ function page(description: string) {
 }
 
 const responses = {
-  200: page("Page that asks for confirmation"),
+  200: page("Page with the question whether to connect"),
   400: page("Page with the reason why it was not connected. `waitForOAuth` returns it too"),
 };
 
 const callback = operation("get", "/v2/auth/callback/{provider_id}", "oauthCallback", {
   summary: "Receive the browser after consent",
   description:
-    "The provider redirects the browser here. The page asks the person to confirm the connection.",
+    "The provider redirects the browser here. On the page, the person confirms the connection.",
   security: [],
   request: { params: ProviderPath, query: CallbackQuery },
   responses,

@@ -30,7 +30,7 @@ export function askPage(question: Question): string {
     ([name, value]) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`,
   );
   const warning =
-    "Connect only if you began this yourself, just now. If somebody sent you a link, cancel: their agents would act with your account.";
+    "Connect only if you started this yourself, just now. If you received the link from another person, cancel: their agents would act with your account.";
   return page(
     `Connect ${provider_name}?`,
     `<dl>${facts.join("")}</dl><p>${warning}</p>`,
@@ -44,7 +44,7 @@ export function askPage(question: Question): string {
 
 function factsOf({ asker, subject, agent_id, scopes }: Question): [string, string][] {
   const facts: [string, string][] = [
-    ["Asked by", asker.name],
+    ["Requested by", asker.name],
     ["Workspace", `${asker.workspace}, ${asker.organization}`],
   ];
   if (subject !== "") facts.push(["For their user", subject]);
