@@ -1,4 +1,4 @@
-import type { Run } from "@langchain/core/tracers/base";
+import { BaseTracer, type Run } from "@langchain/core/tracers/base";
 import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
 import { getRuntimeEnvironment } from "@langchain/core/utils/env";
 import type { RunTracer } from "./run-tracer.ts";
@@ -29,6 +29,13 @@ class AgentTracer extends LangChainTracer {
   constructor(tracer: RunTracer, fields: Fields = {}) {
     super({ ...fields, client: asClient(tracer) });
     this.#tracer = tracer;
+    // Early 0.3 versions of core keep all runs in one map, and read it without a method.
+    this.runTreeMap ??= this.runMap as never;
+  }
+
+  override getRunById(id?: string): Run | undefined {
+    if ("getRunById" in BaseTracer.prototype) return super.getRunById(id);
+    return id === undefined ? undefined : this.runMap.get(id);
   }
 
   /** Of a graph: what it says goes for all below. */
