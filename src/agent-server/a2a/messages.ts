@@ -7,7 +7,7 @@ type WireMessage = { id?: unknown; type?: unknown; content?: unknown };
 export type TextPart = { kind: "text"; text: string };
 export type DataPart = { kind: "data"; data: Loose };
 
-/** What a graph is given: data as it is, texts as messages of a person. */
+/** Converts data parts to input fields and text parts to user messages. */
 export function toInput(parts: Part[], message_id: string): Loose {
   const texts = textsOf(parts);
   const messages = texts.map((content, n) => ({
@@ -18,7 +18,7 @@ export function toInput(parts: Part[], message_id: string): Loose {
   return { ...Object.assign({}, ...dataOf(parts)), ...(messages.length > 0 && { messages }) };
 }
 
-/** The answer to what a graph asked: its text, or its data where there is some. */
+/** Converts parts to the value that resumes an interrupt. */
 export function toResume(parts: Part[]): unknown {
   const data = dataOf(parts);
   return data.length > 0 ? Object.assign({}, ...data) : textsOf(parts).join("\n");
@@ -32,12 +32,12 @@ function dataOf(parts: Part[]): Loose[] {
   return parts.flatMap((part) => (part.kind === "data" ? [part.data] : []));
 }
 
-/** The values of a run as the parts of its answer: what the agent said last, or all of them. */
+/** Returns the last message of the agent, or all values as data. */
 export function toAnswer(values: unknown): (TextPart | DataPart)[] {
-  const said = messagesOf(values)
+  const last = messagesOf(values)
     .filter(({ type }) => type === "ai")
     .at(-1);
-  const text = said === undefined ? "" : toText(said.content);
+  const text = last === undefined ? "" : toText(last.content);
   return text === "" ? [toPart(values)] : [{ kind: "text", text }];
 }
 
@@ -47,18 +47,18 @@ export function toPart(value: unknown): TextPart | DataPart {
   return { kind: "data", data: isRecord(value) ? value : { value } };
 }
 
-/** The conversation as far as persons and the agent said it. */
+/** Returns the last messages of users and the agent. */
 export function toHistory(values: unknown, length: number) {
   if (length === 0) return [];
-  const said = messagesOf(values).flatMap(({ id, type, content }, n) => {
+  const history = messagesOf(values).flatMap(({ id, type, content }, n) => {
     const text = toText(content);
     if (text === "" || (type !== "human" && type !== "ai")) return [];
     return [{ role: type === "ai" ? "agent" : "user", messageId: String(id ?? n), text } as const];
   });
-  return said.slice(-length);
+  return history.slice(-length);
 }
 
-/** Of a text, or of a list of blocks some of which are text. */
+/** Joins the text of content blocks. */
 export function toText(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";

@@ -14,13 +14,13 @@ import { createRun, streamRun, waitRun } from "../threads/runs/run-service.ts";
 import { openAgent } from "../threads/service/service.ts";
 import { textsOf, toInput, toResume } from "./messages.ts";
 import { A2A_ERRORS, SendParams } from "./schema.ts";
-import { openTask, readStanding } from "./standing.ts";
 import { type A2aAnswer, type A2aTarget, toTaskEvents, toWaitedAnswer } from "./stream.ts";
-import { type Standing, stateOf, toTask, type Wire } from "./task.ts";
-import { keepTask, type TaskRow } from "./task-rows.ts";
+import { stateOf, type TaskSnapshot, toTask, type Wire } from "./task.ts";
+import { saveTask, type TaskRow } from "./task-rows.ts";
+import { openTask, readTask } from "./task-status.ts";
 
 type Message = SendParams["message"];
-/** A task, and the run that it is about to begin. */
+/** A task and its next run. */
 type Planned = { row: TaskRow; run: RunCreate; target: A2aTarget };
 
 export async function sendMessage(
@@ -30,17 +30,17 @@ export async function sendMessage(
   params: unknown,
   wire: Wire,
 ): Promise<A2aAnswer> {
-  const asked = rpcParams(SendParams, params);
-  const { row, run, target: at } = await plan(ctx, target, asked);
-  const { blocking = true, historyLength } = asked.configuration ?? {};
-  const read = async () => wire.event(toTask(await readStanding(ctx, row), historyLength));
+  const sendParams = rpcParams(SendParams, params);
+  const { row, run, target: at } = await plan(ctx, target, sendParams);
+  const { blocking = true, historyLength } = sendParams.configuration ?? {};
+  const read = async () => wire.event(toTask(await readTask(ctx, row), historyLength));
   if (!blocking) {
     await createRun(ctx, at, run);
-    await keepTask(ctx, row);
+    await saveTask(ctx, row);
     return rpcResult(id, await read());
   }
   const { stream } = await waitRun(ctx, at, run);
-  await keepTask(ctx, row);
+  await saveTask(ctx, row);
   return { text: toWaitedAnswer(id, stream, read) };
 }
 
@@ -51,22 +51,22 @@ export async function streamMessage(
   params: unknown,
   wire: Wire,
 ): Promise<A2aAnswer> {
-  const asked = rpcParams(SendParams, params);
-  const { row, run, target: at } = await plan(ctx, target, asked);
+  const sendParams = rpcParams(SendParams, params);
+  const { row, run, target: at } = await plan(ctx, target, sendParams);
   const { stream, run: made } = await streamRun(ctx, at, run, null);
-  await keepTask(ctx, row);
+  await saveTask(ctx, row);
   const { task_id, thread_id } = row;
   const { updated_at } = made;
-  const standing: Standing = {
+  const task: TaskSnapshot = {
     ...{ task_id, thread_id, status: "pending", updated_at },
     ...{ error: null, values: null, questions: [] },
   };
-  return { events: toTaskEvents(id, standing, stream, () => readStanding(ctx, row), wire) };
+  return { events: toTaskEvents(id, task, stream, () => readTask(ctx, row), wire) };
 }
 
-/** Its row is kept once the run is accepted: of what was refused nothing stays, and before it nobody has heard of the task. */
-async function plan(ctx: Context, target: A2aTarget, asked: SendParams): Promise<Planned> {
-  const { message, configuration, metadata } = asked;
+/** Callers save the row after the run is accepted, so that refused messages leave no task. */
+async function plan(ctx: Context, target: A2aTarget, sendParams: SendParams): Promise<Planned> {
+  const { message, configuration, metadata } = sendParams;
   const agent = await openAgent(ctx, target.deployment_id, "write");
   if (configuration?.pushNotificationConfig) {
     const text = "Push notifications are not supported: use a webhook.";
@@ -95,7 +95,7 @@ async function asNewTask(ctx: Context, target: A2aTarget, { parts, messageId, ..
   return { task, body: { input: toInput(parts, messageId) } };
 }
 
-/** A message to a task that waits for one is the answer to its question. */
+/** A message to a task resumes its interrupt. */
 async function answered(
   ctx: Context,
   deployment_id: string,
@@ -110,7 +110,7 @@ async function answered(
       "params.message.contextId: must be the context of the task",
     );
   }
-  const state = stateOf(await readStanding(ctx, row));
+  const state = stateOf(await readTask(ctx, row));
   if (state !== "input-required") {
     const text = `Task ${task_id} is ${state} and accepts no message: leave out taskId to start another task.`;
     throw new RpcError(A2A_ERRORS.unsupported_operation, text);
@@ -120,7 +120,7 @@ async function answered(
   return { task: { task_id, thread_id, run_id: newId() }, body };
 }
 
-/** Text goes into `messages`; a graph that tells its input and has none would lose it. */
+/** Text becomes `messages`. Rejects it when the input schema has no such field. */
 async function assertTakesText(ctx: Context, ref: A2aTarget): Promise<void> {
   const { input_schema } = await getSchemas(ctx, ref);
   const properties = input_schema?.properties;

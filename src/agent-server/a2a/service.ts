@@ -19,14 +19,14 @@ import { openAgent } from "../threads/service/service.ts";
 import { isSystem, toCard, toCardV1 } from "./card.ts";
 import { A2A_ERRORS, type AgentCard, TaskParams, VERSION_HEADER } from "./schema.ts";
 import { sendMessage, streamMessage } from "./send.ts";
-import { openTask, readStanding } from "./standing.ts";
 import { type A2aAnswer, type A2aTarget, toFrame, toTaskEvents } from "./stream.ts";
 import { isEnded, toTask, V0_3, type Wire } from "./task.ts";
+import { openTask, readTask } from "./task-status.ts";
 import { fromV1, isV1, V1, withErrorInfo } from "./v1.ts";
 
 const STREAMING = ["message/stream", "tasks/resubscribe"];
 
-/** Null: it was a notification, and there is none that means anything. */
+/** @returns `null` for notifications, which are ignored */
 export async function answerA2a(
   ctx: Context,
   target: A2aTarget,
@@ -34,7 +34,7 @@ export async function answerA2a(
   version: string,
 ): Promise<A2aAnswer | null> {
   await openAgent(ctx, target.deployment_id, "read");
-  // What is asked of a task, an assistant or a thread asks for itself.
+  // Services authorize the operations on tasks, assistants and threads.
   skipAuthorization(ctx);
   const request = toRequest(message);
   if (!request) return null;
@@ -90,21 +90,21 @@ async function getTask(ctx: Context, { deployment_id }: A2aTarget, params: unkno
   const { id, historyLength } = rpcParams(TaskParams, params);
   const agent = await openAgent(ctx, deployment_id, "read");
   const row = await openTask(ctx, agent.deployment_id, id);
-  return toTask(await readStanding(ctx, row), historyLength);
+  return toTask(await readTask(ctx, row), historyLength);
 }
 
 async function cancelTask(ctx: Context, { deployment_id }: A2aTarget, params: unknown) {
   const { id } = rpcParams(TaskParams, params);
   const agent = await openAgent(ctx, deployment_id, "write");
   const row = await openTask(ctx, agent.deployment_id, id);
-  const standing = await readStanding(ctx, row);
-  if (isEnded(standing) || standing.status === "success") {
+  const task = await readTask(ctx, row);
+  if (isEnded(task) || task.status === "success") {
     const text = `Task ${id} is not running.`;
     throw new RpcError(A2A_ERRORS.task_not_cancelable, text);
   }
   const options = { wait: true, reason: "a2a: its client cancelled the task" };
   await cancelRun(ctx, row, "interrupt", options);
-  return toTask(await readStanding(ctx, row));
+  return toTask(await readTask(ctx, row));
 }
 
 async function resubscribe(
@@ -117,17 +117,17 @@ async function resubscribe(
   const { id: task_id } = rpcParams(TaskParams, params);
   const agent = await openAgent(ctx, deployment_id, "read");
   const row = await openTask(ctx, agent.deployment_id, task_id);
-  const begin = await readStanding(ctx, row);
+  const begin = await readTask(ctx, row);
   if (wire === V1 && isEnded(begin)) {
     const text = `Task ${task_id} has ended: get it instead.`;
     throw new RpcError(A2A_ERRORS.unsupported_operation, text);
   }
   const all = { after: -1, modes: null, namespaces: null, cancel_on_disconnect: false };
   const events = await followRun(ctx, row, all);
-  return { events: toTaskEvents(id, begin, events, () => readStanding(ctx, row), wire) };
+  return { events: toTaskEvents(id, begin, events, () => readTask(ctx, row), wire) };
 }
 
-/** Of the assistant that is named, or of the only one that there can be. */
+/** Defaults to the only graph of the deployment. */
 export async function getCard(
   ctx: Context,
   ref: { deployment_id: string; assistant_id?: string | undefined },

@@ -5,8 +5,8 @@ import { toText } from "./messages.ts";
 import {
   ARTIFACT_ID,
   type Artifact,
-  type Standing,
   type TaskEvent,
+  type TaskSnapshot,
   toArtifacts,
   toStatus,
   toTask,
@@ -15,12 +15,12 @@ import {
 
 export type A2aTarget = RunTarget & { assistant_id: string };
 
-/** One JSON-RPC response, its text after newlines that keep the connection open, or server-sent events. */
+/** A JSON-RPC response, its text after newlines that keep the connection open, or server-sent events. */
 export type A2aAnswer = RpcAnswer | { text: ReadableStream } | { events: ReadableStream };
 
-type Place = Pick<Standing, "task_id" | "thread_id">;
+type TaskRef = Pick<TaskSnapshot, "task_id" | "thread_id">;
 
-/** A run's result, behind newlines, as the answer to a call that waited for it. */
+/** Replaces the result of a run by the response to a blocking call. */
 export function toWaitedAnswer(
   id: RpcId,
   result: ReadableStream,
@@ -32,19 +32,19 @@ export function toWaitedAnswer(
       controller.enqueue(encoder.encode("\n"));
     },
     async flush(controller) {
-      const said = rpcResult(id, await readAnswer());
-      controller.enqueue(encoder.encode(JSON.stringify(said)));
+      const response = rpcResult(id, await readAnswer());
+      controller.enqueue(encoder.encode(JSON.stringify(response)));
     },
   });
   return result.pipeThrough(answer);
 }
 
-/** A run's events as those of its task: the task, the answer as it is written, how it ended. */
+/** Converts the events of a run: the task, chunks of its artifact, the final status. */
 export function toTaskEvents(
   id: RpcId,
-  begin: Standing,
+  begin: TaskSnapshot,
   events: ReadableStream,
-  readEnd: () => Promise<Standing>,
+  readEnd: () => Promise<TaskSnapshot>,
   wire: Wire,
 ): ReadableStream {
   const decoder = new TextDecoder();
@@ -73,7 +73,7 @@ export function toTaskEvents(
   return events.pipeThrough(translation);
 }
 
-/** JSON has no line breaks of its own: one line holds an answer. */
+/** Encoded JSON has no line breaks. */
 export function toFrame(answer: unknown): string {
   return `data: ${JSON.stringify(answer)}\n\n`;
 }
@@ -87,13 +87,13 @@ const Chunk = z.object({
 const Chunks = z.tuple([Chunk]).rest(z.unknown());
 
 class TaskWriter {
-  readonly #place: { taskId: string; contextId: string };
-  readonly #begin: Standing;
+  readonly #ref: { taskId: string; contextId: string };
+  readonly #begin: TaskSnapshot;
   #message: unknown = null;
 
-  constructor(begin: Standing & Place) {
+  constructor(begin: TaskSnapshot & TaskRef) {
     this.#begin = begin;
-    this.#place = { taskId: begin.task_id, contextId: begin.thread_id };
+    this.#ref = { taskId: begin.task_id, contextId: begin.thread_id };
   }
 
   take(frame: string): TaskEvent[] {
@@ -105,12 +105,12 @@ class TaskWriter {
     return event?.split("|")[0] === "messages" ? this.#token(JSON.parse(data)) : [];
   }
 
-  end(standing: Standing): TaskEvent[] {
-    const artifacts = toArtifacts(standing).map((artifact) => this.#artifact(artifact, {}, true));
-    return [...artifacts, this.#status(standing, true)];
+  end(task: TaskSnapshot): TaskEvent[] {
+    const artifacts = toArtifacts(task).map((artifact) => this.#artifact(artifact, {}, true));
+    return [...artifacts, this.#status(task, true)];
   }
 
-  /** A message that is not the one before begins the answer anew. */
+  /** A new message replaces the artifact. */
   #token(data: unknown): TaskEvent[] {
     const [chunk] = Chunks.safeParse(data).data ?? [];
     if (!chunk) return [];
@@ -124,10 +124,10 @@ class TaskWriter {
 
   #artifact(artifact: Artifact, how: { append?: boolean }, lastChunk: boolean): TaskEvent {
     const { append = false } = how;
-    return { kind: "artifact-update", ...this.#place, artifact, append, lastChunk };
+    return { kind: "artifact-update", ...this.#ref, artifact, append, lastChunk };
   }
 
-  #status(standing: Standing, final: boolean): TaskEvent {
-    return { kind: "status-update", ...this.#place, status: toStatus(standing), final };
+  #status(task: TaskSnapshot, final: boolean): TaskEvent {
+    return { kind: "status-update", ...this.#ref, status: toStatus(task), final };
   }
 }

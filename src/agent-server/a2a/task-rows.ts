@@ -5,9 +5,10 @@ import { a2a_tasks } from "./table.ts";
 
 export type TaskRow = typeof a2a_tasks.$inferSelect;
 
-/** Longer than any client asks for a task by its id; its thread and its runs stay where they are. */
-const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
-const ROWS = 500; // of one statement
+/** Retention of task ids. Threads and runs are not deleted with them. */
+const RETENTION_MS = 90 * 24 * 60 * 60 * 1000;
+/** Rows of one statement. */
+const ROWS = 500;
 
 export async function findTask(
   ctx: Context,
@@ -27,8 +28,8 @@ export async function findTask(
   return row ?? null;
 }
 
-/** A task that is there goes on in another run. */
-export async function keepTask(
+/** Updates the run of an existing task. */
+export async function saveTask(
   ctx: Context,
   row: Omit<TaskRow, "workspace_id" | "created_at">,
 ): Promise<void> {
@@ -43,13 +44,13 @@ export async function keepTask(
     });
 }
 
-/** Some of a deployment's; true once none is left. */
+/** @returns whether all tasks of the deployment are deleted */
 export function deleteTasksOf(env: Env, deployment_id: string): Promise<boolean> {
   const isIts = eq(a2a_tasks.deployment_id, deployment_id);
   return deleteSome(database(env), a2a_tasks, isIts, ROWS);
 }
 
 export async function sweepTasks(env: Env, now: Date): Promise<void> {
-  const until = new Date(now.getTime() - KEPT_MS).toISOString();
+  const until = new Date(now.getTime() - RETENTION_MS).toISOString();
   await deleteSome(database(env), a2a_tasks, lt(a2a_tasks.created_at, until), ROWS);
 }

@@ -11,15 +11,15 @@ export type TaskState =
 
 type RunStatus = "pending" | "running" | "success" | "error" | "timeout" | "interrupted";
 
-/** How a task's run stands, and what it left. */
-export type Standing = {
+/** Status and result of a task's run. */
+export type TaskSnapshot = {
   task_id: string;
   thread_id: string;
   status: RunStatus;
   updated_at: string;
   error: { error: string; message: string } | null;
   values: unknown;
-  /** What the graph asks and nobody has answered. */
+  /** Pending interrupts. */
   questions: { id?: string; value?: unknown }[];
 };
 
@@ -55,67 +55,65 @@ export type Wire = { task: (task: Task) => unknown; event: (event: TaskEvent) =>
 
 export const V0_3: Wire = { task: (task) => task, event: (event) => event };
 
-/** One artifact of each task: what its stream tells in pieces, the task has whole. */
+/** Id of the only artifact of a task. Streams send it in chunks. */
 export const ARTIFACT_ID = "answer";
 
-export function stateOf({ status, questions }: Standing): TaskState {
+export function stateOf({ status, questions }: TaskSnapshot): TaskState {
   return status === "success" && questions.length > 0 ? "input-required" : STATES[status];
 }
 
-export function isEnded(standing: Standing): boolean {
-  return ENDED.includes(stateOf(standing));
+export function isEnded(task: TaskSnapshot): boolean {
+  return ENDED.includes(stateOf(task));
 }
 
-export function toTask(standing: Standing, historyLength = 0) {
-  const { task_id, thread_id, values } = standing;
-  const place = { contextId: thread_id, taskId: task_id };
+export function toTask(task: TaskSnapshot, historyLength = 0) {
+  const { task_id, thread_id, values } = task;
+  const ids = { contextId: thread_id, taskId: task_id };
   const history = toHistory(values, historyLength).map(({ text, ...message }) => ({
     kind: "message" as const,
     ...message,
-    ...place,
+    ...ids,
     parts: [{ kind: "text" as const, text }],
   }));
   return {
     kind: "task" as const,
     id: task_id,
     contextId: thread_id,
-    status: toStatus(standing),
-    artifacts: toArtifacts(standing),
+    status: toStatus(task),
+    artifacts: toArtifacts(task),
     ...(history.length > 0 && { history }),
   };
 }
 
-export function toArtifacts(standing: Standing) {
-  if (stateOf(standing) !== "completed") return [];
-  return [{ artifactId: ARTIFACT_ID, name: ARTIFACT_ID, parts: toAnswer(standing.values) }];
+export function toArtifacts(task: TaskSnapshot) {
+  if (stateOf(task) !== "completed") return [];
+  return [{ artifactId: ARTIFACT_ID, name: ARTIFACT_ID, parts: toAnswer(task.values) }];
 }
 
-export function toStatus(standing: Standing) {
-  const parts = toStatusParts(standing);
-  const { task_id, thread_id, updated_at } = standing;
+export function toStatus(task: TaskSnapshot) {
+  const parts = toStatusParts(task);
+  const { task_id, thread_id, updated_at } = task;
   const message = {
     kind: "message" as const,
     role: "agent" as const,
-    messageId: standing.questions[0]?.id ?? `${task_id}-status`,
+    messageId: task.questions[0]?.id ?? `${task_id}-status`,
     contextId: thread_id,
     taskId: task_id,
     parts,
   };
   return {
-    state: stateOf(standing),
+    state: stateOf(task),
     timestamp: updated_at,
     ...(parts.length > 0 && { message }),
   };
 }
 
-/** What is asked, or what went wrong. */
-function toStatusParts(standing: Standing) {
-  if (stateOf(standing) === "input-required") {
-    return standing.questions.map((question) =>
-      toPart(isRecord(question) ? question.value : question),
-    );
+/** Returns the pending interrupts or the error. */
+function toStatusParts(task: TaskSnapshot) {
+  if (stateOf(task) === "input-required") {
+    return task.questions.map((question) => toPart(isRecord(question) ? question.value : question));
   }
-  if (standing.error === null) return [];
-  const { error, message } = standing.error;
+  if (task.error === null) return [];
+  const { error, message } = task.error;
   return [{ kind: "text", text: `${error}: ${message}` } satisfies TextPart];
 }

@@ -16,32 +16,32 @@ type AuthCalls = "authenticateRequest" | "authorize" | "matchesPattern";
 export async function callAuth<T>(
   env: Env,
   revision: RevisionRef,
-  call: AuthCalls,
+  method: AuthCalls,
   schema: z.ZodType<AuthAnswered<T>>,
-  ask: (auth: AuthEntrypoint) => Promise<unknown>,
+  call: (auth: AuthEntrypoint) => Promise<unknown>,
 ): Promise<T> {
-  const answer = await callIsolate(env, revision, call, schema, ask);
+  const answer = await callIsolate(env, revision, method, schema, call);
   if (answer.ok) return answer.value;
   const { message, ...rest } = answer.refusal;
   throw AppError.answer(message, rest);
 }
 
-/** Calls the isolate and parses what it answers: the agent's code may answer anything. */
+/** Parses the result: the agent's code may return anything. */
 export async function callIsolate<T>(
   env: Env,
   revision: RevisionRef,
-  call: AuthCalls,
+  method: AuthCalls,
   schema: z.ZodType<T>,
-  ask: (agent: AuthEntrypoint) => Promise<unknown>,
+  call: (agent: AuthEntrypoint) => Promise<unknown>,
 ): Promise<T> {
   // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
   const answer = await reachIsolate(revision, () =>
-    ask(agentIsolate(env, revision) as unknown as AuthEntrypoint),
+    call(agentIsolate(env, revision) as unknown as AuthEntrypoint),
   );
-  return parseAnswer(call, schema, answer);
+  return parseAnswer(method, schema, answer);
 }
 
-/** What is lost with an isolate that never came up, or whose revision knows nothing of such calls. */
+/** Replaces an isolate that failed to load, and explains errors of revisions without these calls. */
 export async function reachIsolate<T>(revision: RevisionRef, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
@@ -56,7 +56,7 @@ function notServed(cause: unknown): AppError {
   return new AppError("unavailable", text, { cause });
 }
 
-/** An artifact without these calls would be open to all if they were passed over. */
+/** Skipping missing calls would open the agent to everyone. */
 function isOlder(error: unknown): boolean {
   return error instanceof Error && /does not (implement|export a fetch)/.test(error.message);
 }

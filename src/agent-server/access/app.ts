@@ -6,7 +6,7 @@ import { reachIsolate } from "./agent-auth.ts";
 import type { InternalCaller } from "./internal-caller.ts";
 import { ownHeaders } from "./request.ts";
 
-/** Of an app that calls its own server from what is called so. */
+/** Limit of nested calls of an app to its own server. */
 const MAX_DEPTH = 8;
 
 type Forwarded = {
@@ -14,14 +14,14 @@ type Forwarded = {
   /** URL of the agent server, without a slash at its end, and the path of the request below it. */
   base_url: string;
   path: string;
-  /** Where the routes of the app end. */
+  /** Caller of the routes behind the app. */
   internal: InternalCaller;
   user: AgentUser | null;
-  /** Whose tokens open the workspace here; see `ownHeaders`. */
+  /** Issuer whose tokens authenticate for the workspace; see `ownHeaders`. */
   issuer: string | null;
 };
 
-/** Hands a request to the agent's HTTP app, at the root of a server. Nothing of it is held back. */
+/** Forwards a request to the agent's HTTP app without buffering. */
 export async function callApp(env: Env, request: Request, to: Forwarded): Promise<Response> {
   const { served, base_url, path, internal, user, issuer } = to;
   if (internal.depth > MAX_DEPTH) {
@@ -37,25 +37,24 @@ export async function callApp(env: Env, request: Request, to: Forwarded): Promis
   const { method } = request;
   const body = request.body && detachable(request.body);
   const init = { method, headers, body, redirect: "manual" } as const;
-  return inPieces(await reachIsolate(served, () => app.fetch(url, init)));
+  return withoutBuffering(await reachIsolate(served, () => app.fetch(url, init)));
 }
 
-/** Who compresses on the way collects what comes in pieces, and tells all of it at the end. */
-function inPieces(response: Response): Response {
+/** Proxies buffer compressed chunked bodies; `identity` prevents that. */
+function withoutBuffering(response: Response): Response {
   const { body, headers } = response;
-  const isKnown = headers.has("Content-Length") || headers.has("Content-Encoding");
-  if (body === null || isKnown || isEventStream(headers)) return response;
+  const isComplete = headers.has("Content-Length") || headers.has("Content-Encoding");
+  if (body === null || isComplete || isEventStream(headers)) return response;
   const passed = new Response(body, response);
   passed.headers.set("Content-Encoding", "identity");
   return passed;
 }
 
-/** Nobody compresses these. */
 function isEventStream(headers: Headers): boolean {
   return headers.get("Content-Type")?.startsWith("text/event-stream") === true;
 }
 
-/** A read that fails after the app has answered fails here, and not as an uncaught error of the Worker. */
+/** Catches read errors after the app has responded, which would be uncaught errors of the Worker. */
 function detachable(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream({

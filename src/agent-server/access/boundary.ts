@@ -11,7 +11,7 @@ import { isRecord } from "../../shared/guards.ts";
 import { MAX_DEPTH } from "../../shared/http/depth.ts";
 import { plainObject } from "../../shared/plain.ts";
 
-/** Answers of an agent's own `Auth`. What passes here becomes a principal, or decides what it may see. */
+/** Results of an agent's own `Auth`: principals and authorization filters. */
 
 /** A user is kept with each run, in one row. */
 const USER_LIMITS = { nodes: 10_000, characters: 64 * 1024, depth: 64 };

@@ -5,10 +5,10 @@ import { TtlCache } from "../../shared/work/ttl-cache.ts";
 
 type Owner = Pick<Caller, "organization_id" | "plan">;
 
-/** As long as a caller with a key is remembered. */
+/** Equals the cache TTL of callers with a key. */
 const owners = new TtlCache<Owner>(10_000);
 
-/** Who comes from Studio with a key of the workspace, as the SDK's `isStudioUser` knows it. */
+/** User of Studio with a key of the workspace, as the SDK's `isStudioUser` detects it. */
 export const STUDIO_USER: AgentUser = {
   kind: "StudioUser",
   identity: "langgraph-studio-user",
@@ -17,10 +17,10 @@ export const STUDIO_USER: AgentUser = {
   permissions: [],
 };
 
-/** Where nobody has to say who they are. */
+/** User of public paths. */
 export const ANONYMOUS: AgentUser = { identity: "", is_authenticated: false, permissions: [] };
 
-/** A user of an agent acts in the agent's workspace; what they may there, its code says. */
+/** Users of an agent act in its workspace. The agent's code authorizes them. */
 export async function callerOf(
   env: Env,
   place: { workspace_id: string; deployment_id: string },
@@ -32,7 +32,7 @@ export async function callerOf(
   return { ...owner, workspace_id, role: "editor", actor };
 }
 
-/** The agent's own code at its own server, where no user's limits are known. */
+/** The agent's own code, which calls its server without a user. */
 export async function agentCaller(
   env: Env,
   { workspace_id }: { workspace_id: string },

@@ -35,13 +35,12 @@ type AgentRequest = AgentRoute & {
   request: Request;
   served: ActiveRevision;
   auth: AuthSettings | null;
-  /** The URL of a revision that is not the one which serves: only the workspace may try it. */
+  /** URL of a revision that is not active. Only the workspace may call it. */
   isPreview: boolean;
 };
 
-/** What says who it is to nobody: clients ask before they have a token. */
+/** Clients call these before they have a token. */
 const PUBLIC_PATHS = [/^\/info$/, /^\/ui(\/|$)/];
-/** What has nothing of a user's in its answer. */
 const PATHS_WITHOUT_USER_DATA = [...PUBLIC_PATHS, /^\/ok$/, /^\/(docs(\/|$)|openapi\.json$)/];
 
 /** Refuses internal calls outside their agent server, before authentication and on routes without it. */
@@ -52,9 +51,8 @@ export const bindInternalCalls = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 /**
- * Every request to an agent comes through here. Where langgraph.json names no `auth`, whoever has a key of
- * the workspace may come in; where it does, whom the agent's own code lets in, and nobody else. The agent's
- * HTTP app, if it has one, is next; the routes of the server are behind it.
+ * Authenticates requests to agents: by the agent's own code when langgraph.json has `auth`, else by a key of the
+ * workspace. The agent's HTTP app is called next, and the routes of the server behind it.
  */
 export const authenticateAgentRequests = createMiddleware<AppEnv>(async (c, next) => {
   const internal = internalCallerOf(c.env);
@@ -75,7 +73,7 @@ export const authenticateAgentRequests = createMiddleware<AppEnv>(async (c, next
   return;
 });
 
-/** What the routes of the server do not answer, or not yet. */
+/** Responds to requests for the agent's app and for disabled routes. */
 function answerBeforeRoutes(
   c: HonoContext<AppEnv>,
   agentRequest: AgentRequest,
@@ -87,7 +85,7 @@ function answerBeforeRoutes(
   return null;
 }
 
-/** What a route answers a user without asking the agent's handlers never leaves. */
+/** Blocks responses to users that were not authorized by the agent's handlers. */
 async function assertAuthorizationChecked(
   c: HonoContext<AppEnv>,
   access: Access | undefined,
@@ -101,7 +99,7 @@ async function assertAuthorizationChecked(
   );
 }
 
-/** Sockets too: a middleware that lets some in and others not must be asked, whatever a request's headers say. */
+/** Sockets too, so that the app's middleware can refuse them. */
 function isForApp({ app }: HttpSettings, internal: InternalCaller | null): boolean {
   return Boolean(app) && internal?.kind !== "builtin";
 }
@@ -150,7 +148,7 @@ function isAgentItself(
   return internal?.kind === "client" && auth === null;
 }
 
-/** Where users are the agent's own, so are their tokens, whoever issues them. */
+/** Agents that authenticate their users receive all tokens, of any issuer. */
 function issuerAt(env: Env, { auth, isPreview }: AgentRequest): string | null {
   return auth && !isPreview ? null : env.OIDC_ISSUER || null;
 }
@@ -191,7 +189,7 @@ async function authenticateAgentUser(
     agentRequest.auth.allows_studio &&
     agentRequest.request.headers.get("x-auth-scheme") === "langsmith";
   const caller = isStudio || agentRequest.isPreview ? await resolve() : null;
-  // Of another workspace: nothing here is theirs, and the routes say so.
+  // Callers of another workspace receive 404 from the routes.
   if (caller && caller.workspace_id !== agentRequest.served.workspace_id) return { caller };
   const user = isStudio ? STUDIO_USER : await authenticateUser(env, agentRequest);
   const access = toAccess(agentRequest.served, user);

@@ -3,7 +3,7 @@ import { z } from "zod";
 const Names = z.array(z.string()).nullish();
 const Flag = z.boolean().nullish();
 
-/** `http` of langgraph.json as far as the Worker needs it; the builder has looked at all of it. */
+/** Fields of `http` in langgraph.json that the Worker uses. The builder validates all of it. */
 const Http = z.looseObject({
   app: z.string().nullish(),
   enable_custom_route_auth: Flag,
@@ -26,7 +26,7 @@ const Http = z.looseObject({
 export type HttpSettings = z.infer<typeof Http>;
 export type CorsSettings = NonNullable<HttpSettings["cors"]>;
 
-/** What may be switched off, by the paths of it below the deployment's URL. */
+/** Paths of routes that can be disabled. */
 const FAMILIES: Record<string, RegExp> = {
   disable_assistants: /^\/assistants(\/|$)/,
   disable_threads: /^\/threads(\/(?![^/]+\/runs(\/|$))|$)/,
@@ -59,13 +59,13 @@ export function isDisabled(settings: HttpSettings, path: string): boolean {
   );
 }
 
-/** The path below `http.mount_prefix`; null: it is not below it. */
+/** @returns the path below `http.mount_prefix`, or `null` */
 export function withoutPrefix({ mount_prefix }: HttpSettings, path: string): string | null {
   if (!mount_prefix || !`${path}/`.startsWith(`${mount_prefix}/`)) return null;
   return path.slice(mount_prefix.length) || "/";
 }
 
-/** Whether the app's middleware, or its own routes, come before anybody was asked who they are. */
+/** Whether the app runs before authentication. */
 export function isAppFirst({ enable_custom_route_auth, middleware_order }: HttpSettings): boolean {
   if (enable_custom_route_auth === false) return true;
   return middleware_order === "middleware_first" && enable_custom_route_auth !== true;

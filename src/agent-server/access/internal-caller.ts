@@ -25,7 +25,7 @@ type Builtin = {
   authenticated: AuthenticatedCaller | null;
   visitor: Visitor | null;
 };
-/** To the agent's app, and no further: `Closed` is what is behind it then. */
+/** Delivers a webhook to the agent's app. Routes behind the app are `Closed`. */
 type Webhook = { kind: "webhook"; user: AgentUser | null };
 type Closed = { kind: "closed" };
 

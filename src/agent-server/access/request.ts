@@ -1,10 +1,10 @@
 import type { WireRequest } from "../../isolate/auth-contract.ts";
 import { decodeText } from "../../shared/crypto/encoding.ts";
 
-/** What a path of an agent says: `/agents/{ref}/rest`, as routes match it. */
+/** Parts of a path `/agents/{ref}/rest`. */
 export type AgentRoute = { ref: string; path: string };
 
-/** What begins so is a key of a workspace, in either header. */
+/** Prefix of workspace keys, in either header. */
 const WORKSPACE_KEY = /^(Bearer +)?lsv2_/i;
 const CREDENTIALS = ["x-api-key", "authorization"];
 
@@ -25,8 +25,8 @@ export function toWireRequest(
 }
 
 /**
- * What the agent may see of them: what opens the workspace is for the Worker. `issuer` is whose tokens do that
- * here, where the agent does not know its users by itself.
+ * Removes credentials of the workspace: keys, and tokens of `issuer` when the agent does not authenticate its
+ * users.
  */
 export function ownHeaders(headers: Headers, issuer: string | null): [string, string][] {
   return [...headers].filter(([name, value]) => {
@@ -42,7 +42,7 @@ export function withheldCredential(headers: Headers, issuer: string | null): str
   return CREDENTIALS.find((name) => headers.has(name) && !own.has(name)) ?? null;
 }
 
-/** Unchecked: of a token that says so the agent shall not even see a forged one. */
+/** Not verified: forged tokens of the issuer are withheld too. */
 function issuerOf(authorization: string): string | undefined {
   const [, payload] = /^Bearer +[^.\s]+\.([^.\s]+)\./i.exec(authorization) ?? [];
   try {

@@ -21,13 +21,13 @@ import { authSettings } from "./settings.ts";
 
 export { configurableHeaders, type HttpSettings, httpSettings };
 
-/** What somebody asks to do, in the words of `Auth.on`; `value` may be changed by the agent's handlers. */
+/** Resource and action of `Auth.on`. The agent's handlers may change `value`. */
 export type AuthorizationRequest<V> = { resource: AuthResource; action: string; value: V };
 
-/** `filters`: of which rows, by their metadata; null: of all. */
+/** `filters` match rows by their metadata, `null` matches all. */
 export type Authorization<V> = { value: V; filters: Filters | null };
 
-/** Asks the agent's own handlers, where its langgraph.json names some: throws what they refuse. */
+/** @throws AppError when the agent's own handlers refuse */
 export async function authorize<V extends object>(
   { env, access }: Context,
   { resource, action, value }: AuthorizationRequest<V>,
@@ -37,7 +37,7 @@ export async function authorize<V extends object>(
   const { user, revision } = access;
   if (!user.identity)
     throw new AppError("unauthenticated", "Authentication required: send an API key as X-Api-Key.");
-  // The fields of users and values are the agent's own: what is no JSON never leaves its isolate.
+  // Fields of users and values are defined by the agent. Its isolate returns only JSON.
   const call = { user, resource, action, value } as AuthCall;
   const verdict = await callAuth(env, revision, "authorize", VerdictAnswer, (auth) =>
     auth.authorize(call),
@@ -45,7 +45,7 @@ export async function authorize<V extends object>(
   return { value: verdict.value as V, filters: verdict.filters };
 }
 
-/** On purpose: the answer has nothing in it that one user may see and another not. */
+/** For responses that are the same for all users. */
 export function skipAuthorization({ access }: Context): void {
   if (access) access.isAuthorizationChecked = true;
 }
@@ -91,7 +91,7 @@ export function toAccess(served: ActiveRevision, user: AgentUser | null): Access
   return { deployment_id, user, revision, isAuthorizationChecked: false };
 }
 
-/** Who was let in at one agent is a stranger at every other one. */
+/** Access granted for one deployment is not valid for another. */
 export function assertAccess({ access }: Context, agent: ActiveRevision): void {
   const isHere = access
     ? access.deployment_id === agent.deployment_id
@@ -99,7 +99,6 @@ export function assertAccess({ access }: Context, agent: ActiveRevision): void {
   if (!isHere) throw notFound("Deployment", agent.deployment_id);
 }
 
-/** Metadata as the handlers left it. */
 export function metadataOf({ metadata }: { metadata?: unknown }): Record<string, unknown> {
   if (metadata === undefined || metadata === null) return {};
   if (typeof metadata === "object" && !Array.isArray(metadata)) return { ...metadata };

@@ -55,7 +55,7 @@ export class Crons {
     return row ?? null;
   }
 
-  /** False: there is no such cron. */
+  /** @returns `false` when the cron does not exist */
   delete(cron_id: string): boolean {
     return this.#exists && this.#exec("DELETE FROM crons WHERE cron_id = ?", cron_id) > 0;
   }
@@ -74,7 +74,7 @@ export class Crons {
     return this.#storage.sql.exec<{ n: number }>("SELECT count(*) AS n FROM crons").one().n;
   }
 
-  /** Those that are due, the longest waiting first. */
+  /** Due crons, the oldest first. */
   due(now: number, limit: number): CronRow[] {
     const where = `${IS_WAITING} AND ${DUE_AT} <= ? ORDER BY ${DUE_AT}, cron_id LIMIT ?`;
     return [...this.#rows(where, now, limit)];
@@ -86,7 +86,6 @@ export class Crons {
     return this.#storage.sql.exec<{ at: number | null }>(sql).one().at;
   }
 
-  /** In order, as they are read. */
   *search(query: CronQuery): Generator<CronRow> {
     const { sort_by, sort_order } = query;
     const column = sort_by === "next_run_date" ? SORTED_BY[sort_by] : sort_by;

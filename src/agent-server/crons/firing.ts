@@ -11,15 +11,15 @@ import type { CronRow, FiringOutcome } from "./records.ts";
 
 /**
  * Starts the run of a firing as the cron's principal, which may have lost its rights since the cron was changed last.
- * The run's id follows from the firing, and a thread takes a run once: to do it twice is to have it once.
+ * The run's id is derived from the firing and is its idempotency key.
  */
 export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringOutcome> {
   const { deployment_id, thread_id } = cron;
-  const told = { cron_id: cron.cron_id, deployment_id, at: new Date(at).toISOString() };
+  const fields = { cron_id: cron.cron_id, deployment_id, at: new Date(at).toISOString() };
   try {
     const ctx = await principalContext(env, deployment_id, cron.principal);
-    if (!(await isThere(() => placeOf(ctx, cron)))) {
-      log.info("cron_ended", { ...told, reason: "its thread or its deployment was deleted" });
+    if (!(await targetExists(() => readTarget(ctx, cron)))) {
+      log.info("cron_ended", { ...fields, reason: "its thread or its deployment was deleted" });
       return "ended";
     }
     const run_id = await firingId(cron, at);
@@ -30,17 +30,17 @@ export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringO
     const failure = AppError.from(error);
     const { code, message } = failure;
     if (isFinalRefusal(failure)) {
-      log.warn("cron_disabled", { ...told, code, message });
+      log.warn("cron_disabled", { ...fields, code, message });
       await logRefusal(env, cron, at, message);
       return "refused";
     }
     const isFinal = FINAL.includes(code);
-    log.warn(isFinal ? "cron_firing_skipped" : "cron_firing_delayed", { ...told, code, message });
+    log.warn(isFinal ? "cron_firing_skipped" : "cron_firing_delayed", { ...fields, code, message });
     return isFinal ? "skipped" : "retry";
   }
 }
 
-/** The line has a key, because a firing may happen twice. */
+/** The key deduplicates the line when a firing is retried. */
 async function logRefusal(env: Env, { cron_id, deployment_id }: CronRow, at: number, why: string) {
   const message = `Cron ${cron_id} was disabled, because its principal can no longer start runs: ${why} To enable it, update it with another API key.`;
   const line = { level: "ERROR", message, key: `cron_disabled ${cron_id} ${at}` } as const;
@@ -49,16 +49,16 @@ async function logRefusal(env: Env, { cron_id, deployment_id }: CronRow, at: num
   );
 }
 
-/** What another try would not change: the assistant is gone, the thread is busy, a field is refused. */
+/** Errors that a retry would not change. */
 const FINAL: string[] = ["not_found", "conflict", "invalid_request", "bad_request", "forbidden"];
 
-/** What must be there for another firing to make sense. */
-function placeOf(ctx: Context, { deployment_id, thread_id }: CronRow): Promise<unknown> {
+/** Reads the thread or the deployment of the cron. */
+function readTarget(ctx: Context, { deployment_id, thread_id }: CronRow): Promise<unknown> {
   if (thread_id === null) return openAgent(ctx, deployment_id, "write");
   return getThread(ctx, deployment_id, thread_id);
 }
 
-async function isThere(read: () => Promise<unknown>): Promise<boolean> {
+async function targetExists(read: () => Promise<unknown>): Promise<boolean> {
   try {
     await read();
     return true;
@@ -81,7 +81,7 @@ function toInput({ payload, metadata, cron_id, assistant_id, on_run_completed }:
   throw new AppError("invalid_request", `The cron's payload: ${error.message}`);
 }
 
-/** The same for the same firing, and in the order of time like any run's. */
+/** Derives a UUIDv7 from the firing. */
 export async function firingId({ cron_id }: Pick<CronRow, "cron_id">, at: number): Promise<string> {
   const bytes = new TextEncoder().encode(`${cron_id} ${at}`);
   const random = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).slice(0, 16);

@@ -22,15 +22,15 @@ import type {
 } from "./records.ts";
 import { nextFiring, scheduleProblem } from "./schedule.ts";
 
-type Kept = { ok: true; cron: CronRow } | { ok: false; refusal: CronRefusal };
+type StoredCron = { ok: true; cron: CronRow } | { ok: false; refusal: CronRefusal };
 
 /** The crons of one deployment, and the clock that fires them. Named by the deployment's id. */
 export class CronObject extends DurableObject<Env> {
   readonly #crons = new Crons(this.ctx.storage);
 
-  async createCron(cron: NewCron): Promise<Kept> {
+  async createCron(cron: NewCron): Promise<StoredCron> {
     if (this.#crons.count() >= MAX_CRONS) return { ok: false, refusal: "full" };
-    return this.#keep({ ...cron, next_at: null, tries: 0, retry_at: null }, true);
+    return this.#store({ ...cron, next_at: null, tries: 0, retry_at: null }, true);
   }
 
   async getCron(cron_id: string, filters: Filters | null = null): Promise<CronRow | null> {
@@ -38,21 +38,21 @@ export class CronObject extends DurableObject<Env> {
     return cron && allows(filters, cron.metadata) ? cron : null;
   }
 
-  /** Null: there is no such cron. */
+  /** @returns `null` when the cron does not exist */
   async updateCron(
     cron_id: string,
     change: CronChange,
     filters: Filters | null = null,
-  ): Promise<Kept | null> {
+  ): Promise<StoredCron | null> {
     const before = this.#crons.get(cron_id);
     if (!before || !allows(filters, before.metadata)) return null;
     const payload = merge(before.payload, change.payload);
     const cron = { ...before, ...change, payload, updated_at: Date.now() };
     if (cron.thread_id !== null) cron.on_run_completed = "keep";
-    return this.#keep(cron, isRescheduled(before, cron));
+    return this.#store(cron, isRescheduled(before, cron));
   }
 
-  /** False: there is no such cron. */
+  /** @returns `false` when the cron does not exist */
   async deleteCron(cron_id: string, filters: Filters | null = null): Promise<boolean> {
     const cron = this.#crons.get(cron_id);
     if (!cron || !allows(filters, cron.metadata)) return false;
@@ -61,7 +61,7 @@ export class CronObject extends DurableObject<Env> {
     return deleted;
   }
 
-  /** Null: they would be too much for one answer. */
+  /** @returns `null` when the result exceeds the limit of a response */
   async searchCrons(query: CronQuery): Promise<CronRow[] | null> {
     const found: CronRow[] = [];
     let room = MAX_ANSWER_CHARACTERS;
@@ -102,24 +102,24 @@ export class CronObject extends DurableObject<Env> {
     }
   }
 
-  #keep(cron: CronRow, reschedules: boolean): Kept {
+  #store(cron: CronRow, reschedules: boolean): StoredCron {
     const now = Date.now();
     const problem = scheduleProblem(cron, now);
     if (problem) return { ok: false, refusal: problem };
     if (sizeOf(cron) > MAX_PAYLOAD_CHARACTERS) return { ok: false, refusal: "too_large" };
-    const kept = reschedules ? { ...cron, ...nextOf(cron, now) } : cron;
-    this.#crons.put(kept);
+    const stored = reschedules ? { ...cron, ...nextOf(cron, now) } : cron;
+    this.#crons.put(stored);
     this.#arm();
-    return { ok: true, cron: kept };
+    return { ok: true, cron: stored };
   }
 
-  /** Firings that were missed are one, the first of them, however many there were. */
+  /** Missed firings are combined into the first one. */
   async #fire(due: CronRow) {
     const { cron_id, next_at, end_at } = due;
     if (next_at === null) return;
     const outcome = await fire(this.env, due, next_at);
     const cron = this.#crons.get(cron_id);
-    // Deleted, or rescheduled, while its run was being started.
+    // The cron was deleted or rescheduled during the call.
     if (cron?.next_at !== next_at) return;
     const now = Date.now();
     const gaveUp = outcome === "retry" && end_at !== null && end_at < now;
@@ -128,7 +128,7 @@ export class CronObject extends DurableObject<Env> {
     else this.#crons.put({ ...cron, ...after(cron, gaveUp ? "skipped" : outcome, now) });
   }
 
-  /** A change since then has made another caller the principal. */
+  /** Keeps a cron enabled when a change has replaced its principal. */
   #disable(cron: CronRow, refused: CronRow) {
     const isSame = JSON.stringify(cron.principal) === JSON.stringify(refused.principal);
     const change = isSame ? { enabled: false, updated_at: Date.now() } : {};

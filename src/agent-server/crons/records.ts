@@ -3,19 +3,19 @@ import type { Filters } from "../../shared/filters.ts";
 
 export type OnRunCompleted = "delete" | "keep";
 
-/** A cron as its object keeps it. Times are milliseconds. */
+/** Times are epoch milliseconds. */
 export type CronRow = {
   cron_id: string;
   deployment_id: string;
   assistant_id: string;
-  /** Null: each firing has a thread of its own. */
+  /** `null` when each firing creates a thread. */
   thread_id: string | null;
   schedule: string;
   timezone: string | null;
   end_at: number | null;
   enabled: boolean;
   on_run_completed: OnRunCompleted;
-  /** What each run is started with, and the metadata that it carries. */
+  /** Request body of the runs. */
   payload: Record<string, unknown>;
   metadata: Record<string, unknown>;
   /** The principal of the runs: the caller who created or changed the cron last. */
@@ -42,7 +42,7 @@ export type CronFilter = {
   thread_id: string | null;
   enabled: boolean | null;
   metadata: Record<string, unknown> | null;
-  /** What the caller may see; null: all. */
+  /** Authorization filters, `null` for all crons. */
   filters: Filters | null;
 };
 

@@ -2,10 +2,9 @@ import { Cron } from "croner";
 
 type Schedule = { schedule: string; timezone: string | null };
 
-/** What is wrong with it: the field, and why. */
 type ScheduleProblem = { field: "schedule" | "timezone"; text: string };
 
-/** The first firing after a moment, in milliseconds; null: there is none before the end. */
+/** @returns epoch milliseconds, `null` when no firing remains before the end */
 export function nextFiring(
   plan: Schedule & { end_at: number | null },
   after: number,
@@ -29,7 +28,7 @@ export function scheduleProblem(plan: Schedule, now: number): ScheduleProblem | 
   }
 }
 
-/** Without a function it is no timer and only knows dates. The library would take one date for a schedule, too. */
+/** Without a function the library sets no timer. It would accept a date as a schedule, too. */
 function open({ schedule, timezone }: Schedule): Cron {
   const fields = schedule.trim().split(/\s+/).length;
   if (fields !== 5 && !schedule.startsWith("@")) throw new Error(`it has ${fields}`);

@@ -9,12 +9,12 @@ import { assertWebhook } from "../webhooks/service.ts";
 import { MAX_CRONS, MAX_PAYLOAD_CHARACTERS } from "./limits.ts";
 import type { CronChange, CronFilter, CronRefusal, CronRow } from "./records.ts";
 import type { Cron, CronCount, CronCreate, CronPatch, CronSearch, FoundCron } from "./schema.ts";
-import { cronObject, cronsAs } from "./stub.ts";
+import { cronObject, cronsWithFilters } from "./stub.ts";
 
 type Target = { deployment_id: string; thread_id?: string; origin: string };
 type CronId = { deployment_id: string; cron_id: string };
 
-/** On a thread that is there, or with a thread of its own for each firing. */
+/** Without a thread each firing creates one. */
 export async function createCron(ctx: Context, target: Target, input: CronCreate): Promise<Cron> {
   const agent = await openAgent(ctx, target.deployment_id, "write");
   const { deployment_id } = agent;
@@ -25,13 +25,13 @@ export async function createCron(ctx: Context, target: Target, input: CronCreate
   const cron_id = newId();
   const user_id = userOf(ctx);
   const named = { cron_id, thread_id, user_id, assistant_id: toAssistantId(agent.graphs, ref) };
-  const asked = { ...named, schedule, end_time, payload, metadata: input.metadata ?? {} };
-  const { value } = await allow(ctx, "create", asked);
+  const fields = { ...named, schedule, end_time, payload, metadata: input.metadata ?? {} };
+  const { value } = await allow(ctx, "create", fields);
   const metadata = keepable(value);
   if (thread_id !== null) await getThread(ctx, deployment_id, thread_id);
   const { assistant_id } = await findRunAssistant(ctx, agent, ref);
   const now = Date.now();
-  const kept = await cronObject(ctx.env, deployment_id).createCron({
+  const result = await cronObject(ctx.env, deployment_id).createCron({
     cron_id,
     deployment_id,
     assistant_id,
@@ -48,8 +48,8 @@ export async function createCron(ctx: Context, target: Target, input: CronCreate
     created_at: now,
     updated_at: now,
   });
-  if (kept.ok) return toCron(kept.cron);
-  throw refused(kept.refusal);
+  if (result.ok) return toCron(result.cron);
+  throw refused(result.refusal);
 }
 
 export async function getCron(ctx: Context, { deployment_id, cron_id }: CronId): Promise<Cron> {
@@ -62,8 +62,8 @@ export async function updateCron(
   { deployment_id, cron_id, origin }: CronId & { origin: string },
   given: CronPatch,
 ): Promise<Cron> {
-  const asked = { cron_id, ...given, payload: given, metadata: given.metadata ?? {} };
-  const { object, value, agent } = await open(ctx, deployment_id, "update", asked);
+  const fields = { cron_id, ...given, payload: given, metadata: given.metadata ?? {} };
+  const { object, value, agent } = await open(ctx, deployment_id, "update", fields);
   assertWebhook(ctx.env, given.webhook, agent.config);
   const patch = given.metadata === undefined ? given : { ...given, metadata: keepable(value) };
   // Otherwise the editor would act with the rights and the OAuth tokens of the caller before.
@@ -112,11 +112,10 @@ export async function countCrons(
 ): Promise<number> {
   const agent = await openAgent(ctx, deployment_id, "read");
   const { filters } = await allow(ctx, "search", { ...filter });
-  const wanted = { ...toFilter(agent.graphs, filter), filters };
-  return cronObject(ctx.env, agent.deployment_id).countCrons(wanted);
+  const query = { ...toFilter(agent.graphs, filter), filters };
+  return cronObject(ctx.env, agent.deployment_id).countCrons(query);
 }
 
-/** Goes with the deployment. */
 export async function deleteCronsOf(env: Env, deployment_id: string): Promise<boolean> {
   await cronObject(env, deployment_id).clear();
   return true;
@@ -128,16 +127,16 @@ function allow<V extends object>(ctx: Context, action: Action, value: V) {
   return authorize(ctx, { resource: "crons", action, value });
 }
 
-/** One cron, as far as the caller may see it, for one thing that they want to do with it. */
+/** Authorizes an action and returns calls with the authorization filters. */
 async function open<V extends { cron_id: string }>(
   ctx: Context,
   deployment_id: string,
   action: Action,
-  asked: V,
+  fields: V,
 ) {
   const agent = await openAgent(ctx, deployment_id, action === "read" ? "read" : "write");
-  const { value, filters } = await allow(ctx, action, asked);
-  return { object: cronsAs(ctx.env, agent.deployment_id, filters), value, agent };
+  const { value, filters } = await allow(ctx, action, fields);
+  return { object: cronsWithFilters(ctx.env, agent.deployment_id, filters), value, agent };
 }
 
 function toFilter(graphs: string[], filter: CronCount): Omit<CronFilter, "filters"> {
@@ -150,7 +149,7 @@ function toFilter(graphs: string[], filter: CronCount): Omit<CronFilter, "filter
   };
 }
 
-/** What is absent stays as it is; null is what a new cron would have. */
+/** Absent fields stay. `null` resets a field to the default of new crons. */
 function toChange(patch: CronPatch): Omit<CronChange, "principal" | "user_id"> {
   const { schedule, timezone, end_time, enabled, on_run_completed, metadata, ...payload } = patch;
   return {

@@ -3,13 +3,13 @@ import type { Filters } from "../../shared/filters.ts";
 import { inRegion } from "../../shared/storage/objects.ts";
 import type { CronObject } from "./object.ts";
 
-// The types of RPC turn `unknown`, which client data is, into `never`; the calls are what the class says.
+// RPC types map `unknown`, the type of client data, to `never`, so the methods of the class are used.
 type CronCalls = Omit<CronObject, keyof DurableObject | "alarm">;
 
 type OfOne = Pick<CronCalls, "getCron" | "updateCron" | "deleteCron">;
 
-/** One cron as somebody sees it who may see only some: every other one is not there. */
-export function cronsAs(env: Env, deployment_id: string, filters: Filters | null): OfOne {
+/** Crons that the authorization filters hide do not exist for these calls. */
+export function cronsWithFilters(env: Env, deployment_id: string, filters: Filters | null): OfOne {
   const object = cronObject(env, deployment_id);
   return {
     getCron: (cron_id) => object.getCron(cron_id, filters),

@@ -1,7 +1,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { cronObject } from "./stub.ts";
 
-/** What a thread or an assistant that goes away tells: nothing may start runs of it any more. */
+/** Deletes the crons of a thread or an assistant that is being deleted. */
 export class ThreadCrons extends WorkerEntrypoint<Env> {
   async end(deployment_id: string, thread_id: string): Promise<void> {
     await cronObject(this.env, deployment_id).endOfThread(thread_id);

@@ -2,8 +2,8 @@ import { isRecord } from "../../shared/guards.ts";
 import { type RpcId, rpcResult } from "../../shared/http/json-rpc.ts";
 
 /**
- * A run's result, which comes as JSON behind newlines that keep the connection alive, as the answer
- * to a `tools/call`. The newlines go on: JSON may begin with them.
+ * Converts the result of a run to the response of a `tools/call`. Keeps the newlines before it, which keep the
+ * connection alive: JSON may begin with them.
  */
 export function toToolAnswer(id: RpcId, result: ReadableStream): ReadableStream {
   const decoder = new TextDecoder();
@@ -17,14 +17,14 @@ export function toToolAnswer(id: RpcId, result: ReadableStream): ReadableStream 
       text = "";
     },
     flush(controller) {
-      const said = rpcResult(id, toToolResult(JSON.parse(text)));
-      controller.enqueue(encoder.encode(JSON.stringify(said)));
+      const response = rpcResult(id, toToolResult(JSON.parse(text)));
+      controller.enqueue(encoder.encode(JSON.stringify(response)));
     },
   });
   return result.pipeThrough(answer);
 }
 
-/** What the model reads is the text; programs read the same as it is. */
+/** Models read the text, programs the structured content. */
 function toToolResult(values: unknown) {
   if (!isRecord(values)) return { content: [toText(JSON.stringify(values))], isError: false };
   const failure = values.__error__;
@@ -34,10 +34,10 @@ function toToolResult(values: unknown) {
   return { content: [toText(JSON.stringify(values))], structuredContent: values, isError: false };
 }
 
-/** Calls are stateless: what waits for an answer waits in vain. */
+/** Tool calls are stateless and cannot resume an interrupt. */
 function toQuestion(questions: unknown[]): string {
-  const asked = JSON.stringify(questions.map((one) => (isRecord(one) ? one.value : one)));
-  return `The agent was interrupted with ${asked}, which a tool call cannot resume: pass the value in the arguments, or create a run on a thread.`;
+  const interrupts = JSON.stringify(questions.map((one) => (isRecord(one) ? one.value : one)));
+  return `The agent was interrupted with ${interrupts}, which a tool call cannot resume: pass the value in the arguments, or create a run on a thread.`;
 }
 
 function refusal(text: string) {

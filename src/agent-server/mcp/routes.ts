@@ -44,7 +44,7 @@ mcpRoutes.openapi(
   },
 );
 
-/** There is no session to listen to; one that is to be ended (DELETE) was never there. */
+/** The server has no sessions: GET cannot stream from one, and DELETE cannot end one. */
 mcpRoutes.get("/agents/:deployment_id/mcp", (c) =>
   c.text("Method Not Allowed: POST messages here", 405, { Allow: "POST" }),
 );

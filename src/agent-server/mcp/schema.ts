@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 
-/** The oldest that has this transport, first. */
+/** Versions with this transport, oldest first. */
 const VERSIONS = ["2025-03-26", "2025-06-18", "2025-11-25"] as const;
 const NEWEST = "2025-11-25";
 
@@ -12,9 +12,9 @@ type McpHeaders = z.infer<typeof McpHeaders>;
 
 export const InitializeParams = z.looseObject({ protocolVersion: z.string() });
 
-/** The client's own where it is known; else the newest, which the client may refuse. */
-export function chooseVersion(asked: string): string {
-  return VERSIONS.find((version) => version === asked) ?? NEWEST;
+/** Returns the client's version when supported, else the newest one. */
+export function chooseVersion(requested: string): string {
+  return VERSIONS.find((version) => version === requested) ?? NEWEST;
 }
 
 /** How many tools are on a page of `tools/list`. */
@@ -32,7 +32,7 @@ export const CallToolParams = z.looseObject({
   arguments: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** Why the transport refuses a request before it is read; null: it does not. */
+/** @returns `null` when the headers are valid */
 export function refusalOf(headers: McpHeaders): { status: 400 | 406; text: string } | null {
   if (!acceptsBoth(headers.accept)) {
     const text = "Not Acceptable: Accept must include application/json and text/event-stream";

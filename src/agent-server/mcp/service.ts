@@ -30,19 +30,19 @@ import {
 } from "./schema.ts";
 import { type Tool, toInputSchema, toTools } from "./tools.ts";
 
-/** More assistants than this are no tools: a host could not show them. */
+/** Assistants beyond this number are not offered as tools. */
 const MAX_TOOLS = 1000;
 
 type Answer = RpcAnswer | ReadableStream;
 
-/** A stream is the text of the answer, behind newlines; null: it was a notification. */
+/** @returns a response or its text as a stream, `null` for a notification */
 export async function answerMcp(
   ctx: Context,
   target: RunTarget,
   message: RpcMessage,
 ): Promise<Answer | null> {
   await openAgent(ctx, target.deployment_id, "read");
-  // What a tool is and does asks for itself; the handshake has nothing of a user's.
+  // Services authorize the tool operations. The handshake has no user data.
   skipAuthorization(ctx);
   const request = toRequest(message);
   return request && answerRpc<Answer>(request, () => dispatch(ctx, target, request));
@@ -88,7 +88,7 @@ async function listTools(ctx: Context, { deployment_id }: RunTarget, params: unk
   return { tools, ...(next < all.length && { nextCursor: String(next) }) };
 }
 
-/** A graph that cannot be made takes only itself out of the list's details, not the list. */
+/** Falls back to any object when the graph cannot be built. */
 async function inputSchema(ctx: Context, ref: { deployment_id: string; assistant_id: string }) {
   try {
     return toInputSchema((await getSchemas(ctx, ref)).input_schema);
@@ -106,7 +106,7 @@ async function callTool(ctx: Context, target: RunTarget, params: unknown): Promi
   const tool = tools.find(({ name }) => name === call.name);
   if (!tool) throw new RpcError(RPC_ERRORS.invalid_params, `Unknown tool: ${call.name}`);
   const input = call.arguments ?? {};
-  // Nobody could ever hear of it again.
+  // Clients cannot reconnect to a tool call.
   const on_disconnect = "cancel";
   const run = RunCreate.parse({ assistant_id: tool.assistant_id, input, on_disconnect });
   return (await waitRun(ctx, target, run)).stream;

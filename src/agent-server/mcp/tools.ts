@@ -3,12 +3,12 @@ import { systemAssistantId } from "../threads/assistants.ts";
 
 export type Tool = { name: string; title: string; description?: string; assistant_id: string };
 
-/** Hosts take letters, digits, and these; with what sets two of one name apart, 128 of them. */
+/** Hosts accept 128 characters, with the suffix of duplicate names. */
 const MAX_NAME = 119;
 
 /**
- * Each assistant as a tool, the oldest first. Of several with one name the oldest has it, the others
- * have the beginning of their ids behind it: what was a tool once keeps its name.
+ * Converts assistants to tools, oldest first. The oldest of several with the same name keeps it, the others
+ * have a suffix, so that tools keep their names.
  */
 export function toTools(assistants: Assistant[]): Tool[] {
   const taken = new Set<string>();
@@ -16,8 +16,8 @@ export function toTools(assistants: Assistant[]): Tool[] {
     const short = toToolName(name);
     const unique = taken.has(short) ? `${short}-${assistant_id.slice(-8)}` : short;
     taken.add(short);
-    const said = description ?? graphDescription(assistants, graph_id);
-    return { name: unique, title: name, assistant_id, ...(said !== null && { description: said }) };
+    const text = description ?? graphDescription(assistants, graph_id);
+    return { name: unique, title: name, assistant_id, ...(text !== null && { description: text }) };
   });
 }
 
@@ -25,13 +25,13 @@ function toToolName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9_.-]/g, "_").slice(0, MAX_NAME);
 }
 
-/** What `graphs.{id}.description` says, which is that of the graph's own assistant. */
+/** Returns the description of the system assistant, from `graphs.{id}.description`. */
 function graphDescription(assistants: Assistant[], graph_id: string): string | null {
   const own = systemAssistantId(graph_id);
   return assistants.find(({ assistant_id }) => assistant_id === own)?.description ?? null;
 }
 
-/** MCP wants an object; a graph that tells no such schema takes any. */
+/** MCP requires an object schema. */
 export function toInputSchema(schema: Record<string, unknown> | null): Record<string, unknown> {
   return schema?.type === "object" ? schema : { type: "object" };
 }

@@ -79,7 +79,7 @@ export function parseStoreOps(value: unknown): ParsedOps {
   return { ok: true, ops };
 }
 
-/** One list of vectors for each item, and a vector when there is a query. */
+/** Expects a list of vectors for each item, and a vector for a query. */
 export function embeddedAnswer({ items, query }: EmbedCall): z.ZodType<Answer<Embedded>> {
   const vectors = z.array(z.unknown()).max(MAX_VECTORS).pipe(z.array(Vector));
   return answerOf<Embedded>(

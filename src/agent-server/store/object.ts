@@ -8,9 +8,9 @@ import { AnswerTooLarge, ItemStore, NotAllowed } from "./storage/store.ts";
 /** The store of one deployment, which its threads share. Named by the deployment's id. */
 export class StoreObject extends DurableObject<Env> {
   readonly #store = new ItemStore(this.ctx.storage);
-  #alarm_at: number | null = null;
+  #alarmAt: number | null = null;
 
-  /** `filters`: which items there are for whoever asks; null: all. */
+  /** `filters`: authorization filters, `null` for all items. */
   async apply(ops: StoreOp[], filters: Filters | null): Promise<StoreAnswer> {
     const refusal = problemOf(ops);
     if (refusal) return { ok: false, refusal };
@@ -24,13 +24,13 @@ export class StoreObject extends DurableObject<Env> {
   }
 
   async clear(): Promise<void> {
-    this.#alarm_at = null;
+    this.#alarmAt = null;
     await this.ctx.storage.deleteAlarm();
     await this.#store.deleteAll();
   }
 
   override async alarm() {
-    this.#alarm_at = null;
+    this.#alarmAt = null;
     const now = Date.now();
     const swept = this.#store.sweep(now, SWEEP_ITEMS);
     const next = swept === SWEEP_ITEMS ? now : this.#store.nextEnd();
@@ -39,12 +39,12 @@ export class StoreObject extends DurableObject<Env> {
 
   #armFor(ops: StoreOp[]) {
     const ends = ops.some((op) => op.op === "put" && op.ttl_ms !== null);
-    const next = ends && this.#alarm_at === null ? this.#store.nextEnd() : null;
+    const next = ends && this.#alarmAt === null ? this.#store.nextEnd() : null;
     if (next !== null) this.#arm(Math.max(next, Date.now() + SWEEP_MS));
   }
 
   #arm(at: number) {
-    this.#alarm_at = at;
+    this.#alarmAt = at;
     void this.ctx.storage.setAlarm(at);
   }
 }

@@ -15,7 +15,7 @@ import {
 /** LangGraph keeps this root for itself. */
 const RESERVED_ROOT = "langgraph";
 
-/** What stands against a batch; the isolates of agents send whatever their code says. */
+/** @returns the first violation in a batch, which may come from the agent's code */
 export function problemOf(ops: StoreOp[]): StoreRefusal | null {
   if (ops.length > MAX_OPS) {
     return invalid(`a batch has at most ${MAX_OPS} operations; this one has ${ops.length}.`);

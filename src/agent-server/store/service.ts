@@ -20,19 +20,19 @@ import type { DeleteItem, GetItemQuery, ListNamespaces, PutItem, SearchItems } f
 import { type StoreSettings, toSettings, toTtl } from "./settings.ts";
 import { storeObject } from "./stub.ts";
 
-type Opened = {
+type OpenStore = {
   ctx: Context;
   agent: ActiveRevision;
   settings: StoreSettings;
-  /** Of the agent's own auth. */
+  /** Authorization filters. */
   filters: Filters | null;
 };
 
 export async function putItem(ctx: Context, deployment_id: string, input: PutItem): Promise<void> {
   const { index = null } = input;
   const { namespace, key, value: given } = { ...input, namespace: input.namespace ?? [] };
-  const asked = { namespace, key, value: given, index };
-  const { value: allowed, ...store } = await open(ctx, deployment_id, "put", asked);
+  const fields = { namespace, key, value: given, index };
+  const { value: allowed, ...store } = await open(ctx, deployment_id, "put", fields);
   const value = JSON.stringify(allowed.value);
   const put = {
     op: "put",
@@ -47,11 +47,11 @@ export async function putItem(ctx: Context, deployment_id: string, input: PutIte
   await apply(store, { ...put, vectors: items[0] ?? [] });
 }
 
-/** Null: there is no such item. */
+/** @returns `null` when the item does not exist */
 export async function getItem(ctx: Context, deployment_id: string, query: GetItemQuery) {
   const { refresh_ttl } = query;
-  const asked = { namespace: toNamespace(query.namespace), key: query.key };
-  const { value, ...store } = await open(ctx, deployment_id, "get", asked);
+  const fields = { namespace: toNamespace(query.namespace), key: query.key };
+  const { value, ...store } = await open(ctx, deployment_id, "get", fields);
   const { namespace, key } = value;
   const refresh = refresh_ttl ?? store.settings.refresh_on_read;
   const item = await apply<StoredItem | null>(store, { op: "get", namespace, key, refresh });
@@ -59,19 +59,19 @@ export async function getItem(ctx: Context, deployment_id: string, query: GetIte
 }
 
 export async function deleteItem(ctx: Context, deployment_id: string, input: DeleteItem) {
-  const asked = { namespace: input.namespace ?? [], key: input.key };
-  const { value, ...store } = await open(ctx, deployment_id, "delete", asked);
+  const fields = { namespace: input.namespace ?? [], key: input.key };
+  const { value, ...store } = await open(ctx, deployment_id, "delete", fields);
   await apply(store, { op: "delete", namespace: value.namespace, key: value.key });
 }
 
-/** A query finds by meaning where the configuration names an embedding; elsewhere it is ignored. */
+/** `query` searches by similarity when the configuration has an embedding, else it is ignored. */
 export async function searchItems(ctx: Context, deployment_id: string, input: SearchItems) {
   const { namespace_prefix, refresh_ttl, ...rest } = input;
-  const asked = { ...rest, namespace: namespace_prefix ?? [] };
-  const { value, ...store } = await open(ctx, deployment_id, "search", asked);
+  const fields = { ...rest, namespace: namespace_prefix ?? [] };
+  const { value, ...store } = await open(ctx, deployment_id, "search", fields);
   const { limit, offset, filter = null, query = null } = value;
-  const asks = store.settings.is_indexed && query !== null && query !== "";
-  const embedded = asks ? await embed(ctx.env, store.agent, { items: [], query }) : null;
+  const isVectorSearch = store.settings.is_indexed && query !== null && query !== "";
+  const embedded = isVectorSearch ? await embed(ctx.env, store.agent, { items: [], query }) : null;
   const items = await apply<StoredItem[]>(store, {
     op: "search",
     prefix: value.namespace,
@@ -91,8 +91,8 @@ export async function searchItems(ctx: Context, deployment_id: string, input: Se
 
 export async function listNamespaces(ctx: Context, deployment_id: string, input: ListNamespaces) {
   const { prefix, ...rest } = input;
-  const asked = { ...rest, namespace: prefix };
-  const { value, ...store } = await open(ctx, deployment_id, "list_namespaces", asked);
+  const fields = { ...rest, namespace: prefix };
+  const { value, ...store } = await open(ctx, deployment_id, "list_namespaces", fields);
   const { limit, offset, max_depth = null } = value;
   const paths = { prefix: value.namespace, suffix: value.suffix };
   const conditions = (["prefix", "suffix"] as const).flatMap((match) => {
@@ -114,7 +114,6 @@ export async function applyToStore(
   return handOn(storeObject(env, deployment_id).apply(parsed.ops, null));
 }
 
-/** Goes with the deployment. */
 export async function deleteStoreOf(env: Env, deployment_id: string): Promise<boolean> {
   await storeObject(env, deployment_id).clear();
   return true;
@@ -122,23 +121,23 @@ export async function deleteStoreOf(env: Env, deployment_id: string): Promise<bo
 
 type Action = "put" | "get" | "delete" | "search" | "list_namespaces";
 
-/** The value is what the agent's handlers made of it, where it has some. */
+/** `value` may be changed by the agent's handlers. */
 async function open<V extends object>(
   ctx: Context,
   deployment_id: string,
   action: Action,
-  asked: V,
-): Promise<Opened & { value: V }> {
+  fields: V,
+): Promise<OpenStore & { value: V }> {
   assertMay(ctx, action === "put" || action === "delete" ? "write" : "read");
   const agent = await activeRevision(ctx, deployment_id);
   assertAccess(ctx, agent);
-  const { value, filters } = await authorize(ctx, { resource: "store", action, value: asked });
+  const { value, filters } = await authorize(ctx, { resource: "store", action, value: fields });
   return { ctx, agent, settings: toSettings(agent.config?.store), value, filters };
 }
 
-/** The result of one operation, whose kind the operation says. */
+/** Applies one operation. `T` must match its kind. */
 async function apply<T extends StoreResult>(
-  { ctx, agent, filters }: Opened,
+  { ctx, agent, filters }: OpenStore,
   op: StoreOp,
 ): Promise<T> {
   // The agent's auth handlers may have put anything into the operation of a user.

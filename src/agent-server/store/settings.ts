@@ -2,7 +2,7 @@ import { z } from "zod";
 
 const MINUTE_MS = 60_000;
 
-/** `store` of langgraph.json as far as the Worker needs it; the builder has looked at all of it. */
+/** Fields of `store` in langgraph.json that the Worker uses. The builder validates all of it. */
 const Settings = z.object({
   index: z.object({}).nullish(),
   ttl: z
@@ -27,7 +27,7 @@ export function toSettings(config: unknown): StoreSettings {
   };
 }
 
-/** Absent: what the configuration says. Null: it never ends. */
+/** Absent: the default of the configuration. `null`: never expires. */
 export function toTtl(minutes: number | null | undefined, settings: StoreSettings): number | null {
   if (minutes === undefined) return settings.default_ttl_ms;
   return minutes === null ? null : minutes * MINUTE_MS;

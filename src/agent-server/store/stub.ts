@@ -2,7 +2,7 @@ import type { DurableObject } from "cloudflare:workers";
 import { inRegion } from "../../shared/storage/objects.ts";
 import type { StoreObject } from "./object.ts";
 
-// The types of RPC turn `unknown`, which client data is, into `never`; the calls are what the class says.
+// RPC types map `unknown`, the type of client data, to `never`, so the methods of the class are used.
 type StoreCalls = Omit<StoreObject, keyof DurableObject | "alarm">;
 
 export function storeObject(env: Env, deployment_id: string): StoreCalls {

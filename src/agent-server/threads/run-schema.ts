@@ -46,7 +46,7 @@ const MAX_BATCH = 100;
 
 const MODE_DEFAULT = ["values" as const];
 
-/** Null means absent, as published clients send it; unknown keys are ignored. */
+/** `null` means absent, as published clients send it. Unknown keys are ignored. */
 export const RunCreate = z
   .object({
     assistant_id: z

@@ -1,13 +1,12 @@
 import type { UiFiles } from "../../control-plane/deployments/isolate/ui-service.ts";
 
-/** The files of an agent's components are below the URL of its server. */
-type UiPlace = { server_url: string; agent: string };
+type UiRef = { server_url: string; agent: string };
 
 /**
- * HTML that loads the components of an agent and draws one of them. Its reader puts the id of a shadow
- * root for `{{shadowRootId}}`. Over http only where nobody has https.
+ * Returns HTML that loads an agent's components and renders one of them. Clients replace `{{shadowRootId}}` by
+ * the id of a shadow root. Uses http only on localhost.
  */
-export function uiPage({ server_url, agent }: UiPlace, files: UiFiles, name: string): string {
+export function uiPage({ server_url, agent }: UiRef, files: UiFiles, name: string): string {
   const { host, hostname, pathname } = new URL(server_url);
   const protocol = ["localhost", "127.0.0.1"].includes(hostname) ? "http:" : "";
   const base = pathname.replace(/\/$/, "");

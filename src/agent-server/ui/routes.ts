@@ -31,7 +31,7 @@ uiRoutes.openapi(
   },
 );
 
-/** Before the authentication: a page's script tags bring no key. */
+/** Mounted before authentication: script tags send no key. */
 export const uiFileRoutes = router();
 
 uiFileRoutes.openapi(
@@ -54,7 +54,7 @@ uiFileRoutes.openapi(
   }),
   async (c) => {
     const { text, type, etag } = await getUiFile(c.env, c.req.valid("param"));
-    // Another revision may serve at any time: ask again, and be told that nothing changed.
+    // Clients revalidate each time, because the active revision may change.
     const headers = {
       ETag: etag,
       "Cache-Control": "no-cache",

@@ -11,7 +11,7 @@ type File = { text: string; type: string; etag: string };
 
 const TYPES = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" };
 
-/** Of an agent by its name in the configuration, or of the graph of an assistant; and that name. */
+/** Finds UI files by their name in the configuration, or by the graph of an assistant. */
 export async function findUi(
   ctx: Context,
   { deployment_id, agent }: Ref,
@@ -25,7 +25,7 @@ export async function findUi(
   return { agent: graph_id, files };
 }
 
-/** One file, for whoever asks: a page loads scripts without a key, and nobody admits it. */
+/** Public: pages load scripts without a key. */
 export async function getUiFile(env: Env, ref: Ref & { file: string }): Promise<File> {
   const served = await servedRevision(env, ref.deployment_id);
   if (!served) throw notFound("Deployment", ref.deployment_id);

@@ -18,14 +18,14 @@ import { webhookProblem } from "./url-rules.ts";
 
 export type WebhookMessage = { run_webhook_id: string };
 
-/** What a message can wait for; the sweep sends another one for later attempts. */
+/** Maximum delay of a queue message. The sweep resends messages for later attempts. */
 const MAX_DELAY_SECONDS = 12 * 3_600;
 
 export function isWebhookMessage(body: unknown): body is WebhookMessage {
   return carries(body, "run_webhook_id");
 }
 
-/** One attempt, by whoever claims it; what comes twice finds it claimed, not due, or done. */
+/** Makes one attempt when it can claim the delivery. Duplicate messages cannot. */
 export async function consumeWebhook(env: Env, { run_webhook_id }: WebhookMessage): Promise<void> {
   const row = await claimWebhook(env, run_webhook_id, new Date());
   if (row === null) return;
@@ -54,7 +54,7 @@ async function attempt(env: Env, row: WebhookRow, now: Date): Promise<Outcome> {
   try {
     const own = await configuredHeaders(env, row);
     const headers = { ...own, "content-type": "application/json", ...signed };
-    const { status, headers: answered } = await tell(env, row, { headers, body });
+    const { status, headers: answered } = await send(env, row, { headers, body });
     return outcomeOf(status, answered, new Date());
   } catch (error) {
     const { code, message } = AppError.from(error);
@@ -63,7 +63,7 @@ async function attempt(env: Env, row: WebhookRow, now: Date): Promise<Outcome> {
   }
 }
 
-/** By the revision that serves the thread now: a rule or a secret that was changed holds from then on. */
+/** Uses the active revision, so that changed rules and secrets apply to pending deliveries. */
 async function configuredHeaders(env: Env, row: WebhookRow): Promise<Record<string, string>> {
   const served = await servedRevision(env, row.deployment_id, row.thread_id);
   if (!served) throw new AppError("unavailable", "The agent is temporarily unavailable.");
@@ -74,12 +74,12 @@ async function configuredHeaders(env: Env, row: WebhookRow): Promise<Record<stri
   return { "user-agent": `Heddle/${VERSION}`, ...ownHeaders(settings, variables) };
 }
 
-/** A path is of the agent's own app, which is told as the user whose run it was. */
-function tell(env: Env, row: WebhookRow, init: RequestInit): Promise<Response> {
-  return row.url.startsWith("/") ? tellApp(row, init) : post(env, row.url, init);
+/** A path is delivered to the agent's own app, as the user of the run. */
+function send(env: Env, row: WebhookRow, init: RequestInit): Promise<Response> {
+  return row.url.startsWith("/") ? sendToApp(row, init) : post(env, row.url, init);
 }
 
-async function tellApp({ deployment_id, url, user }: WebhookRow, init: RequestInit) {
+async function sendToApp({ deployment_id, url, user }: WebhookRow, init: RequestInit) {
   const base_url = `https://agent.internal/agents/${deployment_id}`;
   const agent = { deployment_id, ref: deployment_id };
   const internal = { kind: "webhook", ...agent, user: user ?? null, depth: 0 } as const;

@@ -1,7 +1,7 @@
 import { and, eq, lte, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { isUnleased, leaseUntil } from "../../shared/work/lease.ts";
-import { KEEP_MS, LEASE_MS } from "./limits.ts";
+import { LEASE_MS, LOG_RETENTION_MS } from "./limits.ts";
 import type { Attempt } from "./schema.ts";
 import { run_webhooks } from "./table.ts";
 
@@ -9,14 +9,14 @@ export type WebhookRow = typeof run_webhooks.$inferSelect;
 
 const CUT_OFF = "The process of the attempt ended before the response arrived.";
 
-/** The delivery with a new attempt, when it is due and nobody is at it; null otherwise. */
+/** @returns the delivery with a new attempt, `null` when it is claimed or not due */
 export async function claimWebhook(
   env: Env,
   run_id: string,
   now: Date,
 ): Promise<WebhookRow | null> {
   const at = now.toISOString();
-  // What stands there until the attempt says better.
+  // Remains when the process ends during the attempt.
   const entry: Attempt = { at, status: null, error: CUT_OFF, duration_ms: null };
   const [row] = await database(env)
     .update(run_webhooks)
@@ -39,7 +39,7 @@ export async function claimWebhook(
 
 type End = Pick<WebhookRow, "status"> & { due_at: Date };
 
-/** False: somebody else is at it by now. */
+/** @returns `false` when a newer attempt holds the lease */
 export async function settleAttempt(
   env: Env,
   { run_id, attempt }: WebhookRow,
@@ -47,14 +47,14 @@ export async function settleAttempt(
   { status, due_at }: End,
 ): Promise<boolean> {
   const now = new Date();
-  const kept_until = new Date(now.getTime() + KEEP_MS);
+  const expires_at = new Date(now.getTime() + LOG_RETENTION_MS);
   const isOver = status !== "pending";
   const rows = await database(env)
     .update(run_webhooks)
     .set({
       status,
       attempts: sql`json_set(${run_webhooks.attempts}, '$[#-1]', json(${JSON.stringify(entry)}))`,
-      due_at: (isOver ? kept_until : due_at).toISOString(),
+      due_at: (isOver ? expires_at : due_at).toISOString(),
       sent_at: now.toISOString(),
       lease_expires_at: null,
       finished_at: isOver ? now.toISOString() : null,

@@ -1,16 +1,16 @@
-/** From the first byte sent to the status read. */
+/** Timeout from the first byte sent to the status read. */
 export const ATTEMPT_MS = 15_000;
-/** An attempt that has said nothing for so long died with its process. */
+/** A longer attempt has ended with its process. */
 export const LEASE_MS = ATTEMPT_MS + 5_000;
-/** Before each further attempt, in seconds: eleven attempts within a day, then it is given up. */
+/** Pauses before further attempts: eleven attempts within a day, then the delivery fails. */
 export const PAUSES_SECONDS = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800];
-/** So much of a pause is left to chance, that what failed together does not come back together. */
+/** Share of a pause that is random, so that failed deliveries do not retry at the same time. */
 export const JITTER = 0.1;
-/** A receiver that asks for a longer pause is not asked again before. */
+/** Upper bound of `Retry-After`. */
 export const MAX_PAUSE_SECONDS = 24 * 3_600;
-/** How long the log of a delivery that ended can be read. */
-export const KEEP_MS = 30 * 24 * 3_600_000;
-/** A secret that was replaced signs beside the new one for so long. */
+/** Retention of the log of ended deliveries. */
+export const LOG_RETENTION_MS = 30 * 24 * 3_600_000;
+/** Time in which a replaced secret signs too. */
 export const OVERLAP_MS = 24 * 3_600_000;
-/** Of one delivery, however often it is asked for anew: its log is one row. */
+/** Maximum of one delivery with all redeliveries: its log is one row. */
 export const MAX_ATTEMPTS = 500;

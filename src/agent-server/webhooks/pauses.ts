@@ -1,7 +1,7 @@
 import { parseRetryAfter } from "../../shared/work/backoff.ts";
 import { JITTER, MAX_PAUSE_SECONDS, PAUSES_SECONDS } from "./limits.ts";
 
-/** What an attempt came to: delivered, or why not, and whether there is any use in trying again. */
+/** Result of an attempt. `is_final` ends the retries. */
 export type Outcome = {
   status: number | null;
   error: string | null;
@@ -9,15 +9,15 @@ export type Outcome = {
   retry_after_seconds: number | null;
 };
 
-/** Seconds until the next attempt; null: it is given up. `chance` is 0 to 1. */
+/** @returns seconds until the next attempt, `null` when no attempts remain. `chance` is 0 to 1. */
 export function pauseAfter(attempt: number, outcome: Outcome, chance: number): number | null {
   const pause = PAUSES_SECONDS[attempt - 1];
   if (outcome.is_final || pause === undefined) return null;
-  const wanted = Math.min(outcome.retry_after_seconds ?? 0, MAX_PAUSE_SECONDS);
-  return Math.max(pause * (1 - JITTER + 2 * JITTER * chance), wanted);
+  const requested = Math.min(outcome.retry_after_seconds ?? 0, MAX_PAUSE_SECONDS);
+  return Math.max(pause * (1 - JITTER + 2 * JITTER * chance), requested);
 }
 
-/** 2xx is delivered. 410 says that the receiver is gone for good; all else may be better later. */
+/** 2xx is delivered, 410 is final, all other statuses are retried. */
 export function outcomeOf(status: number, headers: Headers, now: Date): Outcome {
   if (status >= 200 && status < 300) return { ...DELIVERED, status };
   return {

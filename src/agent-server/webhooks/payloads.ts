@@ -1,6 +1,6 @@
-/** Where the payload of a run's webhook lies until it is delivered or given up. */
-export function payloadKey(place: { deployment_id: string; run_id: string }): string {
-  return `${payloadPrefix(place.deployment_id)}${place.run_id}.json`;
+/** Key of a payload in R2 until it is delivered or its log expires. */
+export function payloadKey(run: { deployment_id: string; run_id: string }): string {
+  return `${payloadPrefix(run.deployment_id)}${run.run_id}.json`;
 }
 
 export function payloadPrefix(deployment_id: string): string {

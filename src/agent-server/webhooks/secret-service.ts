@@ -15,7 +15,7 @@ export async function getWebhookSecret(ctx: Context): Promise<z.infer<typeof Sec
   return SecretState.parse(toState(await find(ctx.env, ctx.caller.workspace_id)));
 }
 
-/** The one before signs beside it for a day, so that receivers may change theirs in peace. */
+/** The previous secret signs too for a day, so that receivers can replace theirs. */
 export async function setWebhookSecret(
   ctx: Context,
   { secret }: SecretChange,
@@ -42,14 +42,14 @@ export async function setWebhookSecret(
   return SecretSet.parse({ ...toState(row), secret: made });
 }
 
-/** From then on deliveries are not signed. */
+/** Later deliveries are not signed. */
 export async function deleteWebhookSecret(ctx: Context): Promise<void> {
   assertMay(ctx, "admin");
   const { workspace_id } = ctx.caller;
   await ctx.db.delete(webhook_secrets).where(eq(webhook_secrets.workspace_id, workspace_id));
 }
 
-/** What signs now: the newest first; none where the workspace has set none. */
+/** Returns the secrets that sign now, newest first. */
 export async function signingSecrets(env: Env, workspace_id: string, now: Date): Promise<string[]> {
   const row = await find(env, workspace_id);
   if (!row) return [];

@@ -15,9 +15,9 @@ import { webhookSettings } from "./settings.ts";
 import { run_webhooks } from "./table.ts";
 import { webhookProblem } from "./url-rules.ts";
 
-type Place = { workspace_id: string; deployment_id: string; thread_id: string };
+type ThreadOwner = { workspace_id: string; deployment_id: string; thread_id: string };
 
-/** Told when the run is asked for, instead of when nobody hears of its end. */
+/** Rejects invalid webhooks when a run is created, not when it ends. */
 export function assertWebhook(
   env: Env,
   url: string | null | undefined,
@@ -42,7 +42,7 @@ function assertWholeUrl(env: Env, url: string): void {
   assertReachable(env, "webhooks", { webhook: url });
 }
 
-type Told = { run_id: string; url: string; payload: string; user: AgentUser | null };
+type PendingDelivery = { run_id: string; url: string; payload: string; user: AgentUser | null };
 
 function assertOwnPath(path: string, { app }: Pick<HttpSettings, "app">): void {
   if (!app) {
@@ -56,11 +56,11 @@ function assertOwnPath(path: string, { app }: Pick<HttpSettings, "app">): void {
 const MAX_PATH = 2048;
 const OWN_PATH = new RegExp(`^/(?![/\\\\])[!-~]{0,${MAX_PATH - 1}}$`);
 
-/** Twice does no harm: the run is the key of the payload and of the row. */
+/** Idempotent: the run is the key of the payload and of the row. */
 export async function enqueueWebhook(
   env: Env,
-  { workspace_id, deployment_id, thread_id }: Place,
-  { run_id, url, payload, user }: Told,
+  { workspace_id, deployment_id, thread_id }: ThreadOwner,
+  { run_id, url, payload, user }: PendingDelivery,
 ): Promise<void> {
   const now = new Date().toISOString();
   await env.ARTIFACTS.put(payloadKey({ deployment_id, run_id }), payload);
@@ -74,16 +74,16 @@ export async function enqueueWebhook(
   await sendOrLeave(env.WEBHOOKS, { run_webhook_id: run_id });
 }
 
-type RunPlace = Omit<Place, "workspace_id"> & { run_id: string };
+type RunRef = Omit<ThreadOwner, "workspace_id"> & { run_id: string };
 
-/** What became of a run's webhook. It can be read when the run is over, also where that left no thread. */
-export async function getDelivery(ctx: Context, id: RunPlace): Promise<z.infer<typeof Delivery>> {
+/** Available after the end of the run, also when its thread was deleted. */
+export async function getDelivery(ctx: Context, id: RunRef): Promise<z.infer<typeof Delivery>> {
   assertMay(ctx, "read");
   return toDelivery(await findDelivery(ctx, id));
 }
 
-/** Begins anew with one that was given up, and does not wait with one that waits. */
-export async function redeliver(ctx: Context, id: RunPlace): Promise<z.infer<typeof Delivery>> {
+/** Restarts a failed delivery, or makes the next attempt of a pending one now. */
+export async function redeliver(ctx: Context, id: RunRef): Promise<z.infer<typeof Delivery>> {
   assertMay(ctx, "write");
   const found = await findDelivery(ctx, id);
   if (found.status === "delivered") throw isDelivered(found);
@@ -99,7 +99,7 @@ export async function redeliver(ctx: Context, id: RunPlace): Promise<z.infer<typ
     .update(run_webhooks)
     .set({
       status: "pending",
-      // What is given up has no pause left: they begin again.
+      // A failed delivery has no pauses left: they start again.
       attempts_before: sql`iif(${status} = 'failed', ${attempt}, ${attempts_before})`,
       due_at: now,
       sent_at: now,
@@ -122,7 +122,7 @@ type Row = typeof run_webhooks.$inferSelect;
 
 async function findDelivery(
   ctx: Context,
-  { deployment_id, thread_id, run_id }: RunPlace,
+  { deployment_id, thread_id, run_id }: RunRef,
 ): Promise<Row> {
   const agent = await activeRevision(ctx, deployment_id, null);
   const [row] = await ctx.db

@@ -3,8 +3,8 @@ import { decodeBytes, encodeBytes } from "../../shared/crypto/encoding.ts";
 const encoder = new TextEncoder();
 
 /**
- * Headers of Standard Webhooks (standardwebhooks.com), one signature for each secret. The id stays the
- * same for every attempt, for receivers to tell that they were told before.
+ * Returns the headers of Standard Webhooks (standardwebhooks.com), one signature for each secret. All attempts
+ * have the same id, so that receivers can deduplicate.
  */
 export async function signedHeaders(
   id: string,

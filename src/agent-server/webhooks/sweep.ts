@@ -8,11 +8,11 @@ import { payloadKey, payloadPrefix } from "./payloads.ts";
 import { ownerOf } from "./secret-service.ts";
 import { run_webhooks, webhook_secrets } from "./table.ts";
 
-/** A message that has not led to an attempt by then is taken for lost; a second one does no harm. */
+/** A message without an attempt for this long counts as lost. Duplicates are harmless. */
 const RESEND_AFTER_MS = 10_000;
 const BATCH = 500;
 
-/** Deliveries that are due and whose message, or whose Worker, was lost. */
+/** Resends the messages of due deliveries without an attempt. */
 export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
   const at = now.toISOString();
   const before = new Date(now.getTime() - RESEND_AFTER_MS).toISOString();
@@ -31,7 +31,7 @@ export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
   await sendAllOrLeave(env.WEBHOOKS, rows);
 }
 
-/** Logs of deliveries that ended long ago, and what was kept to tell once more of those that failed. */
+/** Deletes expired logs, and the payloads of failed deliveries. */
 export async function sweepDeliveryLogs(env: Env, now: Date): Promise<void> {
   const db = database(env);
   const isOld = and(
@@ -45,19 +45,22 @@ export async function sweepDeliveryLogs(env: Env, now: Date): Promise<void> {
     .where(isOld)
     .limit(BATCH);
   const failed = rows.filter((row) => row.status === "failed");
-  // First, so that what a crash leaves is found again by its row.
+  // Payloads first: after a crash their rows still lead to them.
   if (failed.length > 0) await env.ARTIFACTS.delete(failed.map(payloadKey));
   const ids = rows.map((row) => row.run_id);
   await db.delete(run_webhooks).where(and(isOld, among(run_webhooks.run_id, ids)));
 }
 
-/** What a deployment that is deleted leaves; true once there is nothing. Its threads go before. */
+/**
+ * Deletes the webhooks of a deployment, after its threads.
+ * @returns whether all are deleted
+ */
 export async function deleteWebhooksOf(env: Env, deployment_id: string): Promise<boolean> {
   await database(env).delete(run_webhooks).where(eq(run_webhooks.deployment_id, deployment_id));
   return deleteBelow(env.ARTIFACTS, payloadPrefix(deployment_id));
 }
 
-/** After a rotation of keys. A secret that was replaced is not worth it: it serves for a day. */
+/** Reseals secrets after a key rotation, except replaced ones, which expire within a day. */
 export function resealWebhookSecrets(env: Env): Promise<void> {
   return resealRows<typeof webhook_secrets.$inferSelect>(env, webhook_secrets, ({ workspace_id }) =>
     ownerOf(workspace_id),

@@ -2,7 +2,7 @@ import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { AgentUser } from "../../shared/context.ts";
 import type { Attempt, DeliveryStatus } from "./schema.ts";
 
-/** What a run's webhook is to be told, and what became of it. The payload lies in R2 until it is delivered. */
+/** Deliveries of webhooks and their attempts. R2 stores the payloads until delivery. */
 export const run_webhooks = sqliteTable(
   "run_webhooks",
   {
@@ -11,15 +11,15 @@ export const run_webhooks = sqliteTable(
     deployment_id: text().notNull(),
     thread_id: text().notNull(),
     url: text().notNull(),
-    /** As whom of the agent's users its own app is told. */
+    /** User that a call to the agent's own app acts as. */
     user: text({ mode: "json" }).$type<AgentUser>(),
     status: text().$type<DeliveryStatus>().notNull(),
-    /** Grows with each attempt: only the newest may write anything down. */
+    /** Fencing token: only the newest attempt may write its result. */
     attempt: integer().notNull(),
-    /** Those before it was last asked for anew: the pauses begin again behind them. */
+    /** Attempts before the last redelivery, which do not count for pauses. */
     attempts_before: integer().notNull().default(0),
     attempts: text({ mode: "json" }).$type<Attempt[]>().notNull(),
-    /** Of one that is pending the next attempt; of one that ended, when it is forgotten. */
+    /** Next attempt of a pending delivery, expiry of an ended one. */
     due_at: text().notNull(),
     lease_expires_at: text(),
     sent_at: text().notNull(),
@@ -32,7 +32,7 @@ export const run_webhooks = sqliteTable(
   ],
 );
 
-/** What signs a workspace's webhooks, sealed; and what signed them before, for a while. */
+/** Sealed signing secrets of workspaces, with the previous one for a day. */
 export const webhook_secrets = sqliteTable("webhook_secrets", {
   workspace_id: text().primaryKey(),
   key_id: text().notNull(),

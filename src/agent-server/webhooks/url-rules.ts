@@ -14,7 +14,7 @@ export function webhookProblem(webhook: string, settings: WebhookSettings): stri
   return brokenRule(webhook, rules);
 }
 
-/** Which of the agent's rules this URL of a webhook breaks, and what would not; null: none. */
+/** @returns the rule that the URL breaks, or `null` */
 export function brokenRule(webhook: string, rules: UrlRules): string | null {
   const { max_url_length: max, disable_loopback } = rules;
   if (max && webhook.length > max) {
@@ -44,10 +44,12 @@ function brokenByUrl(url: URL, rules: UrlRules): string | null {
 /** `*.example.org` is every name below it, and not itself. */
 function isOf({ hostname }: URL, domain: string): boolean {
   const isBelow = domain.startsWith("*.");
-  // As the URL's own host was read: small letters, names of other scripts in ASCII.
-  const wanted = URL.parse(`https://${isBelow ? domain.slice(2) : domain}`)?.hostname;
+  // Normalizes the domain like the URL's host: lower case, punycode.
+  const hostToMatch = URL.parse(`https://${isBelow ? domain.slice(2) : domain}`)?.hostname;
   const host = hostname.replace(/\.$/, "");
-  return wanted !== undefined && (isBelow ? host.endsWith(`.${wanted}`) : host === wanted);
+  return (
+    hostToMatch !== undefined && (isBelow ? host.endsWith(`.${hostToMatch}`) : host === hostToMatch)
+  );
 }
 
 function someOf(allowed: (string | number)[]): string {

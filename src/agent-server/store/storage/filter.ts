@@ -13,8 +13,8 @@ const OPERATORS = {
 } as const satisfies Record<string, (item: unknown, wanted: unknown) => boolean>;
 
 /**
- * Whether a value has what a filter asks for, as LangGraph's own stores decide it: each field equal,
- * or as its operators say; an object without operators asks the same of the fields within.
+ * Matches values like LangGraph's own stores: fields must be equal or satisfy their operators. An object without
+ * operators applies to the fields within.
  */
 export function matches(item: unknown, wanted: unknown): boolean {
   if (!isRecord(wanted)) return isEqual(item, wanted);
@@ -26,7 +26,7 @@ export function matches(item: unknown, wanted: unknown): boolean {
   return entries.every(([field, inner]) => matches(item[field], inner));
 }
 
-/** An operator that nobody knows would match nothing and say nothing. */
+/** Rejects unknown operators, which would match nothing. */
 export function filterProblem(filter: unknown, path = "filter"): StoreRefusal | null {
   if (!isRecord(filter)) return null;
   const check = isOperators(filter) ? operatorProblem : fieldProblem;

@@ -1,5 +1,5 @@
 import type { NamespaceCondition, StoredItem } from "../../../isolate/store-contract.ts";
-import { fulfils, knownPrefix, rangeOf, toLabels, toText } from "./namespaces.ts";
+import { fulfils, literalPrefix, rangeOf, toLabels, toText } from "./namespaces.ts";
 
 type Name = { namespace: string[]; key: string };
 type Row = {
@@ -15,7 +15,7 @@ export type FoundItem = StoredItem & { id: number };
 const IS_ALIVE = "(expires_at IS NULL OR expires_at > ?)";
 const COLUMNS = "id, namespace, key, value, created_at, updated_at";
 
-/** Items by name and by when they changed. One that has ended is there for nobody. */
+/** Expired items are never returned. */
 export class Items {
   readonly #sql: SqlStorage;
 
@@ -23,7 +23,7 @@ export class Items {
     this.#sql = sql;
   }
 
-  /** The item's id. */
+  /** @returns the id of the item */
   put({ namespace, key }: Name, value: string, ttl_ms: number | null, now: number): number {
     this.#sql.exec(
       "DELETE FROM items WHERE namespace = ? AND key = ? AND expires_at <= ?",
@@ -56,7 +56,7 @@ export class Items {
     return row ? toItem(row) : null;
   }
 
-  /** Null: there is none. */
+  /** @returns `null` when the item does not exist */
   idOf({ namespace, key }: Name): number | null {
     const sql = "SELECT id FROM items WHERE namespace = ? AND key = ?";
     const [row] = this.#sql.exec<{ id: number }>(sql, toText(namespace), key);
@@ -67,7 +67,7 @@ export class Items {
     this.#sql.exec("DELETE FROM items WHERE id = ?", id);
   }
 
-  /** Ids below a namespace, what was put last first. Values are read one by one: all at once are too much. */
+  /** Ids below a namespace, newest first. Values are read one by one to limit memory. */
   *newest(prefix: string[], now: number): Generator<number> {
     const { from, to } = rangeOf(prefix);
     // The plus keeps SQLite from walking through all items for the few below a namespace.
@@ -79,13 +79,13 @@ export class Items {
     for (const { id } of rows) yield id;
   }
 
-  /** Each namespace once, cut to a depth, in order. */
+  /** Distinct namespaces in order, truncated to a depth. */
   *namespaces(
     conditions: NamespaceCondition[],
     max_depth: number | null,
     now: number,
   ): Generator<string[]> {
-    const { from, to } = rangeOf(knownPrefix(conditions));
+    const { from, to } = rangeOf(literalPrefix(conditions));
     const rows = this.#sql.exec<{ namespace: string }>(
       `SELECT DISTINCT namespace FROM items WHERE namespace >= ? AND namespace < ? AND ${IS_ALIVE} ORDER BY namespace`,
       ...[from, to, now],
@@ -109,7 +109,7 @@ export class Items {
     }
   }
 
-  /** When the first item ends. */
+  /** Time of the next expiry. */
   nextEnd(): number | null {
     const sql = "SELECT min(expires_at) AS at FROM items WHERE expires_at IS NOT NULL";
     return this.#sql.exec<{ at: number | null }>(sql).one().at;

@@ -11,13 +11,13 @@ type Op<K extends StoreOp["op"]> = Extract<StoreOp, { op: K }>;
 
 type Call = { now: number; filters: Filters | null; room: { bytes: number } };
 
-/** What is to be put would not be seen by whoever puts it, or is not theirs to replace. */
+/** The authorization filters hide the new item, or the item that it would replace. */
 export class NotAllowed extends Error {}
 
-/** One answer would be more than a message takes. */
+/** The result exceeds the limit of an RPC message. */
 export class AnswerTooLarge extends Error {}
 
-/** All that the agents and the clients of one deployment keep. Calls are synchronous. */
+/** Items of one deployment. Calls are synchronous. */
 export class ItemStore {
   readonly #storage: DurableObjectStorage;
   readonly #items: Items;
@@ -32,7 +32,7 @@ export class ItemStore {
     this.#vectors = new Vectors(storage.sql);
   }
 
-  /** One after the other, all or none. `filters`: which items there are for whoever asks. */
+  /** Applies operations in order, in one transaction. */
   apply(ops: StoreOp[], now: number, filters: Filters | null): StoreResult[] {
     if (!this.#exists && ops.some(({ op }) => op === "put")) {
       migrate(this.#storage, MIGRATIONS);
@@ -42,7 +42,7 @@ export class ItemStore {
     return this.#storage.transactionSync(() => ops.map((op) => this.#applyOne(op, call)));
   }
 
-  /** How many items that have ended were deleted; more may be left when it is the limit. */
+  /** Returns the number of expired items deleted. More may remain when it equals the limit. */
   sweep(now: number, limit: number): number {
     if (!this.#exists) return 0;
     const ids = this.#items.ended(now, limit);
@@ -80,7 +80,7 @@ export class ItemStore {
   #put({ namespace, key, value, vectors, ttl_ms }: Op<"put">, { now, filters }: Call): null {
     const before = filters && this.#items.get({ namespace, key }, now);
     const items = [{ namespace, key, value }, ...(before ? [before] : [])];
-    if (!items.every((item) => isSeen(item, filters))) throw new NotAllowed();
+    if (!items.every((item) => isVisible(item, filters))) throw new NotAllowed();
     const id = this.#items.put({ namespace, key }, value, ttl_ms, now);
     this.#vectors.replace(id, vectors);
     return null;
@@ -88,14 +88,14 @@ export class ItemStore {
 
   #get(op: Op<"get">, { now, filters, room }: Call): StoredItem | null {
     const item = this.#items.get(op, now);
-    if (!item || !isSeen(item, filters)) return null;
+    if (!item || !isVisible(item, filters)) return null;
     if (op.refresh) this.#items.refresh([item.id], now);
     return takeRoom(item, room);
   }
 
   #deleteAllowed(op: Op<"delete">, { now, filters }: Call): null {
     const item = filters && this.#items.get(op, now);
-    return item && !isSeen(item, filters) ? null : this.#delete(this.#items.idOf(op));
+    return item && !isVisible(item, filters) ? null : this.#delete(this.#items.idOf(op));
   }
 
   #delete(id: number | null): null {
@@ -112,17 +112,17 @@ export class ItemStore {
       const item = this.#items.byId(id);
       return item && { ...takeRoom(item, room), id, score };
     });
-    const kept = items.filter((item) => item !== null);
+    const present = items.filter((item) => item !== null);
     if (op.refresh) {
-      const ids = kept.map(({ id }) => id);
+      const ids = present.map(({ id }) => id);
       this.#items.refresh(ids, now);
     }
-    return kept.map(({ id: _, ...item }) => item);
+    return present.map(({ id: _, ...item }) => item);
   }
 
   #nearest(op: Op<"search">, vector: Float32Array, { now, filters }: Call) {
     const scope = { prefix: op.prefix, now, count: op.offset + op.limit };
-    const isWanted = (id: number) => this.#isWanted(id, op.filter, filters);
+    const isWanted = (id: number) => this.#isMatch(id, op.filter, filters);
     const found = this.#vectors.nearest(vector, scope, isWanted);
     return found.slice(op.offset);
   }
@@ -131,7 +131,7 @@ export class ItemStore {
     const found: { id: number; score: null }[] = [];
     let passed = 0;
     for (const id of this.#items.newest(prefix, now)) {
-      if (!this.#isWanted(id, filter, filters)) continue;
+      if (!this.#isMatch(id, filter, filters)) continue;
       if (passed++ < offset) continue;
       found.push({ id, score: null });
       if (found.length === limit) break;
@@ -139,11 +139,11 @@ export class ItemStore {
     return found;
   }
 
-  #isWanted(id: number, filter: Record<string, unknown> | null, filters: Filters | null): boolean {
+  #isMatch(id: number, filter: Record<string, unknown> | null, filters: Filters | null): boolean {
     const isAny = !filter || Object.keys(filter).length === 0;
     if (isAny && !filters) return true;
     const item = this.#items.byId(id);
-    if (item === null || !isSeen(item, filters)) return false;
+    if (item === null || !isVisible(item, filters)) return false;
     return isAny || matches(JSON.parse(item.value), filter);
   }
 
@@ -160,8 +160,8 @@ export class ItemStore {
   }
 }
 
-/** By the fields of its value, its namespace and its key, as other servers apply filters to items. */
-function isSeen(
+/** Applies filters to the fields of the value, the namespace and the key, like other servers. */
+function isVisible(
   { namespace, key, value }: Pick<StoredItem, "namespace" | "key" | "value">,
   filters: Filters | null,
 ): boolean {

@@ -2,7 +2,7 @@ import { rangeOf } from "./namespaces.ts";
 
 type Scored = { id: number; score: number };
 
-/** What items mean: vectors of length one, so that a product is the cosine of an angle. */
+/** Embeddings of items, normalized so that a dot product is the cosine similarity. */
 export class Vectors {
   readonly #sql: SqlStorage;
 

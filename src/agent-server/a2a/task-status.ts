@@ -5,7 +5,7 @@ import { getRun, listRuns } from "../threads/runs/run-service.ts";
 import { getThread } from "../threads/service/service.ts";
 import { getHistory } from "../threads/state/state-service.ts";
 import { A2A_ERRORS } from "./schema.ts";
-import type { Standing } from "./task.ts";
+import type { TaskSnapshot } from "./task.ts";
 import { findTask, type TaskRow } from "./task-rows.ts";
 
 export async function openTask(
@@ -16,16 +16,16 @@ export async function openTask(
   return (await findTask(ctx, deployment_id, task_id)) ?? taskNotFound(task_id);
 }
 
-/** Of a task whose next run was laid down and never came to be, the first run tells. */
-export async function readStanding(ctx: Context, row: TaskRow): Promise<Standing> {
+/** Falls back to the first run of a task whose next run was never created. */
+export async function readTask(ctx: Context, row: TaskRow): Promise<TaskSnapshot> {
   for (const run_id of new Set([row.run_id, row.task_id])) {
-    const standing = await readRun(ctx, row, run_id);
-    if (standing) return standing;
+    const task = await readRun(ctx, row, run_id);
+    if (task) return task;
   }
   return taskNotFound(row.task_id);
 }
 
-async function readRun(ctx: Context, row: TaskRow, run_id: string): Promise<Standing | null> {
+async function readRun(ctx: Context, row: TaskRow, run_id: string): Promise<TaskSnapshot | null> {
   const { deployment_id, task_id, thread_id } = row;
   const place = { deployment_id, thread_id };
   try {
@@ -47,11 +47,11 @@ async function readRun(ctx: Context, row: TaskRow, run_id: string): Promise<Stan
   }
 }
 
-function toQuestion(interrupt: unknown): Standing["questions"][number] {
+function toQuestion(interrupt: unknown): TaskSnapshot["questions"][number] {
   return typeof interrupt === "object" && interrupt !== null ? interrupt : { value: interrupt };
 }
 
-/** As the last step of an earlier run left them. */
+/** Returns the values after the last step of an earlier run. */
 async function valuesAfter(
   ctx: Context,
   place: { deployment_id: string; thread_id: string },
