@@ -191,11 +191,11 @@ async function exportOnce(order: object, rows: number): Promise<Exported> {
   return { id, seconds, first_seconds: Math.min(seconds, first_seconds), files };
 }
 
-type Found = { status: string; error: string | null; progress: { rows_written: number } };
+type ExportRow = { status: string; error: string | null; progress: { rows_written: number } };
 
 async function isCompleted(id: string, rows: number): Promise<boolean> {
   const answer = await api.call("GET", `/api/v1/bulk-exports/${id}`);
-  const { status, error, progress } = (await answer.json()) as Found;
+  const { status, error, progress } = (await answer.json()) as ExportRow;
   if (status === "CREATED" || status === "RUNNING") return false;
   if (status !== "COMPLETED") throw new Error(`The export is ${status}: ${error}`);
   if (progress.rows_written !== rows) {

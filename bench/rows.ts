@@ -74,7 +74,7 @@ export function traceRow(index: number, size = 1) {
       ],
     }),
     outputs: failed ? null : outputsOf(random, size),
-    error: failed ? "RateLimitError: 429 the model is asked too often" : null,
+    error: failed ? "RateLimitError: 429 too many requests" : null,
     extra: extraOf(random, trace),
     events: JSON.stringify([
       { name: "start", time: isoOf(start_us) },

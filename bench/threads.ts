@@ -24,7 +24,7 @@ const MODES = ["values", "updates"] as const;
 
 /** A sentence as people write them: text that differs from message to message. */
 function content(n: number): string {
-  const words = `message ${n} of a conversation that goes on and on `;
+  const words = `message ${n} of a long conversation that continues `;
   return words.repeat(Math.ceil(CHARACTERS / words.length)).slice(0, CHARACTERS);
 }
 
@@ -34,7 +34,7 @@ const messages = (count: number) =>
     content: content(n),
   }));
 
-type Place = { api: Api; agent: string; dir: string };
+type BenchContext = { api: Api; agent: string; dir: string };
 
 async function main() {
   const dir = await mkdtemp(join(tmpdir(), "heddle-bench-stack-"));
@@ -56,7 +56,7 @@ async function main() {
   }
 }
 
-async function benchAgent(place: Place) {
+async function benchAgent(place: BenchContext) {
   for (const size of SIZES) await benchThread(place, size, "values", 5);
   const report: Record<string, unknown> = {};
   for (const mode of MODES) {
@@ -72,7 +72,7 @@ type Cost = Record<"cpu_ms" | "wall_ms" | "bytes", number> & { tables: Record<st
 
 /** Of a run on a thread that has so many messages when the first one comes. */
 async function benchThread(
-  { api, agent, dir }: Place,
+  { api, agent, dir }: BenchContext,
   size: number,
   stream_mode: string,
   runs: number,

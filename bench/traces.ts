@@ -125,7 +125,7 @@ function benchOf(info: StackInfo) {
         await inside("seed", { project, day, from: String(from), count: String(step) });
       }
     });
-    const ask = async (filter: string | undefined) => {
+    const query = async (filter: string | undefined) => {
       const body = { session: [project], limit: 100, ...(filter ? { filter } : {}) };
       const call = async () => void (await (await api.call("POST", "/runs/query", body)).text());
       await call();
@@ -138,12 +138,12 @@ function benchOf(info: StackInfo) {
       runs: SEED,
       seeding_s: round(seeding / 1000),
       plan_ms: percentile(await sample(ROUNDS, () => inside("plan", { project }) as never), 0.5),
-      newest: await ask(undefined),
-      metadata_of_few: await ask(metadata("user_id", "u77")),
-      metadata_of_half: await ask(metadata("env", "prod")),
-      metadata_of_none: await ask(metadata("user_id", "nobody")),
-      tag_of_few: await ask('has(tags, "rare")'),
-      tag_of_all: await ask('has(tags, "bench")'),
+      newest: await query(undefined),
+      metadata_of_few: await query(metadata("user_id", "u77")),
+      metadata_of_half: await query(metadata("env", "prod")),
+      metadata_of_none: await query(metadata("user_id", "nobody")),
+      tag_of_few: await query('has(tags, "rare")'),
+      tag_of_all: await query('has(tags, "bench")'),
     };
   }
 

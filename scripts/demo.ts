@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";
 import {
   approveRefund,
-  askOnce,
+  chatOnce,
   enqueueTwo,
   readCustomEvents,
   streamTokens,
@@ -13,7 +13,7 @@ import {
 import { awaitDeployed, awaitGone, type ControlPlane, connect } from "./demo/control-plane.ts";
 import { exportTraces, findTraces, readWithDuckDb } from "./demo/exports.ts";
 import { pushBranch } from "./demo/repository.ts";
-import { endLine, expect, type Note, tell, toldSteps } from "./demo/story.ts";
+import { endLine, expect, type Note, step, stepCount } from "./demo/story.ts";
 import { type Stack, startStack } from "./local/stack.ts";
 import { formatDuration, paint } from "./local/terminal.ts";
 import { logOf } from "./local/worker.ts";
@@ -33,12 +33,10 @@ console.log(
   `${paint("bold", "Heddle")}: an agent goes from a git repository to answers, and its traces to a bucket`,
 );
 try {
-  await tellAll();
+  await runSteps();
   const time = formatDuration(performance.now() - started);
-  console.log(`\n${paint("green", `All ${toldSteps()} steps were right`)}, in ${time}.`);
-  console.log(
-    paint("dim", "`npm start` leaves a stack up for you; the README says what to try.\n"),
-  );
+  console.log(`\n${paint("green", `All ${stepCount()} steps were right`)}, in ${time}.`);
+  console.log(paint("dim", "`npm start` keeps a stack running; the README has commands to try.\n"));
 } catch (error) {
   endLine();
   console.error(`\n${paint("red", "✗ The demo failed")}: ${describe(error)}`);
@@ -48,27 +46,27 @@ try {
   await stack?.stop();
 }
 
-async function tellAll(): Promise<void> {
-  const info = await tell("A local stack of its own starts", raiseStack);
+async function runSteps(): Promise<void> {
+  const info = await step("A local stack starts", raiseStack);
   const control = connect(info);
   const agentOf = (id: string) =>
     new Client({ apiUrl: `${info.base_url}/agents/${id}`, apiKey: info.api_key });
   const url = (name: string) => `${info.git.url}/examples/${name}.git`;
 
-  const chat = await tell("POST /v2/deployments deploys examples/chat from git", (note) =>
+  const chat = await step("POST /v2/deployments deploys examples/chat from git", (note) =>
     deploy(control, "chat", url("chat"), note),
   );
   const client = agentOf(chat.id);
-  await tell("Two runs are sent at once to one thread; the second waits", (note) =>
+  await step("Two runs are sent at once to one thread; the second waits", (note) =>
     enqueueTwo(client, note),
   );
-  await tell("An answer streams token by token", (note) => streamTokens(client, note));
-  await tell("A refund waits for a person, then goes on", (note) => approveRefund(client, note));
-  await tell("A run needs no thread", (note) => streamWithoutThread(client, note));
-  await tell("A push and a PATCH put a new revision in its place", (note) =>
+  await step("An answer streams token by token", (note) => streamTokens(client, note));
+  await step("A refund waits for a person, then continues", (note) => approveRefund(client, note));
+  await step("A run needs no thread", (note) => streamWithoutThread(client, note));
+  await step("A push and a PATCH put a new revision in its place", (note) =>
     replace(control, chat, `${info.git.push_url}/examples/chat.git`, client, note),
   );
-  const echo = await tell(
+  const echo = await step(
     "A plain async generator is an agent too: examples/echo",
     async (note) => {
       const deployed = await deploy(control, "echo", url("echo"), note);
@@ -76,15 +74,15 @@ async function tellAll(): Promise<void> {
       return deployed;
     },
   );
-  const project = await tell("Each run left its trace: model, tools, nodes", (note) =>
+  const project = await step("Each run left its trace: model, tools, nodes", (note) =>
     findTraces(info, "chat", note),
   );
-  const { manifest, paths } = await tell(
+  const { manifest, paths } = await step(
     "POST /api/v1/bulk-exports writes the traces to a bucket as Parquet",
     (note) => exportTraces(info, project, join(dir, "parquet"), note),
   );
-  await tell("DuckDB reads them", (note) => readWithDuckDb(paths, manifest, note));
-  await tell("DELETE ends both", async (note) => {
+  await step("DuckDB reads them", (note) => readWithDuckDb(paths, manifest, note));
+  await step("DELETE ends both", async (note) => {
     for (const { id, name } of [chat, echo]) {
       await control.remove(id);
       await awaitGone(control, id);
@@ -138,19 +136,19 @@ async function replace(
   const patched = await control.patch(id, { repo_ref: "friendly" });
   expect(patched.latest_revision_id !== latest_revision_id, "The PATCH should make a revision.");
   await follow(control, id, patched.latest_revision_id, note);
-  const answer = await askOnce(client, "chat", "What is 6 * 7?");
+  const answer = await chatOnce(client, "chat", "What is 6 * 7?");
   note("answer", answer);
   expect(answer === "Here you are: 42", `The new revision should answer, and "${answer}" came.`);
 }
 
 async function talkToEcho(client: Client, note: Note) {
-  const answer = await askOnce(client, "echo", "to be or not");
+  const answer = await chatOnce(client, "echo", "to be or not");
   note("answer", answer);
   expect(answer === "You said: to be or not", `The echo should answer, and "${answer}" came.`);
-  const heard = await readCustomEvents(client, "to be");
-  note("custom", JSON.stringify(heard));
+  const events = await readCustomEvents(client, "to be");
+  note("custom", JSON.stringify(events));
   expect(
-    JSON.stringify(heard) === JSON.stringify([{ heard: "to" }, { heard: "be" }]),
+    JSON.stringify(events) === JSON.stringify([{ heard: "to" }, { heard: "be" }]),
     "Each word should be a custom event.",
   );
 }

@@ -29,8 +29,8 @@ console.log(`Seed ${plan.seed}; the same again: npm run soak -- --seed ${plan.se
 const stack = await startStack({ dir, quiet: true });
 try {
   const server = new Server(stack.info, await deploySoakAgent(stack.info));
-  const tell = (line: string) => console.log(line);
-  const { findings, summary } = await soak(plan, server, stack.killWorker, tell);
+  const print = (line: string) => console.log(line);
+  const { findings, summary } = await soak(plan, server, stack.killWorker, print);
   for (const finding of findings.slice(0, SHOWN)) console.log(finding);
   if (findings.length > SHOWN) console.log(`... and ${findings.length - SHOWN} more`);
   console.log(`${summary}\n${findings.length} findings, seed ${plan.seed}`);

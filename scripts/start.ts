@@ -44,7 +44,7 @@ async function choosePort(): Promise<number> {
   }
   if (wanted !== 0 && !(await isFree(wanted))) {
     return fail(
-      `Port ${wanted} is taken. Name another one, and a folder of its own: PORT=8788 HEDDLE_DIR=.heddle/second npm start`,
+      `Port ${wanted} is taken. Use another port and another folder: PORT=8788 HEDDLE_DIR=.heddle/second npm start`,
     );
   }
   return wanted;
@@ -63,10 +63,10 @@ function introduce() {
   line("S3", `${s3.endpoint}/${s3.bucket}`);
   line("Reference", `${base_url}/docs`);
   line("Written to", `${dir}/local.json`);
-  const { deploy, watch, ask } = commandsToTry(stack.info);
+  const { deploy, watch, stream } = commandsToTry(stack.info);
   console.log(`\n${paint("bold", "Deploy an agent")}\n\n${deploy}`);
   console.log(`\n${paint("bold", "See it become DEPLOYED")}\n\n${watch}`);
-  console.log(`\n${paint("bold", "Ask it something")}\n\n${ask}`);
+  console.log(`\n${paint("bold", "Send it a message")}\n\n${stream}`);
   console.log(`\n${paint("dim", `Ctrl-C ends the stack; its data stays in ${dir}.`)}`);
 }
 

@@ -105,8 +105,8 @@ async function writeAgain(env: Env, export_id: string, number: number): Promise<
 }
 
 async function measured(what: string, request: Request, env: Env, query: URLSearchParams) {
-  const ask = (name: string) => query.get(name) ?? "";
-  const [project_id, day] = [ask("project"), ask("day")];
+  const param = (name: string) => query.get(name) ?? "";
+  const [project_id, day] = [param("project"), param("day")];
   // The binding is typed as the product's class; what runs is the one above.
   const object = env.PARTITIONS.getByName(`${project_id}/${day}/0`) as unknown as Stub;
   switch (what) {
@@ -118,19 +118,19 @@ async function measured(what: string, request: Request, env: Env, query: URLSear
     case "insert":
       return object.insertPrepared();
     case "seed":
-      await object.seed(project_id, day, Number(ask("from")), Number(ask("count")));
+      await object.seed(project_id, day, Number(param("from")), Number(param("count")));
       return null;
     case "seed-rows":
       await seedRows(env, query);
       return null;
     case "write-again":
-      return writeAgain(env, ask("export"), Number(ask("number")));
+      return writeAgain(env, param("export"), Number(param("number")));
     case "scan-alone":
       return object.scanAlone();
     case "plan":
-      return (await plan(env, ask("workspace"), project_id)).chunks.length;
+      return (await plan(env, param("workspace"), project_id)).chunks.length;
     case "scan":
-      return scan(env, ask("workspace"), project_id);
+      return scan(env, param("workspace"), project_id);
     default:
       throw new Error(`No measurement is called ${what}`);
   }

@@ -15,7 +15,7 @@ export function seedChange(day: string, n: number): RunChange {
     run_type: "chain",
     start_time: start,
     end_time: start + 40,
-    inputs: { question: "What is the weather in the city that was asked for?" },
+    inputs: { question: "What is the weather in the city of the request?" },
     outputs: { answer: "It is as it was yesterday, and so it will be." },
     extra: { metadata: { user_id: `u${n % RARE}`, env: n % 2 === 0 ? "prod" : "dev" } },
     tags: n % RARE === 7 ? ["rare", "bench"] : ["bench"],

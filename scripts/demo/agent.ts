@@ -20,8 +20,8 @@ export async function enqueueTwo(client: Client, note: Note): Promise<void> {
   }
   await Promise.all(runs.map(({ run_id }) => client.runs.join(thread_id, run_id)));
   const { values } = await client.threads.getState<Values>(thread_id);
-  const said = values.messages.map(({ type, content }) => `${type}: ${String(content)}`);
-  note("state", said.filter((line) => line !== "ai: ").join("\n"));
+  const lines = values.messages.map(({ type, content }) => `${type}: ${String(content)}`);
+  note("state", lines.filter((line) => line !== "ai: ").join("\n"));
   const conversations = [
     ["human: What is 6 * 7?", "ai: ", "tool: 42", "ai: Done: 42"],
     ["human: And (2 + 3) * 4?", "ai: ", "tool: 20", "ai: Done: 20"],
@@ -29,8 +29,8 @@ export async function enqueueTwo(client: Client, note: Note): Promise<void> {
   // Of two requests sent at once either may arrive first; the one that waits came second.
   if (runs[0]?.status === "pending" && runs[1]?.status !== "pending") conversations.reverse();
   expect(
-    JSON.stringify(said) === JSON.stringify(conversations.flat()),
-    `The messages of both runs should stand in order, and are ${JSON.stringify(said)}`,
+    JSON.stringify(lines) === JSON.stringify(conversations.flat()),
+    `The messages of both runs should stand in order, and are ${JSON.stringify(lines)}`,
   );
 }
 
@@ -103,21 +103,25 @@ export async function streamWithoutThread(client: Client, note: Note): Promise<v
   note("answer", answer);
   expect(answer === "Done: 2.5", `The last value should answer "Done: 2.5", not "${answer}".`);
   expect(events[0] === "metadata", `A stream starts with metadata, not with ${events[0]}.`);
-  expect(events.includes("updates"), "The updates that were asked for should be in the stream.");
+  expect(events.includes("updates"), "The requested updates should be in the stream.");
 }
 
-export async function askOnce(client: Client, assistant: string, content: string): Promise<string> {
+export async function chatOnce(
+  client: Client,
+  assistant: string,
+  content: string,
+): Promise<string> {
   const input = { messages: [{ role: "user", content }] };
   const values = (await client.runs.wait(null, assistant, { input })) as Values;
   return String(values.messages.at(-1)?.content);
 }
 
 export async function readCustomEvents(client: Client, content: string): Promise<unknown[]> {
-  const heard: unknown[] = [];
+  const events: unknown[] = [];
   const stream = client.runs.stream(null, "echo", {
     input: { messages: [{ role: "user", content }] },
     streamMode: "custom",
   });
-  for await (const { event, data } of stream) if (event === "custom") heard.push(data);
-  return heard;
+  for await (const { event, data } of stream) if (event === "custom") events.push(data);
+  return events;
 }

@@ -64,10 +64,10 @@ export async function readWithDuckDb(paths: string[], manifest: Manifest, note: 
   const instance = await DuckDBInstance.create(":memory:");
   const connection = await instance.connect();
   const files = paths.map((path) => `'${path.replaceAll("'", "''")}'`).join(", ");
-  const ask = async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJS();
+  const query = async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJS();
   const from = `FROM read_parquet([${files}], hive_partitioning = true)`;
-  const [[rows] = []] = await ask(`SELECT count(*)::INT ${from}`);
-  const table = await ask(`SELECT run_type, name, count(*)::INT,
+  const [[rows] = []] = await query(`SELECT count(*)::INT ${from}`);
+  const table = await query(`SELECT run_type, name, count(*)::INT,
       round(avg(date_diff('millisecond', start_time, end_time)), 1)::VARCHAR || ' ms'
     ${from} GROUP BY ALL ORDER BY 3 DESC, 1, 2 LIMIT 8`);
   connection.closeSync();

@@ -19,7 +19,7 @@ export async function pushBranch(url: string, { branch, file, from, to }: Change
     await git("clone", "--quiet", url, ".");
     const path = join(folder, file);
     await writeFile(path, (await readFile(path, "utf8")).replace(from, to));
-    await git("commit", "--quiet", "--all", "--message", `Say "${to}"`);
+    await git("commit", "--quiet", "--all", "--message", `Answer "${to}"`);
     await git("push", "--quiet", "origin", `HEAD:refs/heads/${branch}`);
     return await git("rev-parse", "HEAD");
   } finally {

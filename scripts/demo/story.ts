@@ -16,7 +16,7 @@ const INDENT = "     ";
 let steps = 0;
 let column = 0;
 
-export async function tell<T>(title: string, act: (note: Note) => Promise<T>): Promise<T> {
+export async function step<T>(title: string, act: (note: Note) => Promise<T>): Promise<T> {
   steps += 1;
   const number = String(steps).padStart(2);
   console.log(`\n${paint("cyan", number)}   ${paint("bold", title)}`);
@@ -28,7 +28,7 @@ export async function tell<T>(title: string, act: (note: Note) => Promise<T>): P
   return result;
 }
 
-export function toldSteps(): number {
+export function stepCount(): number {
   return steps;
 }
 

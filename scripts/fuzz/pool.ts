@@ -1,11 +1,11 @@
 import type { Operation } from "./document.ts";
 
-type Place = Pick<Operation, "method" | "path">;
+type Route = Pick<Operation, "method" | "path">;
 
 /** Ids of what is there, by the names that paths and bodies have for them. */
 export type Pool = {
-  ids(name: string, place: Place): string[];
-  learn(place: Place, answer: unknown): void;
+  ids(name: string, place: Route): string[];
+  learn(place: Route, answer: unknown): void;
 };
 
 const MAX_IDS = 20;
@@ -50,20 +50,20 @@ export function idPool(kept: Record<string, string>): Pool {
 }
 
 /** What a path ends with goes, and what else names things than the path; what a path goes through stays. */
-function isDeleted(given: string, place: Place): boolean {
+function isDeleted(given: string, place: Route): boolean {
   const { method, path } = place;
   if (path.endsWith("/delete")) return nameOf(given, place) === "run_id";
   return method === "DELETE" && (path.endsWith(`{${given}}`) || !path.includes(`{${given}}`));
 }
 
 /** Of one thing, and of agents' runs other than of traces'. */
-function nameOf(given: string, { path }: Place): string {
+function nameOf(given: string, { path }: Route): string {
   const one = given.replace(/s$/, "");
   const name = SAME[one] ?? (one.endsWith("_id") ? one : given);
   return name === "run_id" && path.startsWith("/agents/") ? "agent_run_id" : name;
 }
 
-function namesOf(place: Place, field: string): string[] {
+function namesOf(place: Route, field: string): string[] {
   if (field.endsWith("_id")) return [nameOf(field, place)];
   if (field !== "id") return [];
   return NOUNS.find(([pattern]) => pattern.test(place.path))?.[1] ?? [];

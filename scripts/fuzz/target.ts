@@ -10,13 +10,13 @@ const DEPLOY_MS = 120_000;
 /** One of everything that requests can be about. */
 export async function belongings({ base_url, api_keys }: Target, info: StackInfo): Promise<Made> {
   const headers = { "x-api-key": api_keys[0] ?? "", "content-type": "application/json" };
-  const ask = async (path: string, init: RequestInit): Promise<Made> => {
+  const send = async (path: string, init: RequestInit): Promise<Made> => {
     const response = await fetch(base_url + path, { ...init, headers });
     const text = await response.text();
     if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
     return JSON.parse(text) as Made;
   };
-  const make: Make = (path, body) => ask(path, { method: "POST", body: JSON.stringify(body) });
+  const make: Make = (path, body) => send(path, { method: "POST", body: JSON.stringify(body) });
   const deployment = await make("/v2/deployments", {
     name: "fuzzed",
     source: "github",
@@ -25,7 +25,7 @@ export async function belongings({ base_url, api_keys }: Target, info: StackInfo
     secrets: [],
   });
   const revision = `/v2/deployments/${deployment.id}/revisions/${deployment.latest_revision_id}`;
-  await deployed(() => ask(revision, {}));
+  await deployed(() => send(revision, {}));
   return {
     deployment_id: deployment.id ?? "",
     revision_id: deployment.latest_revision_id ?? "",

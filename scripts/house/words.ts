@@ -5,7 +5,7 @@ import { walk } from "./walk.ts";
 
 export type WordFinding = { path: string; line: number; text: string; because: string };
 type Source = { path: string; text: string };
-type Found = { start: number; text: string; because: string };
+type Match = { start: number; text: string; because: string };
 
 const VERBS = "tell|tells|told|telling|say|says|said|hear|hears|heard|ask|asks|asked|asking";
 const PEOPLE = "nobody|somebody|whoever|asker|meanwhile";
@@ -17,7 +17,7 @@ export const PHRASE = new RegExp(
 );
 const BEGINNING = /^(Of|What|Who|Whose|Whoever|By|As|Those|It|One|Null|Nobody|Here)\b/;
 /** Participles, and one name that had many meanings. */
-const TYPE_NAME = /^(Asked|Told|Kept|Known|Found|Opened|Place)$/;
+const TYPE_NAME = /^(Asked|Told|Kept|Known|Match|Opened|Place)$/;
 const NAMES = ["Identifier", "PrivateIdentifier"];
 const TEST_CALLS = /^(test|it|describe)$/;
 
@@ -57,7 +57,7 @@ function blocksOf(comments: readonly Comment[], text: string): Comment[] {
   return blocks;
 }
 
-function checkComment({ value, start }: Comment): Found[] {
+function checkComment({ value, start }: Comment): Match[] {
   const text = value
     .replace(/^[\s*]+/, "")
     .replace(/\n\s*\*\s?/g, " ")
@@ -68,12 +68,12 @@ function checkComment({ value, start }: Comment): Found[] {
   return [...beginning, ...checkProse(text, start)];
 }
 
-function checkProse(text: string, start: number): Found[] {
+function checkProse(text: string, start: number): Match[] {
   const phrase = PHRASE.exec(text)?.[0];
   return phrase ? [{ start, text, because: `"${phrase.trim()}" in a text` }] : [];
 }
 
-function checkNode(node: Node, parent: Node | null, names: Set<string>, isTest: boolean): Found[] {
+function checkNode(node: Node, parent: Node | null, names: Set<string>, isTest: boolean): Match[] {
   const { start } = node;
   if (NAMES.includes(node.type) && "name" in node)
     return checkName(String(node.name), start, parent, names);
@@ -98,7 +98,7 @@ function isTestName(node: Node, parent: Node | null): boolean {
 }
 
 /** Each name counts once in a file. */
-function checkName(name: string, start: number, parent: Node | null, names: Set<string>): Found[] {
+function checkName(name: string, start: number, parent: Node | null, names: Set<string>): Match[] {
   if (names.has(name)) return [];
   names.add(name);
   const word = name

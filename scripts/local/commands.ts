@@ -12,7 +12,7 @@ ID=$(curl -s ${base_url}/v2/deployments -H "$KEY" ${json} -d '{
   "source_revision_config": {"repo_ref": "main", "agent_config_path": "langgraph.json"}
 }' | ${readId})`,
     watch: `curl -s ${base_url}/v2/deployments/$ID/revisions -H "$KEY"`,
-    ask: `curl -N ${base_url}/agents/$ID/runs/stream -H "$KEY" ${json} -d '{
+    stream: `curl -N ${base_url}/agents/$ID/runs/stream -H "$KEY" ${json} -d '{
   "assistant_id": "chat", "stream_mode": ["updates"],
   "input": {"messages": [{"role": "user", "content": "What is 6 * 7?"}]}
 }'`,

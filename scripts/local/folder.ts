@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import type { Region } from "../regions.ts";
 import { identify } from "./processes.ts";
 
-export type Kept = {
+export type StackFolder = {
   /** The environment of wrangler.toml that the data was made in; none: its top level. */
   region?: Region;
   git_port: number;
@@ -20,7 +20,7 @@ export type Kept = {
   api_key: string | null;
 };
 
-export type Folder = { path: string; kept: Kept; release(): Promise<void> };
+export type Folder = { path: string; kept: StackFolder; release(): Promise<void> };
 
 const writes = new WeakMap<Folder, Promise<void>>();
 
@@ -30,7 +30,7 @@ export async function openFolder(dir: string, region?: Region): Promise<Folder> 
   const release = await claim(path);
   const file = join(path, "kept.json");
   const kept = existsSync(file)
-    ? ({ git_password: newPassword(), ...JSON.parse(await readFile(file, "utf8")) } as Kept)
+    ? ({ git_password: newPassword(), ...JSON.parse(await readFile(file, "utf8")) } as StackFolder)
     : newlyKept(region);
   if (kept.region === region) return { path, kept, release };
   await release();
@@ -39,7 +39,7 @@ export async function openFolder(dir: string, region?: Region): Promise<Folder> 
   );
 }
 
-function newlyKept(region: Region | undefined): Kept {
+function newlyKept(region: Region | undefined): StackFolder {
   return {
     ...(region ? { region } : {}),
     git_port: 0,
@@ -57,7 +57,7 @@ function newPassword(): string {
 }
 
 /** One after the other: the parts of a stack start at once, and each keeps something. */
-export function keep(folder: Folder, changes: Partial<Kept>): Promise<void> {
+export function keep(folder: Folder, changes: Partial<StackFolder>): Promise<void> {
   Object.assign(folder.kept, changes);
   const write = () =>
     writeWhole(join(folder.path, "kept.json"), JSON.stringify(folder.kept, null, 2));

@@ -94,7 +94,7 @@ async function answer(host: Host, incoming: IncomingMessage, response: ServerRes
   host.requests.push(`${incoming.method} ${path}`);
   const fault = takeFault(host, path);
   if (fault?.delay_ms) await new Promise((resolve) => setTimeout(resolve, fault.delay_ms));
-  if (fault?.status) return refuse(response, fault.status, "The fault that was asked for");
+  if (fault?.status) return refuse(response, fault.status, "A requested fault");
   if (fault?.moved_to) {
     const location = `${fault.moved_to}${incoming.url}`;
     return void response.writeHead(302, { location }).end();

@@ -45,7 +45,7 @@ const miniflare = new Miniflare(
     unsafeTriggerHandlers: true,
     logRequests: false,
     log: new Log(LogLevel.WARN),
-    handleStructuredLogs: say,
+    handleStructuredLogs: printLine,
     telemetry: { enabled: false },
     workers: await workers(),
   } as LegacyOptions),
@@ -112,8 +112,8 @@ function userService({ name }: Bound): string {
   return `core:user:${name}`;
 }
 
-/** The Worker's own lines are JSON and say their level. */
-function say({ level, message }: { level: string; message: string }) {
+/** The Worker's own lines are JSON and printLine their level. */
+function printLine({ level, message }: { level: string; message: string }) {
   const isOwn = message.startsWith('{"level":');
   console.log(level === "error" && !isOwn ? `[ERROR] ${message}` : message);
 }

@@ -62,7 +62,7 @@ export type Stack = {
   killWorker(): Promise<void>;
 };
 
-type Say = (line: string) => void;
+type Print = (line: string) => void;
 type OnStep = (label: string, ms: number) => void;
 type Closers = (() => Promise<void>)[];
 
@@ -75,15 +75,15 @@ const START_MS = 300_000;
 export async function startStack(options: StackOptions): Promise<Stack> {
   const problem = configurationProblem(options.variables ?? {});
   if (problem !== null) throw new Error(problem);
-  const say: Say = options.quiet ? () => {} : (line) => console.log(line);
+  const print: Print = options.quiet ? () => {} : (line) => console.log(line);
   const folder = await openFolder(options.dir, options.region);
-  const onStep: OnStep = options.onStep ?? ((label, ms) => say(formatStep(label, ms)));
+  const onStep: OnStep = options.onStep ?? ((label, ms) => print(formatStep(label, ms)));
   const closers: Closers = [folder.release];
   const stop = async () => {
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    return await raise(folder, options, { say, onStep }, closers, stop);
+    return await raise(folder, options, { print, onStep }, closers, stop);
   } catch (error) {
     await stop();
     throw error;
@@ -93,7 +93,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 async function raise(
   folder: Folder,
   { port: wantedPort = 0, main, inspector_port, variables = {} }: StackOptions,
-  { say, onStep }: { say: Say; onStep: OnStep },
+  { print, onStep }: { print: Print; onStep: OnStep },
   closers: Closers,
   stop: () => Promise<void>,
 ): Promise<Stack> {
@@ -109,7 +109,7 @@ async function raise(
   const worker = await step(
     onStep,
     "Worker answers",
-    serve(folder, { port, inspector_port, variables }, npm, say, closers),
+    serve(folder, { port, inspector_port, variables }, npm, print, closers),
   );
   closers.push(startBuilderBundle(folder, closers));
   const info = {
@@ -189,12 +189,12 @@ async function serve(
   folder: Folder,
   { port, inspector_port, variables }: Served,
   { registry_url, ca_file }: Npm,
-  say: Say,
+  print: Print,
   closers: Closers,
 ) {
   const { path } = folder;
   const url = `http://127.0.0.1:${port}`;
-  const onError: Say = (line) => say(paint("red", line));
+  const onError: Print = (line) => print(paint("red", line));
   const launch = async () => {
     const place = { path, port, inspector_port };
     // A machine is where it is: workerd has no jurisdictions and refuses them.
@@ -220,7 +220,7 @@ async function serve(
     port,
     pid: () => worker.pid,
     restart,
-    say: (line) => say(paint("yellow", line)),
+    print: (line) => print(paint("yellow", line)),
   });
   closers.push(() => dog.stop());
   return { url, kill: () => killWorkerOf(path) };

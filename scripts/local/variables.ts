@@ -40,7 +40,7 @@ export function readVariables(environment: NodeJS.ProcessEnv): Variables {
     const known = SETTABLE.find((each) => each === name);
     if (known === undefined) {
       const names = [...OTHERS, ...SETTABLE].map((each) => `${PREFIX}${each}`).join(", ");
-      throw new Error(`${key} is no setting; there are ${names}.`);
+      throw new Error(`${key} is not a setting. Settings: ${names}.`);
     }
     variables[known] = value;
   }

@@ -8,7 +8,7 @@ type Watched = {
   /** Whose descendant the Worker is. */
   pid(): number;
   restart(): Promise<void>;
-  say(line: string): void;
+  print(line: string): void;
 };
 
 const LOOK_MS = 1000;
@@ -17,15 +17,15 @@ const PING_MS = 10_000;
 export function watch(watched: Watched): { stop(): Promise<void> } {
   let waiting = startAt(performance.now());
   let answered = false;
-  let isAsking = false;
+  let isCalling = false;
   let isStopped = false;
   let turn: Promise<void> | null = null;
 
   const ask = async () => {
-    if (isAsking) return;
-    isAsking = true;
+    if (isCalling) return;
+    isCalling = true;
     answered = (await ping(watched.port)) || answered;
-    isAsking = false;
+    isCalling = false;
   };
   const look = async () => {
     const worker = await findWorker(watched.pid());
@@ -36,10 +36,10 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
     waiting = next;
     if (verdict.is === "fine") return;
     if (verdict.is === "kill") {
-      watched.say(`The Worker ${verdict.why}. It was killed and starts again.`);
+      watched.print(`The Worker ${verdict.why}. It was killed and starts again.`);
       return kill(verdict.pid, "SIGKILL");
     }
-    watched.say(`The Worker ${verdict.why}. It is started again.`);
+    watched.print(`The Worker ${verdict.why}. It is started again.`);
     await watched.restart();
     waiting = { ...waiting, since_ms: performance.now() };
   };

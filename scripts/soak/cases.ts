@@ -3,8 +3,8 @@ import { type Random, randomOf } from "./random.ts";
 import { newReading, type Reading, readFrames, readRun } from "./reader.ts";
 import { pause, type Server } from "./server.ts";
 
-/** A run that was asked for, and all that its client heard of it. */
-export type Asked = {
+/** A run that was run for, and all that its client heard of it. */
+export type RequestedRun = {
   tag: string;
   run_id: string;
   /** How it was undone or ended by request: it need not have come to its end. */
@@ -18,14 +18,14 @@ export type ThreadCase = {
   number: number;
   thread_id: string;
   /** In the order in which the server has accepted them. */
-  runs: Asked[];
+  runs: RequestedRun[];
   /** Of the stream of the whole thread. */
   reading: Reading | null;
 };
 
-/** Told of what is under way, by a name that finds it. */
-export type Told = { accepted(run: string): void; ended(run: string): void };
-type Scene = { server: Server; random: Random; place: ThreadCase; told: Told };
+/** Receives the start and the end of each run. */
+export type RunListener = { accepted(run: string): void; ended(run: string): void };
+type Scene = { server: Server; random: Random; place: ThreadCase; progress: RunListener };
 
 /** Of a step. Long ones are cut by a kill where they have written something already. */
 const DELAY_MS = { short: 30, long: 250 };
@@ -53,14 +53,14 @@ export async function driveQueue(scene: Scene, runs: number): Promise<void> {
   const driven: Promise<void>[] = [];
   for (let n = 0; n < runs; n++) {
     const accepted = Promise.withResolvers<void>();
-    const told = {
-      ended: (name: string) => scene.told.ended(name),
+    const progress = {
+      ended: (name: string) => scene.progress.ended(name),
       accepted: (name: string) => {
-        scene.told.accepted(name);
+        scene.progress.accepted(name);
         accepted.resolve();
       },
     };
-    const run = driveRun({ ...scene, told }, `t${place.number}r${n}`, 0.2);
+    const run = driveRun({ ...scene, progress }, `t${place.number}r${n}`, 0.2);
     driven.push(run);
     // The order of what is accepted is the order of the answers: the next is sent behind it.
     await Promise.race([accepted.promise, run]);
@@ -77,42 +77,42 @@ async function createThread({ server, place }: Scene) {
 
 async function driveRun(scene: Scene, tag: string, cancels: number): Promise<void> {
   const random = scene.random.fork();
-  const { told } = scene;
+  const { progress } = scene;
   const own = () => ({ ...scene, random: random.fork() });
   const kind = random.pick({ background: 3, stream: 4, wait: 2, leaves: 1 });
   const cancel = random.chance(cancels) ? random.pick({ interrupt: 1, rollback: 1 }) : null;
-  const asked: Asked = { tag, run_id: "", cancelled: new Set(), readings: [], results: [] };
-  const response = await begin(own(), asked, kind);
-  const name = `${tag} (run ${asked.run_id} of thread ${scene.place.thread_id})`;
-  told.accepted(name);
-  const ways = [follow(own(), asked, kind, response)];
-  if (cancel) ways.push(cancelLater(own(), asked, cancel));
-  if (random.chance(0.2)) ways.push(readAgain(own(), asked));
+  const run: RequestedRun = { tag, run_id: "", cancelled: new Set(), readings: [], results: [] };
+  const response = await begin(own(), run, kind);
+  const name = `${tag} (run ${run.run_id} of thread ${scene.place.thread_id})`;
+  progress.accepted(name);
+  const ways = [follow(own(), run, kind, response)];
+  if (cancel) ways.push(cancelLater(own(), run, cancel));
+  if (random.chance(0.2)) ways.push(readAgain(own(), run));
   await Promise.all(ways);
-  told.ended(name);
+  progress.ended(name);
 }
 
 type Kind = "background" | "stream" | "wait" | "leaves";
 const ENDPOINT = { background: "", stream: "/stream", wait: "/wait", leaves: "/stream" } as const;
 
-/** Asks for the run until it is there, once. Null: it is, and who asked does not know of which answer. */
-async function begin(scene: Scene, asked: Asked, kind: Kind): Promise<Response | null> {
+/** Asks for the run until it is there, once. Null: it is, and who run does not know of which answer. */
+async function begin(scene: Scene, run: RequestedRun, kind: Kind): Promise<Response | null> {
   const { server, random, place } = scene;
   const path = `/threads/${place.thread_id}/runs`;
   const body = {
     assistant_id: "soak",
-    input: { tag: asked.tag, delay_ms: random.upTo(DELAY_MS[random.pick({ short: 5, long: 1 })]) },
-    metadata: { tag: asked.tag },
+    input: { tag: run.tag, delay_ms: random.upTo(DELAY_MS[random.pick({ short: 5, long: 1 })]) },
+    metadata: { tag: run.tag },
     stream_mode: MODES[random.upTo(MODES.length - 1)],
     ...(kind === "leaves" && { on_disconnect: "cancel" }),
   };
-  place.runs.push(asked);
+  place.runs.push(run);
   for (;;) {
     const response = await server.once("POST", path + ENDPOINT[kind], { body });
     if (response && !response.ok)
       throw new Error(`${path}: ${response.status} ${await response.text()}`);
-    asked.run_id = response ? idOf(response) : await findRun(scene, asked.tag);
-    if (asked.run_id !== "") return response;
+    run.run_id = response ? idOf(response) : await findRun(scene, run.tag);
+    if (run.run_id !== "") return response;
     await pause(200);
   }
 }
@@ -128,60 +128,60 @@ async function findRun({ server, place }: Scene, tag: string): Promise<string> {
   return runs.find(({ metadata }) => metadata.tag === tag)?.run_id ?? "";
 }
 
-async function follow(scene: Scene, asked: Asked, kind: Kind, response: Response | null) {
-  if (kind === "stream" || kind === "leaves") return followStream(scene, asked, kind, response);
+async function follow(scene: Scene, run: RequestedRun, kind: Kind, response: Response | null) {
+  if (kind === "stream" || kind === "leaves") return followStream(scene, run, kind, response);
   if (kind === "background") await response?.body?.cancel();
   const text = kind === "wait" ? await response?.text().catch(() => null) : null;
-  if (typeof text === "string") asked.results.push(text);
-  else if (scene.random.chance(0.5)) asked.results.push(await join(scene, asked));
+  if (typeof text === "string") run.results.push(text);
+  else if (scene.random.chance(0.5)) run.results.push(await join(scene, run));
 }
 
 async function followStream(
   scene: Scene,
-  asked: Asked,
+  run: RequestedRun,
   kind: "stream" | "leaves",
   response: Response | null,
 ) {
   const { server, random } = scene;
-  const reading = newReading(`the stream of ${asked.tag}`);
-  asked.readings.push(reading);
+  const reading = newReading(`the stream of ${run.tag}`);
+  run.readings.push(reading);
   const leaves = kind === "leaves" || random.chance(0.6);
-  if (kind === "leaves") asked.cancelled.add("interrupt");
+  if (kind === "leaves") run.cancelled.add("interrupt");
   const most = leaves ? random.upTo(4) : Number.POSITIVE_INFINITY;
   const how = response ? await readFrames(response, reading, most) : "broken";
   reading.is_whole = how === "closed";
   if (kind === "leaves" || reading.is_whole) return;
-  await readRun({ server, path: streamOf(scene, asked), random, reading });
+  await readRun({ server, path: streamOf(scene, run), random, reading });
 }
 
-async function join({ server, place }: Scene, { run_id }: Asked): Promise<string> {
-  return (await server.ask("GET", `/threads/${place.thread_id}/runs/${run_id}/join`)).text;
+async function join({ server, place }: Scene, { run_id }: RequestedRun): Promise<string> {
+  return (await server.call("GET", `/threads/${place.thread_id}/runs/${run_id}/join`)).text;
 }
 
-async function readAgain(scene: Scene, asked: Asked) {
+async function readAgain(scene: Scene, run: RequestedRun) {
   const { server, random } = scene;
-  const reading = newReading(`a second reader of ${asked.tag}`);
-  asked.readings.push(reading);
+  const reading = newReading(`a second reader of ${run.tag}`);
+  run.readings.push(reading);
   await pause(random.upTo(300));
-  await readRun({ server, path: streamOf(scene, asked), random, reading });
+  await readRun({ server, path: streamOf(scene, run), random, reading });
 }
 
 async function cancelLater(
   { server, random, place }: Scene,
-  asked: Asked,
+  run: RequestedRun,
   action: "interrupt" | "rollback",
 ) {
   await pause(random.upTo(400));
-  asked.cancelled.add(action);
-  const path = `/threads/${place.thread_id}/runs/${asked.run_id}/cancel`;
+  run.cancelled.add(action);
+  const path = `/threads/${place.thread_id}/runs/${run.run_id}/cancel`;
   const query = `?action=${action}&wait=${random.upTo(1)}`;
-  const { status, text } = await server.ask("POST", path + query);
+  const { status, text } = await server.call("POST", path + query);
   // Who asks again after a crash may find that the run is undone already.
   const isGone = action === "rollback" && status === 404;
   if (status >= 300 && !isGone) throw new Error(`${path}: ${status} ${text}`);
 }
 
-function streamOf({ place }: Scene, { run_id }: Asked): string {
+function streamOf({ place }: Scene, { run_id }: RequestedRun): string {
   return `/threads/${place.thread_id}/runs/${run_id}/stream`;
 }
 
@@ -194,9 +194,9 @@ async function followThread(
 ) {
   while (!signal.aborted) {
     const headers = { "last-event-id": String(reading.frames.at(-1)?.id ?? "-") };
-    const asking = { headers, signal };
+    const options = { headers, signal };
     const response = await server
-      .open("GET", `/threads/${thread_id}/stream`, asking)
+      .open("GET", `/threads/${thread_id}/stream`, options)
       .catch(() => null);
     if (response) await readFrames(response, reading, random.between(5, 60));
     await pause(random.upTo(100));

@@ -1,5 +1,5 @@
 // What must be true of a thread when all is over, read over HTTP like everything else.
-import type { Asked, ThreadCase } from "./cases.ts";
+import type { RequestedRun, ThreadCase } from "./cases.ts";
 import { type Frame, type Reading, toFrame } from "./reader.ts";
 import { pause, type Server } from "./server.ts";
 
@@ -39,7 +39,7 @@ export async function checkCase(
     ...(seen.thread.status === "busy" ? ["is busy and nothing runs"] : []),
     ...checkRuns(place, seen, counts),
     ...checkLog(place, seen),
-    ...place.runs.flatMap((asked) => checkEvents(asked, seen, counts)),
+    ...place.runs.flatMap((requested) => checkEvents(requested, seen, counts)),
     ...(place.reading ? checkThreadReading(place.reading, place, seen) : []),
   ];
   return found.map((what) => `thread ${place.number} (${place.thread_id}): ${what}`);
@@ -72,7 +72,7 @@ async function comesToRest(server: Server, path: string): Promise<void> {
 
 /** All that is kept of a run that is over. */
 async function replay(server: Server, path: string): Promise<Frame[]> {
-  const { text } = await server.ask("GET", path);
+  const { text } = await server.call("GET", path);
   return text.split("\n\n").flatMap(toFrame);
 }
 
@@ -80,22 +80,27 @@ function checkRuns({ runs }: ThreadCase, seen: Seen, counts: Counts): string[] {
   const found: string[] = [];
   const known = new Set(runs.map(({ tag }) => tag));
   for (const { run_id, status, metadata } of seen.runs) {
-    if (!known.has(metadata.tag ?? "")) found.push(`run ${run_id} was asked for by nobody`);
+    if (!known.has(metadata.tag ?? "")) found.push(`run ${run_id} was never requested`);
     if (status === "pending" || status === "running")
       found.push(`run ${run_id} is ${status} for ever`);
   }
-  return [...found, ...runs.flatMap((asked) => checkRun(asked, seen, counts))];
+  return [...found, ...runs.flatMap((requested) => checkRun(requested, seen, counts))];
 }
 
-function checkRun({ tag, run_id, cancelled }: Asked, { runs }: Seen, counts: Counts): string[] {
+function checkRun(
+  { tag, run_id, cancelled }: RequestedRun,
+  { runs }: Seen,
+  counts: Counts,
+): string[] {
   const same = runs.filter(({ metadata }) => metadata.tag === tag);
   const [run] = same;
-  if (same.length > 1) return [`run ${tag} is there ${same.length} times`];
+  if (same.length > 1) return [`run ${tag} exists ${same.length} times`];
   if (!run) {
     counts.undone++;
     return cancelled.has("rollback") ? [] : [`run ${tag} (${run_id}) is lost`];
   }
-  if (run.run_id !== run_id) return [`run ${tag} has the id ${run.run_id} and was told ${run_id}`];
+  if (run.run_id !== run_id)
+    return [`run ${tag} has the id ${run.run_id} and the answer named ${run_id}`];
   if (run.status === "success") counts.success++;
   else if (run.status === "interrupted" && cancelled.size > 0) counts.interrupted++;
   else if (run.status !== "pending" && run.status !== "running") {
@@ -124,7 +129,7 @@ function checkLog({ runs }: ThreadCase, seen: Seen): string[] {
 }
 
 function checkEvents(
-  { tag, run_id, readings, results }: Asked,
+  { tag, run_id, readings, results }: RequestedRun,
   seen: Seen,
   counts: Counts,
 ): string[] {
@@ -153,14 +158,16 @@ function checkReading(
   isGone: boolean,
 ): string[] {
   const back = frames.findIndex(({ id }, n) => n > 0 && id <= (frames[n - 1]?.id ?? 0));
-  if (back >= 0) return [`${what} told event ${frames[back]?.id} again, or too late`];
+  if (back >= 0) return [`${what} received event ${frames[back]?.id} again, or too late`];
   if (isGone) return [];
-  const told = events.slice(0, is_whole ? events.length : frames.length);
-  const at = told.findIndex((event, n) => JSON.stringify(event) !== JSON.stringify(frames[n]));
-  if (at < 0 && told.length === frames.length) return [];
-  const [want, got] = [told[at], frames[at]].map((frame) => JSON.stringify(frame)?.slice(0, 120));
+  const expected = events.slice(0, is_whole ? events.length : frames.length);
+  const at = expected.findIndex((event, n) => JSON.stringify(event) !== JSON.stringify(frames[n]));
+  if (at < 0 && expected.length === frames.length) return [];
+  const [want, got] = [expected[at], frames[at]].map((frame) =>
+    JSON.stringify(frame)?.slice(0, 120),
+  );
   return [
-    `${what} told ${frames.length} of ${told.length} events; where ${want} was, it told ${got}`,
+    `${what} received ${frames.length} of ${expected.length} events; where ${want} was, it received ${got}`,
   ];
 }
 
@@ -178,9 +185,9 @@ function checkStory(tag: string, events: Frame[], counts: Counts): string[] {
   const distinct = [...new Set(nodes)];
   counts.repeated_updates += nodes.length - distinct.length;
   if (nodes.length > 0 && distinct.join() !== STEPS.join())
-    return [`${tag} told of the steps ${nodes}`];
+    return [`${tag} has the steps ${nodes}`];
   return nodes.length > STEPS.length && attempts.length < 2
-    ? [`${tag} told ${nodes} in one attempt`]
+    ? [`${tag} has ${nodes} in one attempt`]
     : [];
 }
 

@@ -25,7 +25,7 @@ export function startKiller(
       server.down(DOWN_MS);
       await kill();
       kills++;
-      await server.ask("GET", "/ok");
+      await server.call("GET", "/ok");
       server.down(AFTER_MS);
     }
   };

@@ -1,11 +1,11 @@
-import type { Told } from "./cases.ts";
+import type { RunListener } from "./cases.ts";
 
 /** A run takes a second, a killed Worker some seconds more: when nothing ends for so long, nothing will. */
 const STALLED_MS = 90_000;
 const LOOK_MS = 500;
 
 /** What is under way, and when something last came to its end. */
-export class Progress implements Told {
+export class Progress implements RunListener {
   accepted_count = 0;
   ended_count = 0;
   readonly #open = new Set<string>();

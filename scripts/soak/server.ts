@@ -1,7 +1,7 @@
 import type { StackInfo } from "../local/stack.ts";
 
 export type Answer = { status: number; headers: Headers; text: string };
-type Asking = { body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };
+type CallOptions = { body?: unknown; headers?: Record<string, string>; signal?: AbortSignal };
 
 /** A Worker that was killed comes back; on a busy machine not at once. */
 const COMES_BACK_MS = 90_000;
@@ -26,8 +26,8 @@ export class Server {
   }
 
   /** One try, for what must not be done twice. Null: nobody knows whether it was heard. */
-  async once(method: string, path: string, asking: Asking = {}): Promise<Response | null> {
-    const { body, headers, signal } = asking;
+  async once(method: string, path: string, options: CallOptions = {}): Promise<Response | null> {
+    const { body, headers, signal } = options;
     try {
       const response = await fetch(this.#url + path, {
         method,
@@ -48,12 +48,12 @@ export class Server {
   }
 
   /** Until there is an answer. */
-  async open(method: string, path: string, asking: Asking = {}): Promise<Response> {
+  async open(method: string, path: string, options: CallOptions = {}): Promise<Response> {
     const deadline = performance.now() + COMES_BACK_MS;
     for (;;) {
-      const response = await this.once(method, path, asking);
+      const response = await this.once(method, path, options);
       if (response) return response;
-      asking.signal?.throwIfAborted();
+      options.signal?.throwIfAborted();
       if (performance.now() > deadline) {
         throw new Error(`${method} ${path} got no answer for ${COMES_BACK_MS} ms`);
       }
@@ -62,9 +62,9 @@ export class Server {
   }
 
   /** Until there is a whole answer: a Worker that is killed while it answers is asked again. */
-  async ask(method: string, path: string, asking: Asking = {}): Promise<Answer> {
+  async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     for (;;) {
-      const response = await this.open(method, path, asking);
+      const response = await this.open(method, path, options);
       const text = await response.text().catch(() => null);
       if (text !== null) return { status: response.status, headers: response.headers, text };
     }
@@ -72,7 +72,7 @@ export class Server {
 
   /** JSON of an answer that must be a good one. */
   async json<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const { status, text } = await this.ask(method, path, { body });
+    const { status, text } = await this.call(method, path, { body });
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`);
     return JSON.parse(text) as T;
   }

@@ -1,15 +1,15 @@
-import { driveOne, driveQueue, newCase, type ThreadCase, type Told } from "./cases.ts";
+import { driveOne, driveQueue, newCase, type RunListener, type ThreadCase } from "./cases.ts";
 import { checkCase, noCounts } from "./check.ts";
 import { startKiller } from "./killer.ts";
 import { Progress } from "./progress.ts";
 import { pause, type Server } from "./server.ts";
 
 export type Plan = { seed: number; threads: number; queues: number; runs: number };
-type Tell = (line: string) => void;
+type Print = (line: string) => void;
 
 /** Threads of one run that are driven at once. */
 const LANES = 24;
-const TELL_MS = 5_000;
+const PRINT_MS = 5_000;
 /** After the last request: what is queued must come to its end by itself. */
 const SETTLE_MS = 60_000;
 
@@ -17,7 +17,7 @@ export async function soak(
   plan: Plan,
   server: Server,
   kill: () => Promise<void>,
-  tell: Tell,
+  print: Print,
 ): Promise<{ findings: string[]; summary: string }> {
   const started = performance.now();
   const progress = new Progress();
@@ -26,11 +26,11 @@ export async function soak(
   const seconds = () => Math.round((performance.now() - started) / 1000);
   const line = () =>
     `${seconds()} s: ${progress.accepted_count} runs of ${expected} accepted, ${progress.ended_count} over for their clients, ${killer.kills} kills`;
-  const timer = setInterval(() => tell(line()), TELL_MS);
+  const timer = setInterval(() => print(line()), PRINT_MS);
   try {
     const cases = await Promise.race([drive(plan, server, progress), progress.stall()]);
     await killer.stop();
-    tell(line());
+    print(line());
     if (cases === null) return { findings: progress.open(), summary: line() };
     const late = await settle(server);
     const counts = noCounts();
@@ -48,13 +48,13 @@ export async function soak(
 async function drive(
   { seed, threads, queues, runs }: Plan,
   server: Server,
-  told: Told,
+  listener: RunListener,
 ): Promise<ThreadCase[]> {
   const cases = Array.from({ length: threads + queues }, (_, number) => newCase(seed, number));
   const [long, short] = [cases.slice(0, queues), cases.slice(queues)];
   await Promise.all([
-    inLanes(short, LANES, (one) => driveOne({ server, told, ...one })),
-    ...long.map((one) => driveQueue({ server, told, ...one }, runs)),
+    inLanes(short, LANES, (one) => driveOne({ server, progress: listener, ...one })),
+    ...long.map((one) => driveQueue({ server, progress: listener, ...one }, runs)),
   ]);
   return cases.map(({ place }) => place);
 }

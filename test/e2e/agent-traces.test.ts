@@ -7,7 +7,7 @@ import { killWorker, until } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
 import { collect, pathsOf, traceOf, tracing } from "./support/tracing.ts";
 
-const say = (content: string) => ({ messages: [{ role: "user", content }] });
+const humanInput = (content: string) => ({ messages: [{ role: "user", content }] });
 
 let test_agent: string;
 let chat: string;
@@ -45,16 +45,16 @@ function models(runs: Run[]): Run[] {
 }
 
 describe("an agent with a model and a tool", () => {
-  const question = say("calculate 6 * 7");
+  const question = humanInput("calculate 6 * 7");
 
   function assertAnswer(trace: Run[], run_id: string) {
     assertTree(trace, run_id);
     const turn = ["chat > model", "chat > model > LocalModel", "chat > model > RunnableLambda"];
     const tools = ["chat > tools", "chat > tools > calculate"];
     expect(pathsOf(trace)).toEqual(["chat", "chat > __start__", ...turn, ...tools, ...turn]);
-    const [asked, told] = models(trace);
-    expect(asked).toMatchObject({ prompt_tokens: 4, completion_tokens: 1, total_tokens: 5 });
-    expect(told?.total_tokens).toBeGreaterThan(5);
+    const [call, reply] = models(trace);
+    expect(call).toMatchObject({ prompt_tokens: 4, completion_tokens: 1, total_tokens: 5 });
+    expect(reply?.total_tokens).toBeGreaterThan(5);
     const [tool, ...others] = trace.filter(({ run_type }) => run_type === "tool");
     expect(others).toEqual([]);
     expect(tool).toMatchObject({ name: "calculate", status: "success" });
@@ -100,24 +100,24 @@ describe("an agent with a model and a tool", () => {
   test("leaves a trace for each run of a thread: the interrupted and the resumed", async () => {
     const { threads, runs } = client(chat);
     const { thread_id } = await threads.create();
-    await runs.wait(thread_id, "chat", { input: say("refund order 1042 with 19.90") });
+    await runs.wait(thread_id, "chat", { input: humanInput("refund order 1042 with 19.90") });
     await runs.wait(thread_id, "chat", { command: { resume: { approved: true } } });
     const ids = (await runs.list(thread_id)).map(({ run_id }) => run_id).reverse();
-    const [asked = [], resumed = []] = await Promise.all(ids.map(traceOf));
-    for (const [n, trace] of [asked, resumed].entries()) {
+    const [call = [], resumed = []] = await Promise.all(ids.map(traceOf));
+    for (const [n, trace] of [call, resumed].entries()) {
       assertTree(trace, ids[n] ?? "");
       expect(rootOf(trace, ids[n] ?? "")).toMatchObject({ status: "success", error: null });
     }
-    expect(named(asked, "refund_order")).toEqual([]);
+    expect(named(call, "refund_order")).toEqual([]);
     expect(named(resumed, "refund_order")).toHaveLength(1);
     const filter = `eq(thread_id, "${thread_id}")`;
-    const session_id = asked[0]?.session_id ?? "";
+    const session_id = call[0]?.session_id ?? "";
     const found = tracing().listRuns({ projectId: session_id, filter, isRoot: true, order: "asc" });
     expect((await collect(found)).map(({ id }) => id)).toEqual(ids);
   });
 });
 
-test("a failure stands on the node and on the root", async () => {
+test("a failure is recorded on the node and on the root", async () => {
   const { threads, runs } = client(test_agent);
   const { thread_id } = await threads.create();
   const { run_id } = await runs.create(thread_id, "fails", { input: {} });
@@ -173,7 +173,7 @@ test("a run may choose the project of its trace", async () => {
   const path = `/agents/${test_agent}/threads/${thread_id}/runs`;
   const { body } = await request<{ run_id: string }>("POST", path, {
     assistant_id: "echo",
-    input: say("hi"),
+    input: humanInput("hi"),
     langsmith_tracer: { project_name: projectName },
   });
   const trace = await traceOf(body.run_id);
@@ -188,16 +188,16 @@ test("a deployment whose secrets switch tracing off leaves nothing", async () =>
   });
   const { threads, runs } = client(off.id);
   const { thread_id } = await threads.create();
-  await runs.wait(thread_id, "chat", { input: say("hello") });
+  await runs.wait(thread_id, "chat", { input: humanInput("hello") });
   const { body } = await request<{ tracing_project_id: string }>(
     "GET",
     `/v2/deployments/${off.id}`,
   );
-  // What is traced is told within a second; a traced run behind this one says that it was told.
+  // What is traced is reply within a second; a traced run behind this one says that it was reply.
   const traced = await client(chat).runs.create(
     (await client(chat).threads.create()).thread_id,
     "chat",
-    { input: say("hello") },
+    { input: humanInput("hello") },
   );
   await traceOf(traced.run_id);
   const projectId = body.tracing_project_id;

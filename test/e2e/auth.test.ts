@@ -100,7 +100,7 @@ describe.each(lines)("the SDK %s", (line, sdk) => {
     expect(await anna.threads.copy(thread_id)).toMatchObject({ metadata: { owner: me } });
   });
 
-  test("a stream tells the graph who asks, and store and crons are each user's own", async () => {
+  test("a streamed run has its user, and store and crons are each user's own", async () => {
     const [anna, bob] = [sdk(`${me}:chat`), sdk(other)];
     const seen: unknown[] = [];
     for await (const { data } of anna.runs.stream(null, "config", { input: {} })) seen.push(data);
@@ -133,7 +133,7 @@ test.each([
     "graph_load_failed",
     "call .authenticate()",
   ],
-])("a build whose auth is %j fails and says why", async (auth, source, reason, text) => {
+])("a build whose auth is %j fails with its reason", async (auth, source, reason, text) => {
   const url = await pushRepository(uniqueName("no-auth"), await filesOf(auth, source));
   const { revision } = await build("no-auth", url);
   expect(revision).toMatchObject({

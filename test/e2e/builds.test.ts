@@ -327,7 +327,7 @@ test("a config elsewhere is pointed at", async () => {
   expect(message).toContain("apps/a/langgraph.json");
 });
 
-test("a graph path that does not exist is refused with what is there", async () => {
+test("a graph path that does not exist is refused with the paths that exist", async () => {
   const files = agentFiles({ "langgraph.json": config({ agent: "./src/agnet.ts:graph" }) });
   const { reason, message } = failed(await buildFiles(files));
   expect(reason).toBe("graph_not_found");
@@ -439,12 +439,12 @@ describe("components", () => {
       'import x from "gone";\nexport default { x };',
       /the package "gone" is not installed/,
     ],
-  ])("that cannot be bundled are refused with file and line", async (name, text, says) => {
+  ])("that cannot be bundled are refused with file and line", async (name, text, expected) => {
     const sheet = 'import "./ui.css";\nexport default {};';
     const files = { "ui.tsx": sheet, [name]: text, "logo.png": "x".repeat(600_000) };
     const { reason, message } = failed(await withUi(files));
     expect(reason).toBe("bundle_failed");
-    expect(message).toMatch(says);
+    expect(message).toMatch(expected);
     expect(message).toContain('"ui.my agent"');
   });
 });
@@ -573,7 +573,7 @@ test("a host that only speaks git is cloned", async () => {
   expect(gone.reason).toBe("ref_not_found");
 });
 
-test("another host that has the archive is not told the token", async () => {
+test("another host that has the archive receives no token", async () => {
   const name = await repository(agentFiles(), "private");
   const elsewhere = await startFaultProxy(host.url);
   host.fail({ match: `/codeload/${name}/`, times: 1, moved_to: elsewhere.url });
@@ -584,7 +584,7 @@ test("another host that has the archive is not told the token", async () => {
   expect(elsewhere.seen[0]?.headers).not.toHaveProperty("authorization");
 });
 
-test("a host that answers 503 or cuts an archive off is asked again", async () => {
+test("a host that answers 503 or cuts an archive off is retried", async () => {
   const name = await repository(agentFiles());
   host.fail({ match: `/repos/${name}/`, times: 1, status: 503 });
   deployed(await buildRepository(name));

@@ -72,7 +72,7 @@ const files = (version: string) => ({
   "agent.js": `export async function agent() { return { said: "${version} " + process.env.TONE }; }`,
 });
 
-const said = async (ref: string) => client(ref).runs.wait(null, "agent", { input: {} });
+const answerOf = async (ref: string) => client(ref).runs.wait(null, "agent", { input: {} });
 
 async function list(name: string) {
   const { body } = await request<{ resources: Deployment[] }>(
@@ -82,7 +82,7 @@ async function list(name: string) {
   return body.resources;
 }
 
-test("the first push deploys, the next one patches, a pull request gets a preview of its own", async () => {
+test("the first push deploys, the next one patches, a pull request gets a preview", async () => {
   const [name, repository] = [uniqueName("ci"), uniqueName("ci")];
   const given = { HEDDLE_DEPLOYMENT: name, ...isIn(repository) };
   // Names are looked for by their parts.
@@ -96,14 +96,14 @@ test("the first push deploys, the next one patches, a pull request gets a previe
   const { deployment_id: id = "", revision_id: one } = first.outputs;
   expect(first.outputs.url).toBe(`${stack.base_url}/agents/${id}`);
   expect(first.stdout).toMatch(/ DEPLOYED\nDeployed: /);
-  expect(await said(id)).toEqual({ said: "one kindly" });
+  expect(await answerOf(id)).toEqual({ said: "one kindly" });
 
   await pushRepository(repository, files("two"));
   const second = await job("deploy", { ...given, HEDDLE_URL: `${stack.base_url}/api-host/` });
   expect([second.code, second.error]).toEqual([0, ""]);
   expect(second.outputs.deployment_id).toBe(id);
   expect(second.outputs.revision_id).not.toBe(one);
-  expect(await said(id)).toEqual({ said: "two kindly" });
+  expect(await answerOf(id)).toEqual({ said: "two kindly" });
   expect(await list(name)).toHaveLength(2);
 
   const branch = "try/three";
@@ -113,8 +113,8 @@ test("the first push deploys, the next one patches, a pull request gets a previe
   const { revision_id: three, url } = third.outputs;
   expect(url).toBe(`${stack.base_url}/agents/${id}/revisions/${three}`);
   expect(third.summary).toContain(url);
-  expect(await said(`${id}/revisions/${three}`)).toEqual({ said: "three kindly" });
-  expect(await said(id)).toEqual({ said: "two kindly" });
+  expect(await answerOf(`${id}/revisions/${three}`)).toEqual({ said: "three kindly" });
+  expect(await answerOf(id)).toEqual({ said: "two kindly" });
   const { body } = await request<Deployment>("GET", `/v2/deployments/${id}`);
   expect(body.active_revision_id).toBe(second.outputs.revision_id);
 }, 120_000);
@@ -187,10 +187,10 @@ test("what is refused ends it at once, with what to do", async () => {
 });
 
 let stumbling: Server;
-let asked: string[];
+let calls: string[];
 
 beforeAll(async () => {
-  asked = [];
+  calls = [];
   stumbling = createServer((incoming, response) => {
     stumble(incoming, response).catch(() => response.destroy());
   });
@@ -201,7 +201,7 @@ afterAll(() => new Promise((done) => stumbling.close(done)));
 /** The stack behind a proxy that loses the answer of each second question. */
 async function stumble(incoming: IncomingMessage, response: ServerResponse) {
   const { method = "GET", url = "/" } = incoming;
-  asked.push(`${method} ${url}`);
+  calls.push(`${method} ${url}`);
   const body = await textOf(incoming);
   const answer = await fetch(stack.base_url + url, {
     method,
@@ -209,8 +209,8 @@ async function stumble(incoming: IncomingMessage, response: ServerResponse) {
     ...(body === "" ? {} : { body }),
   });
   const text = await answer.text();
-  if (asked.length % 4 === 2) response.destroy();
-  else if (asked.length % 4 === 0) response.writeHead(503).end("busy");
+  if (calls.length % 4 === 2) response.destroy();
+  else if (calls.length % 4 === 0) response.writeHead(503).end("busy");
   else response.writeHead(answer.status, { "content-type": "application/json" }).end(text);
 }
 
@@ -219,7 +219,7 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test("a server that stumbles is asked again, and nothing is deployed twice", async () => {
+test("a server that stumbles is retried, and nothing is deployed twice", async () => {
   const [name, repository] = [uniqueName("stumble"), uniqueName("stumble")];
   await pushRepository(repository, files("one"));
   const HEDDLE_URL = `http://127.0.0.1:${(stumbling.address() as AddressInfo).port}`;
@@ -227,7 +227,7 @@ test("a server that stumbles is asked again, and nothing is deployed twice", asy
   const { code, error, outputs } = await job("deploy", given);
   expect([code, error]).toEqual([0, ""]);
   // The answer to the POST was lost: what it made is found, and patched.
-  expect(asked[1]).toBe("POST /v2/deployments");
+  expect(calls[1]).toBe("POST /v2/deployments");
   expect(await list(name)).toMatchObject([{ id: outputs.deployment_id }]);
   expect(outputs.url).toContain(outputs.deployment_id);
 });

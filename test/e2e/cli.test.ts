@@ -43,7 +43,7 @@ async function deploy(folder: string, name: string, ...options: string[]) {
   return langgraphjs(folder, ...args);
 }
 
-async function ask(deployment_id: string, question: string) {
+async function runAgent(deployment_id: string, question: string) {
   const values = await client(deployment_id).runs.wait(null, "agent", { input: { question } });
   return (values as { answer: string }).answer;
 }
@@ -57,7 +57,7 @@ test("deploy uploads a folder, builds it and prints where it serves; again makes
     const id = result?.deployment_id ?? "";
     expect(result).toMatchObject({ status: "succeeded", url: `${stack.base_url}/agents/${id}` });
     expect(first.stdout).toContain("Skipping reserved env var: LANGSMITH_TRACING_V2");
-    expect(await ask(id, "how")).toBe("kind how");
+    expect(await runAgent(id, "how")).toBe("kind how");
 
     const again = await deploy(folder, name, "--verbose");
     expect(again.code).toBe(0);
@@ -113,9 +113,9 @@ test("what an agent prints is followed as it runs, each line once", async () => 
   await inFolder(FILES, async (folder) => {
     const deployed = await deploy(folder, uniqueName("talking"), "--json");
     const id = resultOf(deployed.stdout)?.deployment_id ?? "";
-    await ask(id, "one");
+    await runAgent(id, "one");
     const logs = ["logs", "--deployment-id", id];
-    const asked = (lines: string[]) => lines.filter((line) => line.includes("asked"));
+    const requestLines = (lines: string[]) => lines.filter((line) => line.includes("asked"));
     await until(
       "The first line",
       () => langgraphjs(folder, ...logs),
@@ -124,19 +124,19 @@ test("what an agent prints is followed as it runs, each line once", async () => 
     const following = follow(folder, ...logs, "--follow");
     await until(
       "The line before",
-      async () => asked(following.lines),
+      async () => requestLines(following.lines),
       (lines) => lines.length === 1,
     );
-    for (const question of ["two", "three", "why"]) await ask(id, question);
+    for (const question of ["two", "three", "why"]) await runAgent(id, question);
     await until(
       "The lines after",
-      async () => asked(following.lines),
+      async () => requestLines(following.lines),
       (lines) => lines.length >= 4,
     );
     await following.stop();
-    expect(asked(following.lines).map((line) => line.replace(/^.*asked /, ""))).toEqual([
-      ...["one", "two", "three", "why"],
-    ]);
+    expect(
+      requestLines(following.lines).map((line) => line.replace(/^.*requestLines /, "")),
+    ).toEqual([...["one", "two", "three", "why"]]);
     const errors = await langgraphjs(folder, ...logs, "--level", "error");
     expect(errors.stdout).toMatch(/^\[\S+\] \[ERROR\] no idea\n$/);
   });

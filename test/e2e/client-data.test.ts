@@ -89,10 +89,10 @@ async function exploit(deployment_id: string) {
 
   const streamed = { input: { data, messages: [user(data)] }, stream_mode: ["values", "debug"] };
   await call("POST", `${thread}/runs/stream`, { assistant_id: "keeps", ...streamed });
-  const asked = (await state()).values;
-  expect(JSON.stringify(asked.data)).toBe(JSON.stringify(data));
-  expect(JSON.stringify(asked.seen.stored)).toBe(JSON.stringify(data));
-  expect(JSON.stringify(asked.messages[0]?.additional_kwargs)).toBe(
+  const firstValues = (await state()).values;
+  expect(JSON.stringify(firstValues.data)).toBe(JSON.stringify(data));
+  expect(JSON.stringify(firstValues.seen.stored)).toBe(JSON.stringify(data));
+  expect(JSON.stringify(firstValues.messages[0]?.additional_kwargs)).toBe(
     JSON.stringify({ value: data }),
   );
   const answered = await run({ command: { resume: data } });

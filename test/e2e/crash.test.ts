@@ -19,7 +19,7 @@ beforeAll(async () => {
   deployment_id = await deployTestAgent();
 });
 
-test("a run goes on where the killed Worker left it, and its reader misses nothing", async () => {
+test("a run continues where the killed Worker left it, and its reader misses nothing", async () => {
   const { threads, runs } = client(deployment_id);
   const { thread_id } = await threads.create();
   const { run_id } = await runs.create(thread_id, "steps", {

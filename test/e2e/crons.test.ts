@@ -9,17 +9,21 @@ beforeAll(async () => {
   deployment_id = await deployTestAgent();
 });
 
-const say = (content: string) => ({ messages: [{ role: "user", content }] });
+const humanInput = (content: string) => ({ messages: [{ role: "user", content }] });
 
 describe.each(lines)("the SDK %s", (line, sdk) => {
   test("makes, finds, counts, changes and deletes crons", async () => {
     const { crons, threads } = sdk(deployment_id);
     const metadata = { line };
     const { thread_id } = await threads.create();
-    const own = await crons.create("echo", { schedule: "0 9 * * 1-5", input: say("hi"), metadata });
+    const own = await crons.create("echo", {
+      schedule: "0 9 * * 1-5",
+      input: humanInput("hi"),
+      metadata,
+    });
     const on = await crons.createForThread(thread_id, "echo", {
       schedule: "30 2 1 * *",
-      input: say("hi"),
+      input: humanInput("hi"),
       metadata,
     });
     expect(own).toMatchObject({ schedule: "0 9 * * 1-5", thread_id: null, metadata });
@@ -48,7 +52,7 @@ describe.each(lines)("the SDK %s", (line, sdk) => {
   });
 });
 
-test("time zones, and what the newer line alone asks for", async () => {
+test("time zones, and parameters of the newer SDK", async () => {
   const { crons } = client(deployment_id);
   const cron = await crons.create("echo", {
     schedule: "0 9 * * *",
@@ -74,7 +78,7 @@ test("a firing starts one run, where the Worker is killed before it and right af
   const made = await Promise.all(
     Array.from({ length: 12 }, async () => {
       const { thread_id } = await threads.create();
-      const payload = { schedule: "* * * * *", input: say("tick") };
+      const payload = { schedule: "* * * * *", input: humanInput("tick") };
       return crons.createForThread(thread_id, "echo", payload);
     }),
   );

@@ -18,7 +18,7 @@ beforeAll(async () => {
   [chat = "", echo = ""] = deployed.map(({ id }) => id);
 });
 
-function say(content: string) {
+function humanInput(content: string) {
   return { input: { messages: [{ role: "user", content }] } };
 }
 
@@ -26,25 +26,27 @@ function last(values: unknown): string {
   return (values as Values).messages.at(-1)?.content ?? "";
 }
 
-test("a refused refund is not paid, and the agent says why", async () => {
+test("a refused refund is not paid, and the agent explains why", async () => {
   const { threads, runs } = client(chat);
   const { thread_id } = await threads.create();
-  await runs.wait(thread_id, "chat", say("Please refund order 7 with 5"));
+  await runs.wait(thread_id, "chat", humanInput("Please refund order 7 with 5"));
   expect((await threads.get(thread_id)).status).toBe("interrupted");
   const resume = { approved: false, reason: "too late" };
   const values = await runs.wait(thread_id, "chat", { command: { resume } });
   expect(last(values)).toBe("Done: A person refused: too late");
 });
 
-test("a conversation goes on where it was", async () => {
+test("a conversation continues in its thread", async () => {
   const { threads, runs } = client(chat);
   const { thread_id } = await threads.create();
-  await runs.wait(thread_id, "chat", say("one"));
-  expect(last(await runs.wait(thread_id, "chat", say("two")))).toContain("your message number 2");
+  await runs.wait(thread_id, "chat", humanInput("one"));
+  expect(last(await runs.wait(thread_id, "chat", humanInput("two")))).toContain(
+    "your message number 2",
+  );
 });
 
-test("a tool that cannot do what it is asked answers with its error", async () => {
-  const values = await client(chat).runs.wait(null, "chat", say("What is 6 * (7 - 1?"));
+test("a tool that fails answers with its error", async () => {
+  const values = await client(chat).runs.wait(null, "chat", humanInput("What is 6 * (7 - 1?"));
   expect((values as Values).messages.find(({ type }) => type === "tool")?.content).toContain(
     "parenthesis",
   );
@@ -53,15 +55,15 @@ test("a tool that cannot do what it is asked answers with its error", async () =
 test("the plain generator counts the turns of its thread", async () => {
   const { threads, runs } = client(echo);
   const { thread_id } = await threads.create();
-  await runs.wait(thread_id, "echo", say("to be"));
-  const values = await runs.wait(thread_id, "echo", say("or not to be"));
+  await runs.wait(thread_id, "echo", humanInput("to be"));
+  const values = await runs.wait(thread_id, "echo", humanInput("or not to be"));
   expect(values).toMatchObject({ words: 4, turns: 3 });
   expect(last(values)).toBe("You said: or not to be");
 });
 
-test("with a key in its secrets the chat example asks an OpenAI-compatible server", async () => {
-  const asked: { authorization: string | undefined; model: string }[] = [];
-  const server = await startModelServer(asked);
+test("with a key in its secrets the chat example calls an OpenAI-compatible server", async () => {
+  const requests: { authorization: string | undefined; model: string }[] = [];
+  const server = await startModelServer(requests);
   try {
     const secrets = [
       { name: "OPENAI_API_KEY", value: "sk-test" },
@@ -69,9 +71,9 @@ test("with a key in its secrets the chat example asks an OpenAI-compatible serve
       { name: "OPENAI_MODEL", value: "tiny" },
     ];
     const { id } = await build("chat-openai", exampleUrl("chat"), { secrets });
-    const values = await client(id).runs.wait(null, "chat", say("six by seven"));
+    const values = await client(id).runs.wait(null, "chat", humanInput("six by seven"));
     expect(last(values)).toBe("It is 42.");
-    expect(asked).toEqual([
+    expect(requests).toEqual([
       { authorization: "Bearer sk-test", model: "tiny" },
       { authorization: "Bearer sk-test", model: "tiny" },
     ]);
@@ -82,10 +84,10 @@ test("with a key in its secrets the chat example asks an OpenAI-compatible serve
 });
 
 /** Asks for the tool first, then answers with what the tool said. */
-function startModelServer(asked: { authorization: string | undefined; model: string }[]) {
+function startModelServer(requests: { authorization: string | undefined; model: string }[]) {
   const model = createServer(async (request, response) => {
     const { model, messages } = JSON.parse(await readText(request));
-    asked.push({ authorization: request.headers.authorization, model });
+    requests.push({ authorization: request.headers.authorization, model });
     const { role, content } = messages.at(-1);
     const deltas =
       role === "tool"

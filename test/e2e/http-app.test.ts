@@ -69,7 +69,7 @@ describe.each(lines)("the SDK %s through the agent's own app", (_, sdk) => {
     await threads.delete(thread_id);
   });
 
-  test("a graph calls another graph of its own server", async () => {
+  test("a graph calls another graph of its deployment", async () => {
     const values = await sdk(deployment_id).runs.wait(null, "calls", { input });
     expect(values).toMatchObject({ messages: [{}, { content: "echo: hello" }] });
   });
@@ -165,7 +165,7 @@ test("a hostile app reaches no other deployment and no route of the control plan
   }
 });
 
-test("a build whose app is none fails and says why", async () => {
+test("a build without a valid app fails with its reason", async () => {
   const url = await pushRepository(uniqueName("no-app"), await filesOf("export const app = {};"));
   const { revision } = await build("no-app", url);
   expect(revision).toMatchObject({

@@ -62,7 +62,7 @@ describe("the official MCP client", () => {
   test("that goes away ends the run that it called", async () => {
     const mcp = await connect();
     const called = expect(mcp.callTool({ name: "talks", arguments: {} })).rejects.toThrow();
-    const hasSaid = (line: string) =>
+    const hasLine = (line: string) =>
       until(
         `"${line}" in the log`,
         () =>
@@ -73,11 +73,11 @@ describe("the official MCP client", () => {
           ),
         ({ body }) => body.logs.some(({ message }) => message === line),
       );
-    await hasSaid('first {"a":1}');
+    await hasLine('first {"a":1}');
     await mcp.close();
     await called;
     // What it says when it is cancelled.
-    await hasSaid("third");
+    await hasLine("third");
   });
 });
 
@@ -105,7 +105,7 @@ describe("the official A2A client of 0.3", () => {
     },
   });
 
-  test("reads the card, sends a message, and asks for the task again", async () => {
+  test("reads the card, sends a message, and gets the task", async () => {
     const a2a = await connect("echo");
     const task = (await a2a.sendMessage(message("hi"))) as Task;
     expect(task).toMatchObject({
@@ -129,12 +129,12 @@ describe("the official A2A client of 0.3", () => {
       "artifact-update",
     ]);
     const pieces = events.filter((event) => event.kind === "artifact-update");
-    const said = pieces.reduce((before, { artifact, append }) => {
+    const text = pieces.reduce((before, { artifact, append }) => {
       const [part] = artifact.parts;
       const text = part?.kind === "text" ? part.text : "";
       return append ? before + text : text;
     }, "");
-    expect(said).toBe("one two three");
+    expect(text).toBe("one two three");
   });
 });
 

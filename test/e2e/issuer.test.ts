@@ -7,13 +7,13 @@ import { issuerKeys, verifyJwt } from "../../src/control-plane/workspaces/jwt.ts
 const { publicKey, privateKey } = await generateKeyPair("RS256");
 let server: Server;
 let issuer: string;
-const asked: string[] = [];
+const requests: string[] = [];
 let keys_path: string | null = "/keys";
 
 beforeAll(async () => {
   const jwk = { ...(await exportJWK(publicKey)), kid: "k1", alg: "RS256" };
   server = createServer((request, response) => {
-    asked.push(request.url ?? "");
+    requests.push(request.url ?? "");
     const answers: Record<string, unknown> = {
       ...(keys_path && {
         "/.well-known/openid-configuration": { issuer, jwks_uri: issuer + keys_path },
@@ -34,7 +34,7 @@ afterAll(() => {
   server.closeAllConnections();
 });
 
-test("an issuer's keys are found by discovery and asked for once", async () => {
+test("an issuer's keys are found by discovery and fetched once", async () => {
   for (const sub of ["ada", "grace"]) {
     const token = await new SignJWT({ sub })
       .setProtectedHeader({ alg: "RS256", kid: "k1" })
@@ -45,7 +45,7 @@ test("an issuer's keys are found by discovery and asked for once", async () => {
     const keys = await issuerKeys(issuer);
     expect((await verifyJwt(token, { issuer, audience: "heddle", keys })).subject).toBe(sub);
   }
-  expect(asked).toEqual(["/.well-known/openid-configuration", "/keys"]);
+  expect(requests).toEqual(["/.well-known/openid-configuration", "/keys"]);
 });
 
 test("an issuer's keys are found where it moves them, and stay known while it is down", async () => {
@@ -57,15 +57,15 @@ test("an issuer's keys are found where it moves them, and stay known while it is
     .sign(privateKey);
   const minutes = (n: number) => Date.now() + n * 60_000;
   keys_path = "/moved";
-  asked.splice(0);
+  requests.splice(0);
   await issuerKeys(issuer, minutes(5));
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
   const keys = await issuerKeys(issuer, minutes(11));
   expect((await verifyJwt(token, { issuer, audience: "heddle", keys })).subject).toBe("ada");
-  expect(asked).toEqual(["/.well-known/openid-configuration", "/moved"]);
+  expect(requests).toEqual(["/.well-known/openid-configuration", "/moved"]);
   keys_path = null;
   expect(await issuerKeys(issuer, minutes(22))).toBe(keys);
-  expect(asked).toHaveLength(3);
+  expect(requests).toHaveLength(3);
 });
 
 test("an issuer that does not answer as one is a 503", async () => {

@@ -121,16 +121,16 @@ async function userinfo(token: string): Promise<unknown> {
   return response.ok ? response.json() : response.status;
 }
 
-test("a person consents in a browser, wait tells, and the token opens the provider", async () => {
+test("a person consents in a browser, wait resolves, and the token opens the provider", async () => {
   const id = await provider(oidc);
-  const asked = await authenticate(ada, id);
-  expect(asked).toMatchObject({ status: "pending", token: null });
+  const answer = await authenticate(ada, id);
+  expect(answer).toMatchObject({ status: "pending", token: null });
   const waiting = call<{ status: string; token: string }>(
     ada,
     "GET",
-    `/v2/auth/wait/${asked.auth_id}?timeout=30`,
+    `/v2/auth/wait/${answer.auth_id}?timeout=30`,
   );
-  const page = await browse(asked.url);
+  const page = await browse(answer.url);
   expect(page.status).toBe(200);
   expect(page.text).toContain("Identity is connected");
   const { status, body } = await waiting;
@@ -149,7 +149,7 @@ test("a person consents in a browser, wait tells, and the token opens the provid
   expect(oidc.log.filter((line) => line.startsWith("no "))).toEqual([]);
 });
 
-test("a person who says no is told so, and so is the one who waits", async () => {
+test("a denied consent reaches the person and the waiting call", async () => {
   const id = await provider(oidc);
   const { url, auth_id } = await authenticate(ada, id, { scopes: ["openid", "refuse"] });
   const page = await browse(url);
@@ -159,20 +159,20 @@ test("a person who says no is told so, and so is the one who waits", async () =>
   expect(body).toMatchObject({ status: "failed", error: "access_denied: The person said no" });
 });
 
-test("who was sent somebody else's link sees whose it is, and cancels: nothing is connected", async () => {
+test("a person with another user's link sees the name and cancels: nothing is connected", async () => {
   const id = await provider(oidc);
   const { url, auth_id } = await authenticate(eve, id);
-  const asked = await visit(`${url}&login_hint=ada`);
-  expect([asked.status, asked.text]).toEqual([200, expect.stringContaining("the API key lsv2_")]);
+  const answer = await visit(`${url}&login_hint=ada`);
+  expect([answer.status, answer.text]).toEqual([200, expect.stringContaining("the API key lsv2_")]);
   const before = oidc.log.length;
-  expect((await browse(asked.url, "cancel")).text).toContain("Identity was not connected");
+  expect((await browse(answer.url, "cancel")).text).toContain("Identity was not connected");
   expect(oidc.log.slice(before)).toEqual([]);
   const { body } = await call(eve, "GET", `/v2/auth/wait/${auth_id}`);
   expect(body).toMatchObject({ status: "failed", token: null });
   expect(await tokens(id, eve)).toEqual([]);
 });
 
-test("however many agents ask when a token has ended, the provider sees one refresh", async () => {
+test("concurrent calls after a token has expired cause one refresh", async () => {
   const id = await provider(oidc);
   const { token, id: token_id } = await connected(id, "short");
   const expires_at = await endOfFirst(id);
@@ -203,7 +203,7 @@ describe("agents", () => {
   const run = (path: string, json: object) =>
     call<Record<string, unknown>>(ada, "POST", `/agents/${agent}${path}`, json);
 
-  test("of one person, asked at once when a token has ended, make the provider refresh it once", async () => {
+  test("of one person, used at once after expiry, cause one refresh", async () => {
     const id = await provider(oidc);
     await connected(id, "short");
     await endOfFirst(id);
@@ -246,7 +246,7 @@ describe("the deletion of a token", () => {
     expect(await userinfo(token.token)).toEqual({ sub: "ada" });
   });
 
-  test("revokes at the provider first: the row is there until the provider has answered", async () => {
+  test("revokes at the provider first: the row is kept until the provider has answered", async () => {
     const id = await provider(oidc);
     const token = await connected(id);
     const held = oidc.hold(REVOCATION);
@@ -323,7 +323,7 @@ describe("the deletion of a token", () => {
     expect([status, headers.get("x-token-revocation")]).toEqual([204, "revoked"]);
   });
 
-  test("at a provider without revocation says that there was none", async () => {
+  test("reports that a provider has no revocation", async () => {
     const id = await provider(bare);
     const token = await connected(id);
     const { status, headers } = await remove(token.id);
@@ -332,7 +332,7 @@ describe("the deletion of a token", () => {
     expect(await bare.find(token.token)).toBeDefined();
   });
 
-  test("that dies after the revocation ends when it is asked for again", async () => {
+  test("that dies after the revocation ends at the next request", async () => {
     const id = await provider(oidc);
     const token = await connected(id);
     const held = oidc.hold(REVOCATION);
@@ -405,7 +405,7 @@ test("an MCP server's provider is found, registered with, and gives tokens for t
   expect([page.status, page.text]).toEqual([400, expect.stringContaining("another provider")]);
 });
 
-describe("a provider with a form of its own", () => {
+describe("a provider with its own form", () => {
   let vendor: Vendor;
   beforeAll(async () => {
     vendor = await startVendor();

@@ -140,7 +140,7 @@ test("a hostile page that a page of the origin opens reads nothing of its opener
   await expectNothingLost();
 });
 
-test("an agent's page has an origin of its own at the agent's host name", async () => {
+test("an agent's host name is a separate origin", async () => {
   const page = await context.newPage();
   await page.goto(`${hostile_host}/page?${new URLSearchParams({ victim })}`);
   const results = await attackOf(page);

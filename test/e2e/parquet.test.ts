@@ -121,7 +121,7 @@ test("DuckDB names the types that the documentation names", async () => {
   expect(described).toEqual(COLUMNS.map(({ name, type }) => [name, types[type]]));
 });
 
-test("DuckDB skips row groups by start_time and is told of nulls", async () => {
+test("DuckDB skips row groups by start_time and sees nulls", async () => {
   const rows = Array.from(
     { length: 25_000 },
     (_, index): Row => ({

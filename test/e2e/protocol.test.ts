@@ -52,7 +52,7 @@ const transports = {
     }),
 };
 
-/** All that a thread is told from now on, each event once. */
+/** All that a thread is received from now on, each event once. */
 function watch(thread: ThreadStream) {
   const events: Event[] = [];
   let wake = Promise.withResolvers<void>();
@@ -86,7 +86,7 @@ const bySeq = (events: Event[]) => [...events].sort((a, b) => a.seq - b.seq);
 describe.each(Object.entries(transports))("threads.stream of the SDK over %s", (_name, open) => {
   const newThread = (assistantId: string) => open(assistantId, crypto.randomUUID());
 
-  test("a first run makes its thread, tokens come one by one, a second run goes on", async () => {
+  test("a first run makes its thread, tokens come one by one, a second run continues it", async () => {
     const thread = newThread("tokens");
     const seen = watch(thread);
     const { messages } = thread;
@@ -108,13 +108,13 @@ describe.each(Object.entries(transports))("threads.stream of the SDK over %s", (
     await thread.close();
   });
 
-  test("what is asked for after the start is all there, however fast the run was", async () => {
+  test("a late subscription receives every event, however fast the run was", async () => {
     for (let n = 0; n < 5; n++) {
       const thread = newThread("echo");
       await thread.run.start({ input: hi });
-      const told: string[] = [];
-      for await (const message of thread.messages) told.push(await message.text);
-      expect(told).toEqual(["echo: hi"]);
+      const received: string[] = [];
+      for await (const message of thread.messages) received.push(await message.text);
+      expect(received).toEqual(["echo: hi"]);
       await thread.close();
     }
   });
@@ -138,13 +138,13 @@ describe.each(Object.entries(transports))("threads.stream of the SDK over %s", (
       break;
     }
     await tooled.close();
-    const says = newThread("says");
-    await says.run.start({ input: hi });
-    expect(await says.extensions.progress).toEqual({ done: 0.5 });
-    await says.close();
+    const echo = newThread("says");
+    await echo.run.start({ input: hi });
+    expect(await echo.extensions.progress).toEqual({ done: 0.5 });
+    await echo.close();
   });
 
-  test("a question is told, and its answer goes on with the run", async () => {
+  test("an interrupt is emitted, and its answer continues the run", async () => {
     const thread = newThread("asks_within");
     const seen = watch(thread);
     await thread.run.start({ input: {} });
@@ -166,7 +166,7 @@ describe.each(Object.entries(transports))("threads.stream of the SDK over %s", (
     await thread.close();
   });
 
-  test("a fork goes on from the checkpoint it names", async () => {
+  test("a fork continues from its checkpoint", async () => {
     const thread = newThread("steps");
     await thread.run.start({ input: { delay_ms: 0 } });
     await thread.output;
@@ -253,7 +253,7 @@ describe("the SDK's StreamController", () => {
     return { stream, now, texts, showing };
   }
 
-  test("tokens show while it loads, a reload in the middle goes on, and another run follows", async () => {
+  test("tokens show while it loads, a reload in the middle continues, and another run follows", async () => {
     const first = controller("says");
     const submitted = first.stream.submit(hi);
     await first.showing(() => /^a b/.test(first.texts().at(-1) ?? ""));
@@ -274,7 +274,7 @@ describe("the SDK's StreamController", () => {
     await Promise.all([first.stream.dispose(), reloaded.stream.dispose()]);
   });
 
-  test("over a socket a question is told after the answer to the one before, whose id it has", async () => {
+  test("over a socket an interrupt comes after the reply to the previous one", async () => {
     const { stream, now, showing } = controller("asks_within", undefined, socket);
     await stream.submit({});
     await showing(() => now().interrupts.length === 1);

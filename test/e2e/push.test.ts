@@ -18,7 +18,7 @@ const REPOSITORY = uniqueName("pushed");
 type Status = { sha: string; state: string; context: string; description: string };
 
 /** The parts of a repository host's API that an installed app uses; code comes from the stack's git host. */
-const asked = { tokens: 0, statuses: [] as Status[] };
+const requests = { tokens: 0, statuses: [] as Status[] };
 let server: Server;
 let origin: string;
 
@@ -48,7 +48,7 @@ async function answer(incoming: IncomingMessage, response: ServerResponse) {
 
 async function giveToken(jwt: string, response: ServerResponse) {
   const { payload } = await jwtVerify(jwt, publicKey, { algorithms: ["RS256"] });
-  asked.tokens += 1;
+  requests.tokens += 1;
   const expires_at = new Date(Date.now() + 3_600_000).toISOString();
   send(response, payload.iss === "app-1" ? 201 : 401, { token: TOKEN, expires_at });
 }
@@ -68,7 +68,7 @@ function listRepositories(incoming: IncomingMessage, response: ServerResponse) {
 async function takeStatus(sha: string, incoming: IncomingMessage, response: ServerResponse) {
   let text = "";
   for await (const chunk of incoming) text += String(chunk);
-  asked.statuses.push({ sha, ...JSON.parse(text) });
+  requests.statuses.push({ sha, ...JSON.parse(text) });
   send(response, 201, {});
 }
 
@@ -81,7 +81,7 @@ const files = (version: string) => ({
   "agent.js": `export async function agent() { return { said: "${version}" }; }`,
 });
 
-test("a push is built, deployed and told to the host, with tokens of an installed app", async () => {
+test("a push is built, deployed and reported to the host, with tokens of an installed app", async () => {
   const integration = await request<{ id: string; installation_id: number }>(
     "POST",
     "/v1/integrations/github/install",
@@ -145,12 +145,12 @@ test("a push is built, deployed and told to the host, with tokens of an installe
   expect(await client(id).runs.wait(null, "agent", { input: {} })).toEqual({ said: "two" });
   const statuses = await until(
     "The status of the commit",
-    async () => asked.statuses,
+    async () => requests.statuses,
     (all) => all.filter(({ state }) => state === "success").length === 2,
   );
   expect(statuses.find(({ sha }) => sha === "b".repeat(40))).toMatchObject({
     state: "pending",
     context: `heddle/${name}`,
   });
-  expect(asked.tokens).toBe(1);
+  expect(requests.tokens).toBe(1);
 }, 60_000);

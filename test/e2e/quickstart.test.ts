@@ -73,7 +73,7 @@ describe.each(["/v2", "/api-host/v2"])("the quick start under %s", (base) => {
   });
 });
 
-test("malformed JSON and a missing name say what is wrong", async () => {
+test("malformed JSON and a missing name are refused with their reason", async () => {
   const malformed = await fetch(`${stack.base_url}/v2/deployments`, {
     method: "POST",
     headers: { "x-api-key": stack.api_key, "content-type": "application/json" },
@@ -96,7 +96,7 @@ test("malformed JSON and a missing name say what is wrong", async () => {
 const ECHO = `export async function* agent(input) { yield { messages: [{ role: "assistant", content: "ok" }] }; }`;
 const CONFIG = JSON.stringify({ graphs: { agent: "./agent.ts:agent" } });
 
-describe("a source that cannot be built ends as a failed revision that says why", () => {
+describe("a source that cannot be built ends as a failed revision with its reason", () => {
   test("a repository that is not there", async () => {
     const { revision } = await build("missing", `${stack.git.url}/tests/not-there.git`);
     expect(revision).toMatchObject({ status: "BUILD_FAILED" });

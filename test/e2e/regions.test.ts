@@ -11,13 +11,13 @@ import { type Answer, request } from "./support/http.ts";
 import { until } from "./support/stack.ts";
 
 type Ids = Record<string, string>;
-type Place = { stack: Stack; dir: string; ids: Ids };
+type RegionStack = { stack: Stack; dir: string; ids: Ids };
 type Operation = { path: string; method: "get" | "delete" };
 
 /** Ids of the caller's own choice: for one that nobody has, the answer is empty. */
 const CHOSEN = /\{(agent_id|checkpoint_id|connection_id|auth_id|upload_id|name)\}/;
 
-const places = {} as Record<Region, Place>;
+const places = {} as Record<Region, RegionStack>;
 let operations: Operation[];
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ afterAll(async () => {
   }
 });
 
-async function raise(region: Region): Promise<Place> {
+async function raise(region: Region): Promise<RegionStack> {
   const dir = await mkdtemp(join(tmpdir(), `heddle-${region}-`));
   return { stack: await startStack({ dir, region, quiet: true }), dir, ids: {} };
 }
@@ -227,7 +227,7 @@ describe.each([
     }
   });
 
-  test("a key of the other one opens nothing, whatever it asks for", async () => {
+  test("a key of the other one opens nothing, whatever the request", async () => {
     const answers = [];
     for (const ids of [places[here].ids, places[there].ids]) {
       for (const { path, method } of operations) {

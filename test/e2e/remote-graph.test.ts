@@ -68,12 +68,12 @@ describe("streams", () => {
 
   test("tokens", async () => {
     const config = { streamMode: "messages" as const };
-    const said: string[] = [];
+    const texts: string[] = [];
     for await (const [message] of await remote("tokens").stream(hi, config)) {
-      said.push(String((message as { content: unknown }).content));
+      texts.push(String((message as { content: unknown }).content));
     }
-    expect(said.length).toBeGreaterThan(3);
-    expect(said.join("")).toContain("one two three");
+    expect(texts.length).toBeGreaterThan(3);
+    expect(texts.join("")).toContain("one two three");
   });
 });
 

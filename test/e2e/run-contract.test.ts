@@ -8,7 +8,7 @@ import { deployTestAgent } from "./support/test-agent.ts";
 type Log = { log: string[] };
 type Event = { id?: unknown; event: string; data: unknown };
 
-const say = (content: string) => ({ messages: [{ role: "user", content }] });
+const humanInput = (content: string) => ({ messages: [{ role: "user", content }] });
 const slow = { input: { delay_ms: 1_500 } };
 const quick = { input: { delay_ms: 0 } };
 
@@ -32,16 +32,18 @@ test("newlines keep the connection of a waiting client alive, also of one that t
 });
 
 describe.each(lines)("the SDK %s", (_line, sdk) => {
-  test("streams the tasks and checkpoints of an agent that is no graph", async () => {
+  test("streams the tasks and checkpoints of an agent without LangGraph", async () => {
     const { runs } = sdk(deployment_id);
     const streamMode = ["debug", "tasks", "checkpoints", "events", "tools"] as const;
     const stream = runs.stream(null, "counts_plainly", {
       input: { text: "four" },
       streamMode: [...streamMode],
     });
-    const told = await collect(stream);
-    expect(namesOf(told)).toEqual(new Set(["metadata", "debug", "tasks", "checkpoints", "events"]));
-    const tasks = told.filter(({ event }) => event === "tasks").map(({ data }) => data);
+    const events = await collect(stream);
+    expect(namesOf(events)).toEqual(
+      new Set(["metadata", "debug", "tasks", "checkpoints", "events"]),
+    );
+    const tasks = events.filter(({ event }) => event === "tasks").map(({ data }) => data);
     expect(tasks).toMatchObject([
       { name: "counts_plainly", triggers: ["branch:to:counts_plainly"] },
       { name: "counts_plainly", result: { count: 4 } },
@@ -51,7 +53,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
   test("streams every mode at once, and each under its name", async () => {
     const { runs } = sdk(deployment_id);
     const stream = runs.stream(null, "tooled", {
-      input: say("hi"),
+      input: humanInput("hi"),
       streamMode: [
         "values",
         "updates",
@@ -102,7 +104,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
     expect(again).toEqual(await first);
   });
 
-  test("a run that failed at once still tells a later reader of its error", async () => {
+  test("a run that failed at once still emits its error to a later reader", async () => {
     const { threads, runs } = sdk(deployment_id);
     const { thread_id } = await threads.create();
     const { run_id } = await runs.create(thread_id, "fails", { input: { log: [] } });
@@ -118,7 +120,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
   test("events of subgraphs have their namespace", async () => {
     const { runs } = sdk(deployment_id);
     const stream = runs.stream(null, "team", {
-      input: say("hi"),
+      input: humanInput("hi"),
       streamMode: ["values", "messages-tuple"],
       streamSubgraphs: true,
     });
@@ -130,7 +132,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
   test("a batch of background runs", async () => {
     const { runs } = sdk(deployment_id);
     const created = await runs.createBatch([
-      { assistantId: "echo", input: say("one") },
+      { assistantId: "echo", input: humanInput("one") },
       { assistantId: "steps", ...quick },
     ]);
     expect(created.map(({ status }) => status)).toHaveLength(2);
@@ -148,10 +150,12 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
       command: { goto: "c", update: { log: ["by hand"] } },
     });
     expect(went).toMatchObject({ log: ["by hand", "c"] });
-    const asking = await threads.create();
-    await runs.wait(asking.thread_id, "asks_within", { input: {} });
-    await runs.wait(asking.thread_id, "asks_within", { command: { resume: "one" } });
-    const done = await runs.wait(asking.thread_id, "asks_within", { command: { resume: "two" } });
+    const interrupted = await threads.create();
+    await runs.wait(interrupted.thread_id, "asks_within", { input: {} });
+    await runs.wait(interrupted.thread_id, "asks_within", { command: { resume: "one" } });
+    const done = await runs.wait(interrupted.thread_id, "asks_within", {
+      command: { resume: "two" },
+    });
     expect(done).toMatchObject({ log: ["before", "one two", "done"] });
   });
 
@@ -192,7 +196,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
     expect(await threads.get(thread_id)).toMatchObject({ status: "interrupted" });
   });
 
-  test("makes the thread with the run where it is asked to, also for wait and stream", async () => {
+  test("creates the thread with the run on request, also for wait and stream", async () => {
     const { threads, runs } = sdk(deployment_id);
     const make = { ...quick, ifNotExists: "create" } as const;
     const ids = Array.from({ length: 3 }, () => crypto.randomUUID());
@@ -204,12 +208,12 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
     for (const id of ids) expect(await threads.get(id)).toMatchObject({ status: "idle" });
   });
 
-  test("a webhook is told of the end within moments", async () => {
+  test("a webhook receives the end within moments", async () => {
     const { threads, runs } = sdk(deployment_id);
     const { thread_id } = await threads.create();
     const name = crypto.randomUUID();
     const webhook = `${inject("receiver_url")}/ok/${name}`;
-    const { run_id } = await runs.create(thread_id, "echo", { input: say("hi"), webhook });
+    const { run_id } = await runs.create(thread_id, "echo", { input: humanInput("hi"), webhook });
     const received = await until(
       "the webhook",
       async () => (await (await fetch(`${inject("receiver_url")}/${name}`)).json()) as Received[],
@@ -245,10 +249,10 @@ describe("the SDK 1.13 alone", () => {
     expect(await runs.get(thread_id, other.run_id)).toMatchObject({ status: "interrupted" });
   });
 
-  test("asks for the events of some graphs only", async () => {
+  test("streams the events of some graphs only", async () => {
     const { runs } = client(deployment_id);
     const stream = runs.stream(null, "team", {
-      input: say("hi"),
+      input: humanInput("hi"),
       streamMode: ["values", "messages-tuple"],
       streamSubgraphs: true,
       streamNamespaces: ["writer"],

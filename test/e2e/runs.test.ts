@@ -8,7 +8,7 @@ type Log = { log: string[] };
 type Chat = { messages: { type: string; content: string }[] };
 type Event = { id?: string | undefined; event: string; data: unknown };
 
-const say = (content: string) => ({ messages: [{ role: "user", content }] });
+const humanInput = (content: string) => ({ messages: [{ role: "user", content }] });
 const slow = { input: { delay_ms: 500 } };
 const quick = { input: { delay_ms: 0 } };
 
@@ -38,7 +38,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
     const { thread_id } = await threads.create();
     let run_id = "";
     const stream = runs.stream(thread_id, "echo", {
-      input: say("hi"),
+      input: humanInput("hi"),
       streamMode: ["values", "updates"],
       onRunCreated: (run) => {
         run_id = run.run_id;
@@ -74,7 +74,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
     const { thread_id } = await threads.create();
     const created = [];
     for (let n = 0; n < 50; n++) {
-      created.push(await runs.create(thread_id, "echo", { input: say(`message ${n}`) }));
+      created.push(await runs.create(thread_id, "echo", { input: humanInput(`message ${n}`) }));
     }
     const results = await Promise.all(
       created.map(({ run_id }) => runs.join(thread_id, run_id) as Promise<Chat>),
@@ -101,7 +101,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
     await runs.cancel(thread_id, running.run_id, true);
     expect(await runs.get(thread_id, running.run_id)).toMatchObject({ status: "interrupted" });
     expect((await threads.get(thread_id)).status).not.toBe("busy");
-    expect(await runs.wait(thread_id, "echo", { input: say("still there") })).toBeTruthy();
+    expect(await runs.wait(thread_id, "echo", { input: humanInput("still there") })).toBeTruthy();
   });
 
   test("the four strategies", async () => {
@@ -132,7 +132,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
     expect((await threads.getState<Log>(undone.thread_id)).values.log).toEqual(["a", "b", "c"]);
   });
 
-  test("an interrupt waits for its answer and goes on with it", async () => {
+  test("an interrupt waits for its answer and continues with it", async () => {
     const { threads, runs } = sdk(deployment_id);
     const { thread_id } = await threads.create();
     await runs.wait(thread_id, "ask", { input: { log: [] } });
@@ -147,7 +147,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
     const { threads, runs } = sdk(deployment_id);
     let run_id = "";
     const stream = runs.stream(null, "tokens", {
-      input: say("hi"),
+      input: humanInput("hi"),
       streamMode: ["messages-tuple"],
       onRunCreated: (run) => {
         run_id = run.run_id;
@@ -171,7 +171,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
     await expect(runs.create(null, "nobody", {})).rejects.toThrow(/No assistant found for/);
   });
 
-  test("a client that leaves ends its run where it asked for that, and only there", async () => {
+  test("a client that leaves cancels its run where the request has on_disconnect, and only there", async () => {
     const { threads, runs } = sdk(deployment_id);
     for (const [onDisconnect, status] of [
       ["cancel", "interrupted"],

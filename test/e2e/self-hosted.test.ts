@@ -84,7 +84,7 @@ async function kill(): Promise<void> {
   await until("The port to be free", () => isFree(port), Boolean);
 }
 
-function ask<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
+function call<T>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
   const { base_url, api_key, tenant_id } = info;
   return request<T>(method, base_url + path, body, {
     "x-api-key": api_key,
@@ -92,23 +92,23 @@ function ask<T>(method: string, path: string, body?: unknown): Promise<Answer<T>
   });
 }
 
-/** As a proxy hands it on: to this port, under the name that the client asked for. */
+/** As a proxy hands it on: to this port, under the name that the client request for. */
 function behindProxy(path: string): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const headers = { host: HOST, "x-api-key": info.api_key };
-    const asked = send({ host: "127.0.0.1", port, path, headers }, async (response) => {
+    const request = send({ host: "127.0.0.1", port, path, headers }, async (response) => {
       let text = "";
       for await (const chunk of response) text += String(chunk);
       resolve({ status: response.statusCode ?? 0, text });
     });
-    asked.once("error", reject).end();
+    request.once("error", reject).end();
   });
 }
 
 async function createEcho(name: string): Promise<Deployment> {
   const repository = `${info.git.url}/examples/echo.git`;
   const body = createBody(name, repository, { secrets: [{ name: "KEY", value: "secret" }] });
-  const created = await ask<Deployment>("POST", "/api-host/v2/deployments", body);
+  const created = await call<Deployment>("POST", "/api-host/v2/deployments", body);
   expect(created.status).toBe(201);
   return created.body;
 }
@@ -117,28 +117,33 @@ async function deployed({ id, latest_revision_id }: Deployment): Promise<void> {
   const path = `/api-host/v2/deployments/${id}/revisions/${latest_revision_id}`;
   await until(
     "DEPLOYED",
-    () => ask<Revision>("GET", path),
+    () => call<Revision>("GET", path),
     ({ body }) => body.status === "DEPLOYED",
   );
 }
 
-async function say(agent: string, thread_id: string, content: string, more = {}): Promise<void> {
+async function converse(
+  agent: string,
+  thread_id: string,
+  content: string,
+  more = {},
+): Promise<void> {
   const input = { messages: [{ role: "user", content }] };
   const order = { assistant_id: "echo", input, ...more };
-  const { status } = await ask("POST", `${agent}/threads/${thread_id}/runs`, order);
+  const { status } = await call("POST", `${agent}/threads/${thread_id}/runs`, order);
   expect(status).toBe(200);
 }
 
-function heard(agent: string, thread_id: string, words: string): Promise<unknown> {
+function messagesOf(agent: string, thread_id: string, words: string): Promise<unknown> {
   return until(
     `An answer to "${words}"`,
-    () => ask<Thread>("GET", `${agent}/threads/${thread_id}/state`),
+    () => call<Thread>("GET", `${agent}/threads/${thread_id}/state`),
     ({ body }) => JSON.stringify(body.values).includes(`You said: ${words}`),
   );
 }
 
 async function createThread(agent: string): Promise<string> {
-  const { body } = await ask<{ thread_id: string }>("POST", `${agent}/threads`, {});
+  const { body } = await call<{ thread_id: string }>("POST", `${agent}/threads`, {});
   return body.thread_id;
 }
 
@@ -172,22 +177,22 @@ test("a second service in the same folder is refused", async () => {
   });
 });
 
-test("what was answered is there after SIGKILL, and what was under way goes on", async () => {
+test("acknowledged data survives SIGKILL, and runs in flight continue", async () => {
   const first = await createEcho("first");
   await deployed(first);
   const agent = `/agents/${first.id}`;
-  const [told, due] = [await createThread(agent), await createThread(agent)];
-  await say(agent, told, "before the crash");
-  await heard(agent, told, "before the crash");
-  await say(agent, due, "due after it", { after_seconds: 2 });
+  const [ended, due] = [await createThread(agent), await createThread(agent)];
+  await converse(agent, ended, "before the crash");
+  await messagesOf(agent, ended, "before the crash");
+  await converse(agent, due, "due after it", { after_seconds: 2 });
   const second = await createEcho("second");
   await kill();
   await start();
-  await heard(agent, told, "before the crash");
-  await heard(agent, due, "due after it");
+  await messagesOf(agent, ended, "before the crash");
+  await messagesOf(agent, due, "due after it");
   await deployed(second);
-  await say(agent, told, "and again");
-  await heard(agent, told, "and again");
+  await converse(agent, ended, "and again");
+  await messagesOf(agent, ended, "and again");
 });
 
 test("a backup holds all of it, and opens in another folder", async () => {
@@ -195,8 +200,8 @@ test("a backup holds all of it, and opens in another folder", async () => {
   await deployed(created);
   const agent = `/agents/${created.id}`;
   const thread_id = await createThread(agent);
-  await say(agent, thread_id, "remember this");
-  await heard(agent, thread_id, "remember this");
+  await converse(agent, thread_id, "remember this");
+  await messagesOf(agent, thread_id, "remember this");
   await stop();
   await run("tar", ["-C", home, "-czf", join(home, "backup.tar.gz"), "data"]);
   await rm(dir, { recursive: true });
@@ -204,9 +209,9 @@ test("a backup holds all of it, and opens in another folder", async () => {
   await run("tar", ["-C", join(home, "elsewhere"), "-xzf", join(home, "backup.tar.gz")]);
   dir = join(home, "elsewhere/data");
   await start();
-  await heard(agent, thread_id, "remember this");
-  await say(agent, thread_id, "and that");
-  await heard(agent, thread_id, "and that");
-  const { body } = await ask<Deployment>("GET", `/api-host/v2/deployments/${created.id}`);
+  await messagesOf(agent, thread_id, "remember this");
+  await converse(agent, thread_id, "and that");
+  await messagesOf(agent, thread_id, "and that");
+  const { body } = await call<Deployment>("GET", `/api-host/v2/deployments/${created.id}`);
   expect(body.secrets.map(({ name }) => name)).toEqual(["KEY"]);
 });

@@ -5,7 +5,7 @@ import { request } from "./support/http.ts";
 import { pushRepository } from "./support/repositories.ts";
 import { killWorker, stack, until } from "./support/stack.ts";
 
-test("local.json says where everything is", async () => {
+test("local.json has the addresses of the stack", async () => {
   const written = JSON.parse(await readFile(join(stack.dir, "local.json"), "utf8"));
   expect(written.base_url).toBe(stack.base_url);
   expect(written.git).toEqual(stack.git);

@@ -68,7 +68,7 @@ describe.each(lines)("the SDK %s", (line, sdk) => {
   });
 });
 
-test("an item that was told to be stored survives a crash", async () => {
+test("an acknowledged item survives a crash", async () => {
   const { store } = client(deployment_id, { maxRetries: 4 });
   await store.putItem(["crash"], "k", { n: 1 });
   await killWorker();

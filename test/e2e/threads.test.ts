@@ -46,7 +46,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
     );
   });
 
-  test("deletes an assistant's threads where it asks for that", async () => {
+  test("deletes an assistant's threads on request", async () => {
     const { assistants, threads, runs } = of();
     const { assistant_id } = await assistants.create({ graphId: "steps" });
     const { thread_id } = await threads.create();

@@ -5,7 +5,7 @@ import { request } from "./support/http.ts";
 import { killWorker, stack, until } from "./support/stack.ts";
 import { collect, tracing } from "./support/tracing.ts";
 
-type Found = { id: string; name: string };
+type FoundRun = { id: string; name: string };
 
 const MODEL_OUTPUT = {
   role: "assistant",
@@ -149,7 +149,7 @@ describe.each([
     expect(await collect(client.listFeedback({ runIds: [step] }))).toEqual([]);
   });
 
-  test("counts runs, and says how the project goes", async () => {
+  test("counts runs and the stats of the project", async () => {
     const stats = await client.getRunStats({ projectNames: [project] });
     expect(stats).toMatchObject({ run_count: 3, total_tokens: 14, error_rate: 0 });
     const model = await client.getRunStats({ projectNames: [project], runType: "llm" });
@@ -220,7 +220,7 @@ function uuidv7(): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
 }
 
-test("what was accepted before the Worker was killed is there, once", async () => {
+test("runs accepted before a SIGKILL exist once", async () => {
   const project = unique("killed");
   const accepted: string[] = [];
   const send = async () => {
@@ -243,7 +243,7 @@ test("what was accepted before the Worker was killed is there, once", async () =
   await Promise.all(senders);
   await until("A batch after the crash", send, (status) => status === 202);
 
-  const found = await collect<Found>(
+  const found = await collect<FoundRun>(
     tracing().listRuns({ projectName: project, select: ["id", "name"] }),
   );
   const ids = found.map(({ id }) => id);

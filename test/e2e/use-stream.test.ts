@@ -109,7 +109,7 @@ const answer = (page: Page) => page.locator('[data-type="ai"]');
 const settled = (page: Page) => page.locator('[data-loading="false"]').waitFor();
 const threadOf = (page: Page) => new URL(page.url()).searchParams.get("thread") ?? "";
 
-async function say(page: Page, text: string) {
+async function sendText(page: Page, text: string) {
   await type(page, text);
   await press(page, "Send");
 }
@@ -137,11 +137,11 @@ describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", 
   const open = (assistant: string, more: Record<string, string> = {}) =>
     openPage(line, assistant, more);
 
-  test("shows an answer as it is spelled, and goes on after a reload with nothing lost or doubled", async () => {
+  test("shows an answer as it is spelled, and continues after a reload with nothing lost or doubled", async () => {
     const page = await open("spells");
     const shown = await watch(page);
     await page.reload();
-    await say(page, ALPHABET);
+    await sendText(page, ALPHABET);
     await atBar(page);
     await page.reload();
     await atBar(page);
@@ -159,7 +159,7 @@ describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", 
 
   test("stops a run", async () => {
     const page = await open("spells");
-    await say(page, ENDLESS);
+    await sendText(page, ENDLESS);
     await answer(page).getByText(BEFORE_BAR).waitFor();
     await press(page, "Stop");
     await settled(page);
@@ -173,7 +173,7 @@ describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", 
       (status) => status !== "busy",
       PATIENCE_MS,
     );
-    await say(page, "once more");
+    await sendText(page, "once more");
     await answer(page).getByText("once more").waitFor();
     await settled(page);
   });
@@ -181,7 +181,7 @@ describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", 
   test("shows an interrupt, also after a reload, and takes the answer to it", async () => {
     const page = await open("consults");
     const question = page.getByLabel("Question");
-    await say(page, "hello");
+    await sendText(page, "hello");
     await question.getByText("shall I?").waitFor();
     await settled(page);
     await page.reload();
@@ -190,15 +190,15 @@ describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", 
     await press(page, "Answer");
     await answer(page).getByText("you said yes").waitFor();
     await settled(page);
-    const said = ["hello", "one moment", "you said yes"];
-    expect(await page.locator("li").allInnerTexts()).toEqual(said);
+    const texts = ["hello", "one moment", "you said yes"];
+    expect(await page.locator("li").allInnerTexts()).toEqual(texts);
     await question.getByText("shall I?").waitFor({ state: "detached" });
     expect(await client(agent.id).threads.get(threadOf(page))).toMatchObject({ status: "idle" });
   });
 
   test("draws a component of the agent, which is alive", async () => {
     const page = await open("paints");
-    await say(page, "Oslo");
+    await sendText(page, "Oslo");
     const card = page.getByRole("region", { name: "Weather" });
     await card.getByText("21 degrees, warm").waitFor();
     await card.getByRole("heading", { name: "Oslo" }).waitFor();
@@ -217,9 +217,9 @@ describe("useStream in a browser's page", () => {
   const open = (assistant: string, more: Record<string, string> = {}) =>
     openPage("1.13", assistant, more);
 
-  test("that goes away stops its run, unless it said that it would come again", async () => {
+  test("that goes away stops its run, unless it announced its return", async () => {
     const page = await open("spells", { reconnect: "no" });
-    await say(page, ENDLESS);
+    await sendText(page, ENDLESS);
     await answer(page).getByText(BEFORE_BAR).waitFor();
     await press(page, "Stop");
     await settled(page);
@@ -233,14 +233,14 @@ describe("useStream in a browser's page", () => {
       (status) => status !== "busy",
       PATIENCE_MS,
     );
-    await say(page, "once more");
+    await sendText(page, "once more");
     await answer(page).getByText("once more").waitFor();
     await settled(page);
   });
 
   test("a second tab joins the run of the first and shows the same", async () => {
     const page = await open("spells");
-    await say(page, ALPHABET);
+    await sendText(page, ALPHABET);
     await atBar(page);
     const other = await open("spells", { thread: threadOf(page) });
     await other.getByText(ALPHABET).waitFor();
@@ -254,9 +254,9 @@ describe("useStream in a browser's page", () => {
     }
   });
 
-  test("says what the server refuses", async () => {
+  test("shows what the server refuses", async () => {
     const page = await open("nobody");
-    await say(page, "hello");
+    await sendText(page, "hello");
     await page
       .getByRole("alert")
       .getByText(/No assistant found for "nobody"/)
@@ -272,7 +272,7 @@ describe.each(["sse", "websocket"])("the SDK's StreamController over %s", (trans
 
   test("shows an answer as it is spelled, in a second tab too, and after a reload of both", async () => {
     const page = await open("spells");
-    await say(page, ALPHABET);
+    await sendText(page, ALPHABET);
     await atBar(page);
     const other = await open("spells", { thread: threadOf(page) });
     await atBar(other);
@@ -292,12 +292,12 @@ describe.each(["sse", "websocket"])("the SDK's StreamController over %s", (trans
 
   test("stops a run", async () => {
     const page = await open("spells");
-    await say(page, ENDLESS);
+    await sendText(page, ENDLESS);
     await answer(page).getByText(BEFORE_BAR).waitFor();
     await press(page, "Stop");
     await settled(page);
     await stopped(threadOf(page));
-    await say(page, "once more");
+    await sendText(page, "once more");
     await answer(page).getByText("once more").waitFor();
     await settled(page);
   });
@@ -305,7 +305,7 @@ describe.each(["sse", "websocket"])("the SDK's StreamController over %s", (trans
   test("shows an interrupt, also after a reload, and takes the answer to it", async () => {
     const page = await open("consults");
     const question = page.getByLabel("Question").getByText("shall I?");
-    await say(page, "hello");
+    await sendText(page, "hello");
     await question.waitFor();
     await page.reload();
     await question.waitFor();
@@ -313,8 +313,8 @@ describe.each(["sse", "websocket"])("the SDK's StreamController over %s", (trans
     await press(page, "Answer");
     await answer(page).getByText("you said yes").waitFor();
     await settled(page);
-    const said = ["hello", "one moment", "you said yes"];
-    expect(await page.locator("li").allInnerTexts()).toEqual(said);
+    const texts = ["hello", "one moment", "you said yes"];
+    expect(await page.locator("li").allInnerTexts()).toEqual(texts);
     await question.waitFor({ state: "detached" });
   });
 });

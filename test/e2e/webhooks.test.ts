@@ -30,7 +30,7 @@ function delivered(run: { thread_id: string; run_id: string }) {
   );
 }
 
-test("webhooks of runs that end while the Worker is killed are all told", async () => {
+test("webhooks of runs that end while the Worker is killed are all delivered", async () => {
   const { threads, runs } = client(deployment_id);
   const hooks = Array.from({ length: 6 }, () => hook("ok"));
   const started = [];
@@ -45,11 +45,11 @@ test("webhooks of runs that end while the Worker is killed are all told", async 
   await aliveAgain();
   for (const run of started) await delivered(run);
   for (const [n, { received }] of hooks.entries()) {
-    const told = await received();
-    expect(told.length).toBeGreaterThan(0);
-    const ids = new Set(told.map(({ headers }) => headers["webhook-id"]));
+    const deliveries = await received();
+    expect(deliveries.length).toBeGreaterThan(0);
+    const ids = new Set(deliveries.map(({ headers }) => headers["webhook-id"]));
     expect(ids).toEqual(new Set([started[n]?.run_id]));
-    expect(JSON.parse(told[0]?.body ?? "")).toMatchObject({
+    expect(JSON.parse(deliveries[0]?.body ?? "")).toMatchObject({
       status: "success",
       values: { log: ["a", "b", "c"] },
     });
@@ -78,11 +78,11 @@ test("a workspace's secret signs what is sent", async () => {
   const { webhook, received } = hook("ok");
   const { runs } = client(deployment_id);
   await runs.wait(null, "steps", { input: {}, webhook });
-  const [told] = await until("The webhook", received, ({ length }) => length > 0);
+  const [deliveries] = await until("The webhook", received, ({ length }) => length > 0);
   const key = Buffer.from(body.secret.slice("whsec_".length), "base64");
-  const text = `${told?.headers["webhook-id"]}.${told?.headers["webhook-timestamp"]}.${told?.body}`;
+  const text = `${deliveries?.headers["webhook-id"]}.${deliveries?.headers["webhook-timestamp"]}.${deliveries?.body}`;
   const signature = createHmac("sha256", key).update(text).digest("base64");
-  expect(told?.headers["webhook-signature"]).toBe(`v1,${signature}`);
+  expect(deliveries?.headers["webhook-signature"]).toBe(`v1,${signature}`);
   expect((await request("DELETE", path)).status).toBe(204);
 });
 
@@ -105,8 +105,8 @@ test("an agent's own headers and rules for webhooks hold for its runs", async ()
   const { runs } = client(id);
   const { webhook, received } = hook("ok");
   await runs.wait(null, "agent", { input: {}, webhook });
-  const [told] = await until("The webhook", received, ({ length }) => length > 0);
-  expect(told?.headers.authorization).toBe("Bearer of-the-receiver");
+  const [deliveries] = await until("The webhook", received, ({ length }) => length > 0);
+  expect(deliveries?.headers.authorization).toBe("Bearer of-the-receiver");
   const elsewhere = webhook.replace(host, "receiver.example");
   await expect(runs.wait(null, "agent", { input: {}, webhook: elsewhere })).rejects.toThrow(
     /HTTP 422: .*leads to receiver\.example; webhooks\.url\.allowed_domains/,

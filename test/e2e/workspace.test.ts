@@ -60,7 +60,7 @@ test("keys and members are managed, with effect on a running stack", async () =>
   expect((await workspace(["members", ...scope])).out).toContain("None.");
 }, 120_000);
 
-test("a workspace waits for whoever writes to the database", async () => {
+test("a workspace waits for another writer of the database", async () => {
   const folder = join(stack.dir, "state/v3/d1/miniflare-D1DatabaseObject");
   const [name = ""] = (await readdir(folder)).filter((file) => /^[0-9a-f]{64}\.sqlite$/.test(file));
   const database = new DatabaseSync(join(folder, name), { timeout: 5000 });
@@ -87,7 +87,7 @@ test.each([
   [[...ACME, "--env", "mars"], '--env is "mars"'],
   [[...ACME, "--remote"], "--remote needs --env"],
   [[...ACME, "--colour"], "Unknown option '--colour'"],
-])("%j is refused with words that say what is wrong", async (args, text) => {
+])("%j is refused with its reason", async (args, text) => {
   const { code, err } = await workspace(args);
   expect(code).toBe(1);
   expect(err).toContain(text);

@@ -60,7 +60,7 @@ function namesIn(value: unknown): string[] {
 describe.each(FILES)("%s", (file) => {
   const top = read(file);
 
-  test.each(REGIONS)("%s has all of the top level, under names of its own", (region) => {
+  test.each(REGIONS)("%s has every setting of the top level, with its own names", (region) => {
     const config = read(file, region);
     expect(config.name).toBe(`${top.name}-${region}`);
     expect(without(config)).toEqual(regional(without(top), region));

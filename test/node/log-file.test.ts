@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openLog } from "../../scripts/local/log-file.ts";
 
-test("a log goes on where it was, and keeps the newest lines in two files of a bounded size", async () => {
+test("a log is appended to after a restart, and keeps the newest lines in two files of a bounded size", async () => {
   const dir = await mkdtemp(join(tmpdir(), "heddle-log-"));
   const path = join(dir, "a.log");
   for (const start of [0, 500]) {

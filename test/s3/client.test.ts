@@ -75,7 +75,7 @@ describe("an upload", () => {
     if (etag !== null) expect(object?.etag).toBe(etag);
   });
 
-  test("is listed until it is aborted, and aborting it twice is no error", async () => {
+  test("is listed until it is aborted, and aborting it twice succeeds", async () => {
     const key = `${prefix}/upload/aborted & <gone>`;
     const { upload_id } = await send(key);
     const listed = await client().listUploads(`${prefix}/upload/aborted`);
@@ -141,7 +141,7 @@ describe("an upload", () => {
     });
   });
 
-  test("whose completion's answer is lost, and that may not be looked for, is an error of its own", async () => {
+  test("whose completion's answer is lost, and that may not be looked for, has its own error", async () => {
     const proxy = await faulty();
     const isHead = ({ method }: Seen) => method === "HEAD";
     proxy.fail(
@@ -199,7 +199,7 @@ describe("what cannot get better is not tried again:", () => {
     });
   });
 
-  test("a HEAD that is refused is no missing object", async () => {
+  test("a refused HEAD differs from a missing object", async () => {
     const stranger = client({ credentials: { access_key_id, secret_access_key: "wrong" } });
     await expect(stranger.headObject(`${prefix}/any`)).rejects.toMatchObject({
       problem: { code: "AccessDenied", status: 403 },
@@ -259,7 +259,7 @@ describe("what may get better is tried again:", () => {
     expect(proxy.seen).toHaveLength(4);
   });
 
-  test("and not beyond its time, though Retry-After says so", async () => {
+  test("a retry stops at its deadline whatever Retry-After is", async () => {
     const proxy = await faulty();
     proxy.fail(s3Answer(503, "SlowDown", { "retry-after": "3600" }));
     const put = client({ endpoint_url: proxy.url }).putObject(`${prefix}/hour`, text("x"));
@@ -280,7 +280,7 @@ test.each(["in a pause", "in a request"])("a caller that gives up %s is obeyed",
   await expect(through.headObject("any")).rejects.toThrow("the export was cancelled");
 });
 
-test("a wrong region is put right by what the server says, once", async () => {
+test("a wrong region is corrected once by the answer of the server", async () => {
   const proxy = await faulty();
   const through = client({ endpoint_url: proxy.url, region: "xx-wrong-9" });
   await through.putObject(`${prefix}/region`, text("x"));

@@ -47,7 +47,7 @@ describe("a destination", () => {
     expect(await client().headObject(probeKey(body.id))).toBeNull();
   });
 
-  test("is made though its object may not be deleted, and the answer says where it is", async () => {
+  test("is made though its object may not be deleted, and the answer names its key", async () => {
     const proxy = await faulty();
     const isDelete = ({ method }: Seen) => method === "DELETE";
     proxy.fail({ ...refusal(403, "AccessDenied", "no"), when: isDelete });
@@ -64,7 +64,7 @@ describe("a destination", () => {
     expect((await create({ config: { region: "xx-wrong-9" } })).status).toBe(200);
   });
 
-  test("sends what its arguments of PutObject say, under the bucket's name if it must", async () => {
+  test("sends its arguments of PutObject, under the bucket's host name where the server needs it", async () => {
     const proxy = await faulty();
     const s3_additional_kwargs = { Metadata: { team: "research" } };
     const { status, body } = await create({
@@ -83,7 +83,7 @@ describe("a destination", () => {
   });
 });
 
-describe("a bucket that refuses is told in its own words, with what to change:", () => {
+describe("a refusal of the bucket is passed on with a remedy:", () => {
   test.each<[string, Fields, RegExp, RegExp]>([
     [
       "a wrong secret",

@@ -224,7 +224,7 @@ function mulberry32(seed: number): () => number {
   };
 }
 
-test("a key that is revoked in the middle fails the export in S3's words; with another it goes on", async () => {
+test("a key that is revoked in the middle fails the export with S3's message, and another key continues it", async () => {
   const proxy = await faulty();
   const { keys, revoke } = await passingKeys(proxy);
   const { destination, start } = await behind(proxy, some, keys);

@@ -41,7 +41,7 @@ const order = (more: Record<string, unknown> = {}) => ({
   ...more,
 });
 
-test("an export writes a file for each day, a manifest, and says so last", async () => {
+test("an export writes a file for each day, a manifest, and its end event last", async () => {
   const made = await createExport(order());
   expect(made).toMatchObject({ status: "CREATED", tenant_id: stack.tenant_id, filter: null });
   const done = await ended(made.id);

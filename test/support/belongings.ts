@@ -105,7 +105,7 @@ export async function belongings(): Promise<Belongings> {
     checkpoint_id: newId(),
     name: "file",
   };
-  await vi.waitFor(() => told(workspace_id), { timeout: 20_000, interval: 100 });
+  await vi.waitFor(() => allPublished(workspace_id), { timeout: 20_000, interval: 100 });
   return { ...owner, ids, marker };
 }
 
@@ -122,7 +122,7 @@ async function principals({ admin, organization_id }: TestWorkspace) {
 }
 
 /** Objects tell D1 of their threads and runs by alarm: after that, nothing moves by itself. */
-async function told(workspace_id: string): Promise<void> {
+async function allPublished(workspace_id: string): Promise<void> {
   const { threads, partitions } = await rowsOf(workspace_id);
   expect(threads).toEqual([expect.objectContaining({ status: "busy" })]);
   expect(partitions).toEqual([expect.objectContaining({ rows: 1 })]);

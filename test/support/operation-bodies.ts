@@ -6,7 +6,7 @@ import { sampleBodyOf } from "./operations.ts";
 export function operationBody(operation: Operation, ids: Record<string, string>): unknown {
   const { session_id, destination_id, run_id, provider_id, token_id } = ids;
   const { thread_id, agent_run_id } = ids;
-  const said = { role: "user", messageId: "1", parts: [{ kind: "data", data: {} }] };
+  const message = { role: "user", messageId: "1", parts: [{ kind: "data", data: {} }] };
   const bodies: Record<string, unknown> = {
     createDeployment: {
       name: "new-agent",
@@ -51,7 +51,7 @@ export function operationBody(operation: Operation, ids: Record<string, string>)
     sendThreadCommand: { id: 1, method: "run.start", params: { assistant_id: "echo" } },
     streamThreadEvents: { channels: ["values"] },
     createIntegration: { name: "host", token: "secret" },
-    callA2a: { jsonrpc: "2.0", id: 1, method: "message/send", params: { message: said } },
+    callA2a: { jsonrpc: "2.0", id: 1, method: "message/send", params: { message: message } },
     callMcp: { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo" } },
   };
   return bodies[operation.id] ?? sampleBodyOf(operation);

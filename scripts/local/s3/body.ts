@@ -88,7 +88,7 @@ function createMeter() {
   };
 }
 
-/** Everything the client said about its body must be true of what arrived. */
+/** Everything the client declared about its body must be true of what arrived. */
 function assertBody(
   request: IncomingMessage,
   payload: string,
@@ -110,19 +110,19 @@ function assertBody(
     "x-amz-checksum-sha1": sha1.toString("base64"),
     "x-amz-checksum-crc32": crc32.toString("base64"),
   };
-  const said = Object.entries({ ...request.headers, ...trailer }).filter(([name]) =>
+  const declared = Object.entries({ ...request.headers, ...trailer }).filter(([name]) =>
     /^x-amz-checksum-(?!algorithm|type|mode)/.test(name),
   );
-  for (const [name, value] of said) assertChecksum(known, name, String(value));
-  return Object.fromEntries(said.map(([name, value]) => [name, String(value)]));
+  for (const [name, value] of declared) assertChecksum(known, name, String(value));
+  return Object.fromEntries(declared.map(([name, value]) => [name, String(value)]));
 }
 
-function assertMd5(said: string | string[] | undefined, md5: Buffer): void {
-  if (said === undefined) return;
-  if (Buffer.from(String(said), "base64").length !== md5.length) {
+function assertMd5(declared: string | string[] | undefined, md5: Buffer): void {
+  if (declared === undefined) return;
+  if (Buffer.from(String(declared), "base64").length !== md5.length) {
     throw new S3Error("InvalidDigest", "The Content-MD5 you specified is not valid.");
   }
-  if (said !== md5.toString("base64")) {
+  if (declared !== md5.toString("base64")) {
     const message = "The Content-MD5 you specified did not match what we received.";
     throw new S3Error("BadDigest", message);
   }

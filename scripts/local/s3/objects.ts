@@ -78,7 +78,7 @@ async function readObject(exchange: ObjectExchange): Promise<void> {
   }
   const range = readRange(request.headers.range, object.size);
   const { start, end } = range ?? { start: 0, end: object.size - 1 };
-  const asked = [...query].filter(([name]) => name.startsWith("response-"));
+  const overrides = [...query].filter(([name]) => name.startsWith("response-"));
   response.writeHead(range ? 206 : 200, {
     ...object.headers,
     ...(request.headers["x-amz-checksum-mode"] === "ENABLED" ? object.checksums : {}),
@@ -87,7 +87,9 @@ async function readObject(exchange: ObjectExchange): Promise<void> {
     "accept-ranges": "bytes",
     "content-length": Math.max(0, end - start + 1),
     ...(range ? { "content-range": `bytes ${start}-${end}/${object.size}` } : {}),
-    ...Object.fromEntries(asked.map(([name, value]) => [name.slice("response-".length), value])),
+    ...Object.fromEntries(
+      overrides.map(([name, value]) => [name.slice("response-".length), value]),
+    ),
   });
   if (request.method === "HEAD" || object.size === 0) {
     response.end();

@@ -10,12 +10,12 @@ export async function passingKeys(
   if (key_desk === null) return { keys: s3, revoke: async () => refuse(proxy) };
   const id = crypto.randomUUID().replaceAll("-", "").toUpperCase();
   const keys = { access_key_id: `AKID${id.slice(0, 16)}`, secret_access_key: id };
-  const ask = async (method: string) => {
+  const call = async (method: string) => {
     const answer = await fetch(key_desk, { method, body: JSON.stringify(keys) });
     if (!answer.ok) throw new Error(await answer.text());
   };
-  await ask("PUT");
-  return { keys, revoke: () => ask("DELETE") };
+  await call("PUT");
+  return { keys, revoke: () => call("DELETE") };
 }
 
 function refuse(proxy: FaultProxy): void {
