@@ -111,7 +111,7 @@ async function step<T>(label: string, work: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** Processor time too: on a busy machine it says more. */
+/** Processor time, which a busy machine distorts less. */
 type Measured = { seconds: number; cpu_seconds: number };
 type Speed = { rows_per_second: number; rows_per_cpu_second: number };
 

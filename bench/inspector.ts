@@ -1,4 +1,4 @@
-/** What V8's inspector tells of the isolate that a Worker's script runs in. */
+/** Reads the isolate of a Worker's script by V8's inspector. */
 export type Inspector = {
   call(method: string, params?: object): Promise<Record<string, unknown>>;
   close(): void;
@@ -8,7 +8,7 @@ export type Inspector = {
 const ANSWER_MS = 60_000;
 const SILENT = "Was the Worker killed, or started again?";
 
-/** Of the isolates of a stack that of the Worker and its objects. */
+/** The isolate of the Worker and its objects. */
 export async function inspect(port: number): Promise<Inspector> {
   const socket = new WebSocket(await addressOf(port), { headers: { Origin: "http://localhost" } });
   await new Promise((resolve, reject) => {
@@ -56,7 +56,7 @@ export function watchHeap(inspector: Inspector) {
     peak.used_mb = Math.max(peak.used_mb, megabytes(usage.usedSize));
     peak.buffers_mb = Math.max(peak.buffers_mb, megabytes(usage.backingStorageSize));
   };
-  // Who asks afterwards, with liveHeap, hears of an inspector that is silent.
+  // liveHeap reports an inspector that does not answer.
   const timer = setInterval(() => void look().catch(() => undefined), SAMPLE_MS);
   return {
     stop() {
@@ -66,7 +66,7 @@ export function watchHeap(inspector: Inspector) {
   };
 }
 
-/** What is left after a collection. */
+/** Returns the heap after a collection. */
 export async function liveHeap(inspector: Inspector) {
   await inspector.call("HeapProfiler.collectGarbage");
   const usage = await inspector.call("Runtime.getHeapUsage");

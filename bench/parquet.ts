@@ -1,5 +1,5 @@
-// Encodes the same rows with Heddle's Parquet writer and with DuckDB, one thread each, in turns, and
-// prints both and their ratio. Processor time, because a busy machine makes wall time say little.
+// Encodes the same rows with Heddle's Parquet writer and with DuckDB, one thread each, in turns, and prints the
+// ratio of their times.
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 
 const OBJECTS = "state/v3/do/heddle-ThreadObject";
 
-/** Bytes of the pages that the thread's object uses on the stack's disk, and of what lies in each table. */
+/** Bytes that the thread's object uses on the stack's disk, and bytes in each table. */
 export async function threadBytes(dir: string, thread_id: string) {
   const folder = join(dir, OBJECTS);
   for (const name of await readdir(folder)) {

@@ -70,7 +70,7 @@ async function benchAgent(place: BenchContext) {
 
 type Cost = Record<"cpu_ms" | "wall_ms" | "bytes", number> & { tables: Record<string, number> };
 
-/** Of a run on a thread that has so many messages when the first one comes. */
+/** Measures a run on a thread that has this many messages. */
 async function benchThread(
   { api, agent, dir }: BenchContext,
   size: number,
@@ -105,7 +105,7 @@ async function benchThread(
   };
 }
 
-/** What is left to do behind the answer: the directory and the traces. */
+/** Waits for the work behind the answer: the directory and the traces. */
 async function settled(api: Api, path: string) {
   await new Promise((done) => setTimeout(done, 1500));
   await api.json("GET", path);

@@ -5,14 +5,14 @@ const WORDS =
   "the agent reads a question about trains looks at two tables and answers with care".split(" ");
 const encoder = new TextEncoder();
 
-/** One POST /runs/batch of new runs of about this many bytes each. */
+/** A POST /runs/batch of new runs of about this many bytes each. */
 export function batchBody(session_name: string, runs: number, bytes: number): Body {
   const post = Array.from({ length: runs }, (_, n) => wireRun(session_name, n, bytes));
   const text = JSON.stringify({ post });
   return { path: "/runs/batch", type: "application/json", bytes: encoder.encode(text) };
 }
 
-/** The same as the SDK sends it: the run, and each payload in a part of its own. */
+/** The multipart form that the SDK sends: a part for each run and each payload. */
 export function multipartBody(session_name: string, runs: number, bytes: number): Body {
   const texts: string[] = [];
   const add = (name: string, value: unknown) => {

@@ -1,4 +1,5 @@
-// `npm run demo`: the main job on real parts, told step by step. Exit 0 only if every step was right.
+// `npm run demo`: runs an end-to-end demo against real services, then exits. Exit code 0 only if every step
+// passed.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "@langchain/langgraph-sdk";

@@ -1,4 +1,5 @@
-// `npm run fuzz`: random requests, right and wrong, to every operation of a local stack for two minutes. Exit 1 when an answer is not what /openapi.json says.
+// `npm run fuzz`: sends valid and invalid requests to every operation of a local stack for two minutes. Exit code
+// 1 when an answer contradicts /openapi.json.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -14,7 +15,7 @@ import { runWrangler } from "./local/wrangler.ts";
 type Seen = {
   pool: Pool;
   check: ReturnType<typeof checker>;
-  /** Of operations that never did what they are for: how they refused last. */
+  /** The last refusal of each operation that never succeeded. */
   refused: Map<string, string>;
 };
 type Finding = { operation: string; what: string; times: number; number: number; curl: string };
@@ -24,7 +25,7 @@ const ANSWER_MS = 30_000;
 /** These wait for a run or a person, which may never come. */
 const WAITING = /\/(wait|join|stream)\b/;
 const WAITING_MS = 3000;
-/** Requests under way at once: what many do together is tried too, and a slow one holds nobody up. */
+/** Concurrent requests. */
 const LANES = 4;
 
 const { values } = parseArgs({
@@ -45,7 +46,7 @@ try {
   await stack.stop();
 }
 
-/** What a key may ask in a minute has limits, which are not what is tried here. */
+/** Rate limits are not under test. */
 async function anotherKey(): Promise<string> {
   const order = { org: "local", plan: "enterprise", name: "local", role: "admin" } as const;
   return (await createWorkspace(order, (args) => runWrangler(dir, args))).api_key;
@@ -77,7 +78,7 @@ async function fuzz(target: Target): Promise<void> {
   report([...findings.values()], operations.length, refused, next);
 }
 
-/** What is wrong with the answer. */
+/** Returns the problem of an answer. */
 async function attempt(
   target: Target,
   operation: Operation,
@@ -118,7 +119,7 @@ async function send(
   }
 }
 
-/** Tokens of people are each key's own, so what is about them is asked with one alone. */
+/** User tokens belong to one key, so one key alone calls their operations. */
 function keyFor([first = "", second = first]: readonly string[], path: string): string {
   return path.startsWith("/v2/") || path.startsWith("/v1/") ? first : second;
 }

@@ -37,6 +37,6 @@ try {
   process.exitCode = findings.length === 0 ? 0 : 1;
 } finally {
   await stack.stop();
-  // Of a run that never ends a reader may still wait.
+  // A reader can wait forever for a run that never ends.
   setTimeout(() => process.exit(), 5_000).unref();
 }

@@ -9,7 +9,7 @@ export type Scope = { org: string; name: string | undefined };
 export type KeyOrder = Scope & { role: Role; description: string; expires_at: string | undefined };
 export type MemberOrder = { org: string; name: string; email: string; role: Role };
 
-/** Statements one a line; the last one selects the rows to print. No row: there is no such name. */
+/** A statement a line. The last one selects the rows to print; no row means that the name does not exist. */
 export function listKeys({ org, name }: Scope): string {
   const inWorkspace = name === undefined ? "" : ` AND workspaces.name = ${quote(name)}`;
   return `SELECT api_keys.id, prefix || '...' AS key, kind, coalesce(workspaces.name, '(all)') AS workspace, coalesce(role, '(its user)') AS role, description, users.email AS user, expires_at, last_used_at FROM api_keys JOIN organizations ON organizations.id = api_keys.organization_id LEFT JOIN workspaces ON workspaces.id = api_keys.workspace_id LEFT JOIN users ON users.id = api_keys.user_id WHERE revoked_at IS NULL AND organizations.name = ${quote(org)}${inWorkspace} ORDER BY api_keys.id;`;

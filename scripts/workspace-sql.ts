@@ -12,7 +12,7 @@ export type NewWorkspace = {
   now?: Date;
 };
 
-/** One statement a line. Run again, it finds the organization and the workspace by name and adds a key. */
+/** A statement a line. A second call finds the organization and the workspace by name and adds a key. */
 export function workspaceStatements(input: NewWorkspace): { sql: string; api_key: string } {
   const { api_key, sha256, prefix } = newApiKey("service");
   const [org, name, now] = [
@@ -28,7 +28,7 @@ export function workspaceStatements(input: NewWorkspace): { sql: string; api_key
   return { sql: lines.join("\n"), api_key };
 }
 
-/** One row: organization_id, tenant_id. */
+/** Selects organization_id and tenant_id. */
 export function workspaceQuery({ org, name }: Pick<NewWorkspace, "org" | "name">): string {
   return `SELECT organizations.id AS organization_id, workspaces.id AS tenant_id FROM workspaces JOIN organizations ON organizations.id = workspaces.organization_id WHERE organizations.name = ${quote(org)} AND workspaces.name = ${quote(name)};`;
 }

@@ -1,7 +1,7 @@
 import { AIMessage } from "@langchain/core/messages";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 
-/** One node, no model: what is left of a run's time is the server's. */
+/** A node without a model, so that the server's share of a run is measured. */
 export const builder = new StateGraph(MessagesAnnotation)
   .addNode("reply", ({ messages }) => ({
     messages: [new AIMessage(`echo: ${String(messages.at(-1)?.content)}`)],

@@ -12,11 +12,11 @@ import { planScan, scanChunk } from "../../src/traces/scan/scan-service.ts";
 import { PartitionStore } from "../../src/traces/storage/partition.ts";
 import { rowChange, seedChange } from "./seed.ts";
 
-// What is exported here by name goes before what the star brings.
+// Named exports win over those of the star.
 export * from "../../src/index.ts";
 
 const PAGE_BYTES = 4 * 1024 * 1024;
-/** What an export of all columns reads. */
+/** Columns of a full export. */
 const COLUMNS = sourcesOf(EXPORTED);
 
 /** The product's object, and what it keeps without the ways that lead to it. */

@@ -29,7 +29,7 @@ export function builderModulesWithoutBundler(): Module[] {
   );
 }
 
-/** The built builder as Miniflare takes it: the entry first, then what stands beside it. */
+/** The built builder in Miniflare's form: the entry first, then its modules. */
 export function builderModules(): Module[] {
   const names = readdirSync(BUILDER_FOLDER).sort(
     (a, b) => Number(b === "builder.js") - Number(a === "builder.js"),

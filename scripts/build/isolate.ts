@@ -1,4 +1,4 @@
-// The code that stands beside every agent, one text per kind of agent; the builder bundles it with the agent's own.
+// The code beside every agent, one text per kind of agent. The builder bundles it with the agent's code.
 import { build } from "esbuild";
 
 export async function buildIsolate(outdir: string) {

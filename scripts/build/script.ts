@@ -32,7 +32,7 @@ export async function bundleScript(main: string, outdir: string, entry: string):
   });
 }
 
-/** Copies what is no JavaScript beside the bundle, under a name that begins with the hash of its content. */
+/** Copies modules without JavaScript beside the bundle, under a name with the hash of their content. */
 function modules(outdir: string): Plugin {
   return {
     name: "modules",

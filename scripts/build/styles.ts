@@ -1,4 +1,4 @@
-// Tailwind's own style sheets, which `@import "tailwindcss"` of a component's stands for.
+// Tailwind's style sheets, which `@import "tailwindcss"` of a component resolves to.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-// What the demo asks of the agent server, all of it through the official SDK.
+// The calls of the demo to the agent server, all by the official SDK.
 import type { Client, Message } from "@langchain/langgraph-sdk";
 import { formatDuration } from "../local/terminal.ts";
 import { expect, type Note } from "./story.ts";
@@ -26,7 +26,7 @@ export async function enqueueTwo(client: Client, note: Note): Promise<void> {
     ["human: What is 6 * 7?", "ai: ", "tool: 42", "ai: Done: 42"],
     ["human: And (2 + 3) * 4?", "ai: ", "tool: 20", "ai: Done: 20"],
   ];
-  // Of two requests sent at once either may arrive first; the one that waits came second.
+  // The second of two concurrent requests is the one that waits.
   if (runs[0]?.status === "pending" && runs[1]?.status !== "pending") conversations.reverse();
   expect(
     JSON.stringify(lines) === JSON.stringify(conversations.flat()),

@@ -1,4 +1,4 @@
-// What the demo exports: the traces of the agent's runs, to the stack's bucket, read back by DuckDB.
+// Exports the traces of the agent's runs to the stack's bucket and reads them back with DuckDB.
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
@@ -19,7 +19,7 @@ const GIVE_UP_MS = 60_000;
 const DAY_MS = 86_400_000;
 const PREFIX = "demo";
 
-/** Waits until each of the runs that were told has its trace: they are written behind the answers. */
+/** Waits until each run has its trace: traces are written behind the answers. */
 export async function findTraces(info: StackInfo, project: string, note: Note): Promise<Project> {
   const call = caller(info);
   const [found] = await call<Project[]>("GET", `/api/v1/sessions?name=${project}`, 200);

@@ -1,4 +1,4 @@
-// How the demo tells what it does: numbered steps, what was seen in each, and how long it took.
+// Prints the demo: numbered steps with their results and durations.
 import { formatDuration, paint } from "../local/terminal.ts";
 
 export type Note = {
@@ -32,7 +32,7 @@ export function stepCount(): number {
   return steps;
 }
 
-/** Fails the demo with a sentence that says what was expected. */
+/** Fails the demo with the expectation as its message. */
 export function expect(isRight: boolean, sentence: string): asserts isRight {
   if (!isRight) throw new Error(sentence);
 }

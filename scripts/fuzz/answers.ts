@@ -3,7 +3,7 @@ import type { Document, Operation, Schema } from "./document.ts";
 
 export type Answer = { status: number; type: string; text: string };
 
-/** What is wrong with an answer, by the document alone; null when nothing is. */
+/** Returns the problem of an answer by the document alone. @returns `null` for a valid answer */
 export function checker(document: Document) {
   const parsers = new Map<Schema, z.ZodType>();
   const parserOf = (schema: Schema) => {

@@ -67,7 +67,7 @@ function isSegment(text: string): boolean {
   return !["", ".", ".."].includes(text);
 }
 
-/** One field somewhere in it. */
+/** Returns a random field at any depth. */
 function damage(value: unknown, at: number, wrong: unknown): unknown {
   if (typeof value !== "object" || value === null) return wrong;
   const names = Object.keys(value);

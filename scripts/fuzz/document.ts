@@ -32,7 +32,7 @@ export type Operation = {
   is_public: boolean;
   parameters: Parameter[];
   body: Schema | undefined;
-  /** Of a body that is no JSON. */
+  /** Content types without JSON. */
   raw_type: string | undefined;
   responses: Record<string, Media>;
 };

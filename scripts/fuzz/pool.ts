@@ -2,7 +2,7 @@ import type { Operation } from "./document.ts";
 
 type Route = Pick<Operation, "method" | "path">;
 
-/** Ids of what is there, by the names that paths and bodies have for them. */
+/** Ids of existing resources, by the names of paths and bodies. */
 export type Pool = {
   ids(name: string, place: Route): string[];
   learn(place: Route, answer: unknown): void;
@@ -10,7 +10,7 @@ export type Pool = {
 
 const MAX_IDS = 20;
 
-/** What `id` of an answer is called elsewhere, by the path that answered. */
+/** The name of `id` in other operations, by the path of the answer. */
 const NOUNS: [RegExp, string[]][] = [
   [/\/revisions$/, ["revision_id"]],
   [/\/v2\/deployments$/, ["deployment_id"]],
@@ -49,14 +49,14 @@ export function idPool(kept: Record<string, string>): Pool {
   };
 }
 
-/** What a path ends with goes, and what else names things than the path; what a path goes through stays. */
+/** A DELETE invalidates the last parameter of its path and keeps the others. */
 function isDeleted(given: string, place: Route): boolean {
   const { method, path } = place;
   if (path.endsWith("/delete")) return nameOf(given, place) === "run_id";
   return method === "DELETE" && (path.endsWith(`{${given}}`) || !path.includes(`{${given}}`));
 }
 
-/** Of one thing, and of agents' runs other than of traces'. */
+/** Ids of one resource; agents' runs differ from traces' runs. */
 function nameOf(given: string, { path }: Route): string {
   const one = given.replace(/s$/, "");
   const name = SAME[one] ?? (one.endsWith("_id") ? one : given);

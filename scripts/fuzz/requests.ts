@@ -12,7 +12,7 @@ export type FuzzRequest = {
 
 const FORM = "application/x-www-form-urlencoded";
 
-/** One request of an operation: two of three as the document asks, the others broken in one place. */
+/** Builds a request of an operation: two of three valid, the others broken in one place. */
 export function requestOf(
   document: Document,
   operation: Operation,
@@ -51,7 +51,7 @@ function parameters(document: Document, operation: Operation, place: string, poo
   return sparse(Object.fromEntries(fields), required) as fc.Arbitrary<Record<string, string>>;
 }
 
-/** What is there more often than what only could be, and what stays more often than what came and may be gone. */
+/** Prefers ids that exist, and resources that last. */
 function values(
   document: Document,
   { name, schema }: Parameter,
@@ -70,13 +70,13 @@ function values(
 
 function bodies(document: Document, operation: Operation, pool: Pool): fc.Arbitrary<unknown> {
   if (operation.body === undefined) return fc.constant(undefined);
-  // One of four keeps what the schema gave: who makes a thing chooses some of its ids.
+  // A quarter keeps the schema's value: clients choose some ids.
   return fc
     .tuple(valuesOf(document, operation.body), fc.nat(3))
     .map(([value, fourth]) => (fourth === 0 ? value : withIds(value, operation, pool)));
 }
 
-/** Ids of a body name what is there: the schema alone would give ids of nothing. */
+/** Uses ids that exist: the schema alone would generate unknown ones. */
 function withIds(value: unknown, operation: Operation, pool: Pool): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const known = ([name, inner]: [string, unknown]) => {
@@ -117,7 +117,7 @@ function toQuery(given: Record<string, string>): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** What a header may hold at all. */
+/** Characters that a header can hold. */
 function printable(given: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, value.replace(/[^\x21-\x7e]/g, "")]),

@@ -29,7 +29,7 @@ const NASTY = [
 ];
 
 export const nasty = fc.constantFrom(...NASTY);
-/** What no field asks for. */
+/** A value of an unexpected type. */
 export const odd: Values = fc.oneof(nasty, fc.jsonValue({ maxDepth: 2 }));
 
 /** Values that a schema of the document takes. */
@@ -107,7 +107,7 @@ function objects(
   return sparse(fields, required);
 }
 
-/** Of what may be left out most is: each field more is one more that could be refused. */
+/** Leaves most optional fields out: each field is one more that can be refused. */
 export function sparse(fields: Record<string, Values>, required: string[]): Values {
   const absent = { weight: 3, arbitrary: fc.constant(undefined) };
   const entries = Object.entries(fields).map(([name, values]) => [

@@ -8,7 +8,7 @@ export function walk(
 ): void {
   visit(node, parent);
   for (const key of visitorKeys[node.type] ?? []) {
-    // The table of keys says which fields of a node hold nodes.
+    // The table of keys names the fields of a node that hold nodes.
     const child = node[key as keyof Node] as unknown as Node | (Node | null)[] | null | undefined;
     for (const each of [child ?? []].flat()) if (each) walk(each, visit, node);
   }

@@ -17,7 +17,7 @@ export const PHRASE = new RegExp(
 );
 const BEGINNING = /^(Of|What|Who|Whose|Whoever|By|As|Those|It|One|Null|Nobody|Here)\b/;
 /** Participles, and one name that had many meanings. */
-const TYPE_NAME = /^(Asked|Told|Kept|Known|Match|Opened|Place)$/;
+const TYPE_NAME = /^(Asked|Told|Kept|Known|Found|Opened|Place)$/;
 const NAMES = ["Identifier", "PrivateIdentifier"];
 const TEST_CALLS = /^(test|it|describe)$/;
 

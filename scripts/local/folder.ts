@@ -1,4 +1,4 @@
-// What a stack keeps in its folder from one start to the next.
+// The folder in which a stack keeps its state between two starts.
 import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -56,7 +56,7 @@ function newPassword(): string {
   return randomBytes(24).toString("base64url");
 }
 
-/** One after the other: the parts of a stack start at once, and each keeps something. */
+/** Serializes writes: the parts of a stack start at once, and each writes something. */
 export function keep(folder: Folder, changes: Partial<StackFolder>): Promise<void> {
   Object.assign(folder.kept, changes);
   const write = () =>

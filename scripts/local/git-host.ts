@@ -14,7 +14,7 @@ export type Fault = {
   match: string;
   times: number;
   status?: number;
-  /** The URL of another host, which is said to have what is under this path. */
+  /** The URL of another host that has the content of this path. */
   moved_to?: string;
   delay_ms?: number;
   /** Bytes after which the connection is cut. */
@@ -207,7 +207,7 @@ function cgi(
   };
 }
 
-/** Reads the header block of a CGI program, then lets its body pass; `last` runs before the end is told. */
+/** Reads the header block of a CGI program, then pipes its body; `last` runs before the end. */
 function cgiResponse(response: ServerResponse, last: () => Promise<void>): Transform {
   let head: Buffer | null = Buffer.alloc(0);
   return new Transform({

@@ -24,7 +24,7 @@ export async function readModules(folder: string, entry: string): Promise<Module
   );
 }
 
-/** As Cap'n Proto text; a file is embedded by its path relative to the file that has the text. */
+/** Cap'n Proto text. A file is embedded by its path relative to the file with the text. */
 export async function embedModules(folder: string, entry: string): Promise<string> {
   const modules = (await listModules(folder, entry)).map(
     ({ name, type }) => `(name = "${name}", ${type.capnp} = embed "${name}")`,

@@ -5,7 +5,7 @@ export type Npm = { registry_url: string; ca_file: string | undefined };
 
 const run = promisify(execFile);
 
-/** npm's own settings, so that a machine with a mirror, or a CA of its own, needs no other. */
+/** npm's own settings: a mirror or a private CA is configured once. */
 export async function readNpm(): Promise<Npm> {
   const args = ["config", "get", "registry", "cafile"];
   const { stdout } = await run("npm", args, { timeout: 20_000 });

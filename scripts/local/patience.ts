@@ -1,11 +1,10 @@
-// How a Worker that is stuck is told from one whose machine is slow: by the time it had the processor,
-// not by the time that passed. No I/O and no clock.
+// Distinguishes a stuck Worker from a slow machine by its processor time, not by the clock. No I/O.
 export type Worker = { pid: number; rss_bytes: number; cpu_ms: number };
 
 export type Look = {
   now_ms: number;
   worker: Worker | undefined;
-  /** It did since the last look. */
+  /** Whether it answered since the last look. */
   answered: boolean;
   host_lives: boolean;
 };
@@ -16,7 +15,7 @@ export type Waiting = {
   is_up: boolean;
   /** The last answer, or the beginning of a start. */
   since_ms: number;
-  /** What the process had computed by then. */
+  /** Processor time at that moment. */
   cpu_ms: number;
   start_patience_ms: number;
 };

@@ -105,7 +105,7 @@ async function readStat(pid: number): Promise<Omit<Process, "command"> | null> {
   };
 }
 
-/** Of /proc/{pid}/stat, those after the command, which may itself hold spaces and brackets. */
+/** Fields of /proc/{pid}/stat after the command, which can contain spaces and brackets. */
 function fieldsOf(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }

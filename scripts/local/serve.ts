@@ -22,7 +22,7 @@ export type Serving = {
 };
 
 type LegacyOptions = Parameters<typeof convertV4MiniflareOptions>[0];
-/** What configure.ts has written of a script. */
+/** The configuration of a script, written by configure.ts. */
 export type Bound = {
   name: string;
   bindings: Record<string, string>;
@@ -82,7 +82,7 @@ async function mainWorker(options: Bound, script: Script) {
   };
 }
 
-/** Stands in for the builder, which runs in other processes. */
+/** Proxy of the builder, which runs in other processes. */
 async function builderWorker(options: Bound, script: Script) {
   const { name, compatibilityDate } = options;
   const contents = await readFile(localBundleOf(path, "builder-proxy"), "utf8");

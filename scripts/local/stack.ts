@@ -31,11 +31,11 @@ type StackOptions = {
   main?: string;
   /** Where V8's inspector listens. 0 or none: any free port. */
   inspector_port?: number;
-  /** Told of each finished step of the start, instead of a line on the terminal. */
+  /** Called for each finished step of the start. */
   onStep?(label: string, ms: number): void;
 };
 
-/** What `.heddle/local.json` says. */
+/** The content of `.heddle/local.json`. */
 export type StackInfo = {
   base_url: string;
   api_key: string;

@@ -11,7 +11,7 @@ export function formatDuration(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** One aligned line: mark, what was done, how long it took. */
+/** An aligned line: mark, action, duration. */
 export function formatStep(label: string, ms: number): string {
   return `  ${paint("green", "✓")} ${label.padEnd(52)} ${paint("dim", formatDuration(ms).padStart(8))}`;
 }

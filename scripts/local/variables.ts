@@ -28,10 +28,10 @@ export const LOCAL_SWITCHES = {
 } as const satisfies Variables;
 
 const PREFIX = "HEDDLE_";
-/** Said to the stack and not to the Worker. */
+/** Settings of the stack, which the Worker does not receive. */
 const OTHERS = ["DIR", "REGION"];
 
-/** Of the environment; a name that means nothing is an error, so that a misspelt one is not a silent default. */
+/** Reads the environment. An unknown name is an error: a misspelt one would be a silent default. */
 export function readVariables(environment: NodeJS.ProcessEnv): Variables {
   const variables: Variables = {};
   for (const [key, value] of Object.entries(environment)) {

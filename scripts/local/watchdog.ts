@@ -1,11 +1,11 @@
-// Stands in for the limits that local workerd does not enforce: a Worker that blocks the whole
-// process (an agent that loops for ever) or eats the machine's memory is killed, and starts again.
+// Enforces limits that local workerd lacks: kills and restarts a Worker that loops forever or takes the machine's
+// memory.
 import { judge, startAt } from "./patience.ts";
 import { findWorker, isAlive, kill } from "./processes.ts";
 
 type Watched = {
   port: number;
-  /** Whose descendant the Worker is. */
+  /** An ancestor of the Worker. */
   pid(): number;
   restart(): Promise<void>;
   print(line: string): void;
@@ -21,7 +21,7 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
   let isStopped = false;
   let turn: Promise<void> | null = null;
 
-  const ask = async () => {
+  const callWorker = async () => {
     if (isCalling) return;
     isCalling = true;
     answered = (await ping(watched.port)) || answered;
@@ -44,7 +44,7 @@ export function watch(watched: Watched): { stop(): Promise<void> } {
     waiting = { ...waiting, since_ms: performance.now() };
   };
   const timer = setInterval(() => {
-    void ask();
+    void callWorker();
     turn ??= look().finally(() => {
       turn = null;
     });

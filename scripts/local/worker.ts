@@ -6,7 +6,7 @@ import { openLog } from "./log-file.ts";
 import type { Serving } from "./serve.ts";
 
 type WorkerOptions = Serving & {
-  /** What workerd trusts beside the system's authorities. */
+  /** Authorities that workerd trusts beside the system's. */
   ca_file: string | undefined;
   onError(line: string): void;
 };
@@ -21,7 +21,7 @@ export function logOf(path: string): string {
   return join(path, "worker.log");
 }
 
-/** What was bundled is served until it is stopped; a workerd that dies is started again. */
+/** Serves the bundle until it is stopped, and restarts a workerd that dies. */
 export function startWorker({ ca_file, onError, ...serving }: WorkerOptions): WorkerProcess {
   const command = [process.execPath, SERVE, JSON.stringify(serving)];
   const child = spawn(process.execPath, [LEASH, ...command], {
@@ -83,7 +83,7 @@ function readable(line: string): string {
   }
 }
 
-/** What the runtime or the Worker's own log marks as an error. */
+/** Lines that the runtime or the Worker's log marks as errors. */
 function isError(line: string): boolean {
   return line.includes("[ERROR]") || line.startsWith('{"level":"error"');
 }

@@ -10,8 +10,8 @@ const run = promisify(execFile);
 const BUSY_ATTEMPTS = 5;
 
 /**
- * A wrangler command against the stack's own database. The Worker writes to the same file, and whoever
- * comes second is told at once that it is locked: nothing was done, so it is done again.
+ * Runs a wrangler command against the stack's database. The Worker writes to the same file, so a command that
+ * finds it locked has done nothing and is repeated.
  */
 export async function runWrangler(
   path: string,

@@ -1,16 +1,16 @@
-// What is done to each thread: drawn from the seed and the thread's number, whatever the clock does.
+// The load on each thread: drawn from the seed and the thread's number.
 import { type Random, randomOf } from "./random.ts";
 import { newReading, type Reading, readFrames, readRun } from "./reader.ts";
 import { pause, type Server } from "./server.ts";
 
-/** A run that was run for, and all that its client heard of it. */
+/** A run and everything that its client received. */
 export type RequestedRun = {
   tag: string;
   run_id: string;
   /** How it was undone or ended by request: it need not have come to its end. */
   cancelled: Set<"interrupt" | "rollback">;
   readings: Reading[];
-  /** What wait or join answered. */
+  /** Results of wait and join. */
   results: string[];
 };
 
@@ -19,7 +19,7 @@ export type ThreadCase = {
   thread_id: string;
   /** In the order in which the server has accepted them. */
   runs: RequestedRun[];
-  /** Of the stream of the whole thread. */
+  /** Frames of the thread's stream. */
   reading: Reading | null;
 };
 
@@ -27,7 +27,7 @@ export type ThreadCase = {
 export type RunListener = { accepted(run: string): void; ended(run: string): void };
 type Scene = { server: Server; random: Random; place: ThreadCase; progress: RunListener };
 
-/** Of a step. Long ones are cut by a kill where they have written something already. */
+/** Milliseconds of a step. A kill interrupts long ones after their first write. */
 const DELAY_MS = { short: 30, long: 250 };
 const MODES = [["values"], ["updates"], ["updates", "values"], ["updates", "debug"]];
 
@@ -37,13 +37,13 @@ export function newCase(seed: number, number: number): { place: ThreadCase; rand
   return { place: { number, thread_id, runs: [], reading: null }, random };
 }
 
-/** A thread of its own and one run on it. */
+/** A thread with one run. */
 export async function driveOne(scene: Scene): Promise<void> {
   await createThread(scene);
   await driveRun(scene, `t${scene.place.number}r0`, 0.3);
 }
 
-/** A thread with many runs that wait for each other; somebody follows the whole thread. */
+/** A thread with a queue of runs and a reader of the whole thread. */
 export async function driveQueue(scene: Scene, runs: number): Promise<void> {
   await createThread(scene);
   const { server, random, place } = scene;
@@ -95,7 +95,7 @@ async function driveRun(scene: Scene, tag: string, cancels: number): Promise<voi
 type Kind = "background" | "stream" | "wait" | "leaves";
 const ENDPOINT = { background: "", stream: "/stream", wait: "/wait", leaves: "/stream" } as const;
 
-/** Asks for the run until it is there, once. Null: it is, and who run does not know of which answer. */
+/** Requests the run until it exists, once. @returns `null` when it exists and its answer was lost */
 async function begin(scene: Scene, run: RequestedRun, kind: Kind): Promise<Response | null> {
   const { server, random, place } = scene;
   const path = `/threads/${place.thread_id}/runs`;
@@ -176,7 +176,7 @@ async function cancelLater(
   const path = `/threads/${place.thread_id}/runs/${run.run_id}/cancel`;
   const query = `?action=${action}&wait=${random.upTo(1)}`;
   const { status, text } = await server.call("POST", path + query);
-  // Who asks again after a crash may find that the run is undone already.
+  // After a crash the run can be undone already.
   const isGone = action === "rollback" && status === 404;
   if (status >= 300 && !isGone) throw new Error(`${path}: ${status} ${text}`);
 }

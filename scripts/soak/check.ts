@@ -1,4 +1,4 @@
-// What must be true of a thread when all is over, read over HTTP like everything else.
+// Invariants of a thread at the end, read over HTTP.
 import type { RequestedRun, ThreadCase } from "./cases.ts";
 import { type Frame, type Reading, toFrame } from "./reader.ts";
 import { pause, type Server } from "./server.ts";
@@ -8,7 +8,6 @@ type Seen = {
   thread: { status: string };
   runs: Run[];
   log: string[];
-  /** By run. */
   events: Map<string, Frame[]>;
 };
 
@@ -60,7 +59,7 @@ async function look(server: Server, { thread_id }: ThreadCase): Promise<Seen> {
   return { thread, runs, log: state.values.log ?? [], events };
 }
 
-/** A run whose client was gone when the Worker died goes on when the thread is looked at, or by its alarm. */
+/** A run without a client continues after a crash when the thread is read, or by its alarm. */
 async function comesToRest(server: Server, path: string): Promise<void> {
   const deadline = performance.now() + SETTLE_MS;
   while (performance.now() < deadline) {
@@ -171,7 +170,7 @@ function checkReading(
   ];
 }
 
-/** Attempts count up, and each says each step once. */
+/** Attempts count up, and each emits each step once. */
 function checkStory(tag: string, events: Frame[], counts: Counts): string[] {
   const attempts = events
     .filter(({ event }) => event === "metadata")

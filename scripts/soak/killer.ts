@@ -3,12 +3,12 @@ import { pause, type Server } from "./server.ts";
 
 /** So many runs end between two kills: however slow the machine is, no run meets three, which would rightly end it. */
 const RUNS_BETWEEN = [90, 220] as const;
-/** What a Worker that died may still answer for it, once it is up. */
+/** Maximum time after the restart for answers of the killed Worker. */
 const AFTER_MS = 2_000;
 const DOWN_MS = 60_000;
 const LOOK_MS = 20;
 
-/** Kills the Worker again and again until it is told to stop. */
+/** Kills the Worker repeatedly until it is stopped. */
 export function startKiller(
   seed: number,
   server: Server,

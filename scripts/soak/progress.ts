@@ -4,7 +4,7 @@ import type { RunListener } from "./cases.ts";
 const STALLED_MS = 90_000;
 const LOOK_MS = 500;
 
-/** What is under way, and when something last came to its end. */
+/** Runs in flight, and the time of the last end. */
 export class Progress implements RunListener {
   accepted_count = 0;
   ended_count = 0;
@@ -22,7 +22,7 @@ export class Progress implements RunListener {
     this.#last_end = performance.now();
   }
 
-  /** Resolves when nothing goes on any more. */
+  /** Resolves when no run is in flight. */
   stall(): Promise<null> {
     return new Promise((resolve) => {
       const timer = setInterval(() => {

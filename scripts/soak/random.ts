@@ -4,7 +4,7 @@ export type Random = {
   upTo(most: number): number;
   chance(share: number): boolean;
   between(least: number, most: number): number;
-  /** One of these, in proportion to their weights. */
+  /** Returns an entry in proportion to its weight. */
   pick<T extends string>(weights: Record<T, number>): T;
 };
 
@@ -19,7 +19,7 @@ export function randomOf(seed: number): Random {
   };
   const upTo = (most: number) => Math.floor(next() * (most + 1));
   return {
-    /** One of its own, so that what is done at the same time does not share the order of its draws. */
+    /** Separate generators keep the draws of concurrent work independent. */
     fork: (): Random => randomOf(upTo(2 ** 32 - 1)),
     upTo,
     chance: (share: number) => next() < share,

@@ -3,12 +3,12 @@ import { pause, type Server } from "./server.ts";
 
 export type Frame = { id: number; event: string; data: string };
 
-/** All that one reader was told, over however many connections. */
+/** Everything that one reader received, over all its connections. */
 export type Reading = {
   what: string;
   frames: Frame[];
   connections: number;
-  /** The server closed the stream, and the reader had not been told to leave for good. */
+  /** The server closed the stream without an end event. */
   is_whole: boolean;
 };
 

@@ -11,7 +11,7 @@ const PAUSE_MS = 150;
 export class Server {
   readonly #url: string;
   readonly #headers: Record<string, string>;
-  /** Answers with 500 or more while nobody had killed the Worker. */
+  /** Answers with 500 or more outside of kills. */
   readonly broken: string[] = [];
   #down_until = 0;
 
@@ -25,7 +25,7 @@ export class Server {
     this.#down_until = performance.now() + ms;
   }
 
-  /** One try, for what must not be done twice. Null: nobody knows whether it was heard. */
+  /** A single attempt. @returns `null` when the connection broke: the outcome is unknown */
   async once(method: string, path: string, options: CallOptions = {}): Promise<Response | null> {
     const { body, headers, signal } = options;
     try {
@@ -61,7 +61,7 @@ export class Server {
     }
   }
 
-  /** Until there is a whole answer: a Worker that is killed while it answers is asked again. */
+  /** Repeats the call until a complete answer arrives. */
   async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
     for (;;) {
       const response = await this.open(method, path, options);

@@ -59,7 +59,7 @@ async function drive(
   return cases.map(({ place }) => place);
 }
 
-/** The directory hears last: when no thread is busy there, none is. */
+/** The directory is updated last: when no thread is busy there, none is. */
 async function settle(server: Server): Promise<string[]> {
   const deadline = performance.now() + SETTLE_MS;
   for (;;) {

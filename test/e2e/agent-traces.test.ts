@@ -19,7 +19,6 @@ beforeAll(async () => {
 const rootOf = (runs: Run[], run_id: string) => runs.find(({ id }) => id === run_id);
 const named = (runs: Run[], name: string) => runs.filter((run) => run.name === name);
 
-/** What holds of each trace, whatever its run did. */
 function assertTree(runs: Run[], run_id: string) {
   const root = rootOf(runs, run_id);
   expect(new Set(runs.map(({ id }) => id)).size).toBe(runs.length);
@@ -193,7 +192,7 @@ test("a deployment whose secrets switch tracing off leaves nothing", async () =>
     "GET",
     `/v2/deployments/${off.id}`,
   );
-  // What is traced is reply within a second; a traced run behind this one says that it was reply.
+  // Traces arrive within a second. A later traced run shows that this one was ingested.
   const traced = await client(chat).runs.create(
     (await client(chat).threads.create()).thread_id,
     "chat",

@@ -413,7 +413,6 @@ describe("components", () => {
     expect(styles).toContain("--color-brand:");
     expect(styles).toMatch(/\.brand \{[^}]*font-weight/);
     expect(styles).not.toContain("@apply");
-    // Nobody asked for it.
     expect(styles).not.toContain(".p-8");
   });
 

@@ -18,7 +18,7 @@ const SCRIPT = "examples/ci/deploy.mjs";
 type Given = Record<string, string>;
 type Job = { code: number; stdout: string; error: string; outputs: Given; summary: string };
 
-/** One job of a runner: what GitHub sets, and what the workflow does. */
+/** Runs a job like GitHub: its variables and the steps of the workflow. */
 async function job(mode: "deploy" | "preview", given: Given): Promise<Job> {
   const folder = await mkdtemp(join(tmpdir(), "heddle-ci-"));
   const [output, summary] = [join(folder, "output"), join(folder, "summary")];
@@ -69,7 +69,7 @@ const isIn = (repository: string) => ({
 
 const files = (version: string) => ({
   "langgraph.json": JSON.stringify({ graphs: { agent: "./agent.js:agent" } }),
-  "agent.js": `export async function agent() { return { said: "${version} " + process.env.TONE }; }`,
+  "agent.js": `export async function agent() { return { text: "${version} " + process.env.TONE }; }`,
 });
 
 const answerOf = async (ref: string) => client(ref).runs.wait(null, "agent", { input: {} });
@@ -96,14 +96,14 @@ test("the first push deploys, the next one patches, a pull request gets a previe
   const { deployment_id: id = "", revision_id: one } = first.outputs;
   expect(first.outputs.url).toBe(`${stack.base_url}/agents/${id}`);
   expect(first.stdout).toMatch(/ DEPLOYED\nDeployed: /);
-  expect(await answerOf(id)).toEqual({ said: "one kindly" });
+  expect(await answerOf(id)).toEqual({ text: "one kindly" });
 
   await pushRepository(repository, files("two"));
   const second = await job("deploy", { ...given, HEDDLE_URL: `${stack.base_url}/api-host/` });
   expect([second.code, second.error]).toEqual([0, ""]);
   expect(second.outputs.deployment_id).toBe(id);
   expect(second.outputs.revision_id).not.toBe(one);
-  expect(await answerOf(id)).toEqual({ said: "two kindly" });
+  expect(await answerOf(id)).toEqual({ text: "two kindly" });
   expect(await list(name)).toHaveLength(2);
 
   const branch = "try/three";
@@ -113,8 +113,8 @@ test("the first push deploys, the next one patches, a pull request gets a previe
   const { revision_id: three, url } = third.outputs;
   expect(url).toBe(`${stack.base_url}/agents/${id}/revisions/${three}`);
   expect(third.summary).toContain(url);
-  expect(await answerOf(`${id}/revisions/${three}`)).toEqual({ said: "three kindly" });
-  expect(await answerOf(id)).toEqual({ said: "two kindly" });
+  expect(await answerOf(`${id}/revisions/${three}`)).toEqual({ text: "three kindly" });
+  expect(await answerOf(id)).toEqual({ text: "two kindly" });
   const { body } = await request<Deployment>("GET", `/v2/deployments/${id}`);
   expect(body.active_revision_id).toBe(second.outputs.revision_id);
 }, 120_000);

@@ -98,7 +98,7 @@ test("a firing starts one run, where the Worker is killed before it and right af
   const isOver = ({ status }: { status: string }) => status === "success";
   const found = await until("A run of each", listed, (all) => all.every((own) => own.some(isOver)));
   await Promise.all(made.map(({ cron_id }) => crons.delete(cron_id)));
-  // One for each minute that began meanwhile; the one that was missed came late, and once.
+  // A run for each minute that began; the missed one came late, and once.
   const minutes = 1 + Math.floor((Date.now() - due) / 60_000);
   for (const [n, own] of found.entries()) {
     expect(own.length).toBeGreaterThan(0);

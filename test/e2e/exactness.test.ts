@@ -57,11 +57,11 @@ afterAll(async () => {
 });
 
 const started = Date.now();
-function say(what: string): void {
+function print(what: string): void {
   process.stderr.write(`exactness: ${((Date.now() - started) / 1000).toFixed(1)} s ${what}\n`);
 }
 
-type Change = { kind: "post" | "patch"; run: OddRun; said: Record<string, string> };
+type Change = { kind: "post" | "patch"; run: OddRun; texts: Record<string, string> };
 
 /** Patches that come too early, then all runs, then the patches that come after them. */
 async function ingestAll(): Promise<void> {
@@ -72,22 +72,22 @@ async function ingestAll(): Promise<void> {
     const count = Math.min(REQUEST_RUNS, RUN_COUNT - from);
     const runs = Array.from({ length: count }, (_, k) => runAt(from + k));
     const changes = runs.flatMap((run): Change[] => [
-      { kind: "post", run, said: run.post },
+      { kind: "post", run, texts: run.post },
       ...(run.patch?.when === "with"
-        ? [{ kind: "patch" as const, run, said: run.patch.said }]
+        ? [{ kind: "patch" as const, run, texts: run.patch.texts }]
         : []),
     ]);
     await send(changes, at % 2 === 0 ? "batch" : "multipart");
-    if (at % 40 === 0) say(`${from + count} of ${RUN_COUNT} runs are ingested`);
+    if (at % 40 === 0) print(`${from + count} of ${RUN_COUNT} runs are ingested`);
   });
   await inParallel(slices(patchesThat("after")), (changes) => send(changes, "multipart"));
-  say("all runs are ingested");
+  print("all runs are ingested");
 }
 
 function patchesThat(when: "before" | "after"): Change[] {
   return Array.from({ length: RUN_COUNT }, (_, n) => n).flatMap((n): Change[] => {
     const run = runAt(n);
-    return run.patch?.when === when ? [{ kind: "patch", run, said: run.patch.said }] : [];
+    return run.patch?.when === when ? [{ kind: "patch", run, texts: run.patch.texts }] : [];
   });
 }
 
@@ -104,32 +104,32 @@ async function send(changes: Change[], how: "batch" | "multipart"): Promise<void
   );
   if (how === "batch") {
     const of = (kind: Change["kind"]) =>
-      changes.filter((one) => one.kind === kind).map(({ said }) => toJson(said));
+      changes.filter((one) => one.kind === kind).map(({ texts }) => toJson(texts));
     const body = `{"post":[${of("post").join()}],"patch":[${of("patch").join()}]}`;
     await post("/runs/batch", "application/json", body);
     for (const one of feedback) await post("/api/v1/feedback", "application/json", toText(one));
     return;
   }
-  const parts = changes.flatMap(({ kind, run, said }) => toParts(`${kind}.${run.id}`, said));
-  const said = feedback.map((one) => toPart(`feedback.${one.id}`, toText(one)));
+  const parts = changes.flatMap(({ kind, run, texts }) => toParts(`${kind}.${run.id}`, texts));
+  const texts = feedback.map((one) => toPart(`feedback.${one.id}`, toText(one)));
   const type = `multipart/form-data; boundary=${BOUNDARY}`;
-  await post("/runs/multipart", type, [...parts, ...said, `--${BOUNDARY}--\r\n`].join(""));
+  await post("/runs/multipart", type, [...parts, ...texts, `--${BOUNDARY}--\r\n`].join(""));
 }
 
 const toText = (value: unknown) => JSON.stringify(value);
 
-function toJson(said: Record<string, string>): string {
-  const fields = { session_id: toText(session_id), ...said };
+function toJson(texts: Record<string, string>): string {
+  const fields = { session_id: toText(session_id), ...texts };
   return `{${Object.entries(fields)
     .map(([name, text]) => `${toText(name)}:${text}`)
     .join()}}`;
 }
 
-function toParts(name: string, said: Record<string, string>): string[] {
-  const main = { ...said };
+function toParts(name: string, texts: Record<string, string>): string[] {
+  const main = { ...texts };
   const parts: string[] = [];
   for (const field of PAYLOADS) {
-    const text = said[field];
+    const text = texts[field];
     if (text !== undefined) parts.push(toPart(`${name}.${field}`, text));
     delete main[field];
   }
@@ -190,7 +190,7 @@ async function verify(manifest: Manifest, { isWanted, columns }: Wanted): Promis
       found.last,
     ]);
     if (file.rows > 10_000)
-      say(`three readers agree on ${file.rows} rows: ${file.key.split("/runs/")[1]}`);
+      print(`three readers agree on ${file.rows} rows: ${file.key.split("/runs/")[1]}`);
   }
   expect(wrong).toEqual([]);
   expect([...left]).toEqual([]);
@@ -272,7 +272,7 @@ test(
   "200,000 runs of five days are exported as they were sent, each once",
   async () => {
     const manifest = await exportRange(RANGE);
-    say(`${manifest.rows} rows are exported in ${manifest.files.length} files`);
+    print(`${manifest.rows} rows are exported in ${manifest.files.length} files`);
     await verify(manifest, { isWanted: inside(RANGE), columns: EVERY_COLUMN });
     const days = Map.groupBy(manifest.files, ({ key }) => key.slice(0, key.lastIndexOf("/")));
     const counts = [...days.values()].map((files) => files.length);

@@ -83,7 +83,7 @@ test("with a key in its secrets the chat example calls an OpenAI-compatible serv
   }
 });
 
-/** Asks for the tool first, then answers with what the tool said. */
+/** A model that calls the tool first and answers with its result. */
 function startModelServer(requests: { authorization: string | undefined; model: string }[]) {
   const model = createServer(async (request, response) => {
     const { model, messages } = JSON.parse(await readText(request));

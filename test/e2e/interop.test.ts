@@ -76,7 +76,6 @@ describe("the official MCP client", () => {
     await hasLine('first {"a":1}');
     await mcp.close();
     await called;
-    // What it says when it is cancelled.
     await hasLine("third");
   });
 });

@@ -8,7 +8,7 @@ import { stack } from "./support/stack.ts";
 
 const SECRET = "secret of the origin";
 const COOKIE = "cookie-of-the-origin";
-/** What a hostile page must not have read, from storage, another page, or an answer to its calls. */
+/** Traces of data that a hostile page must not read. */
 const BREACH = /secret of|cookie-of|registered|connected|answered|"ok"|Heddle API/;
 
 /** Fills every storage of the origin that the page is of, and keeps on broadcasting. */

@@ -29,7 +29,6 @@ function socketClient(callerOptions = {}): Client {
   return new Client({ apiUrl, apiKey: null, callerOptions });
 }
 
-/** What goes over HTTP beside the socket. */
 function withKey(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   headers.set("X-Api-Key", stack.api_key);
@@ -145,7 +144,7 @@ describe.each(Object.entries(transports))("threads.stream of the SDK over %s", (
   });
 
   test("an interrupt is emitted, and its answer continues the run", async () => {
-    const thread = newThread("asks_within");
+    const thread = newThread("interrupts_within");
     const seen = watch(thread);
     await thread.run.start({ input: {} });
     await seen.ended(1);
@@ -223,7 +222,6 @@ describe.each(Object.entries(transports))("threads.stream of the SDK over %s", (
   });
 });
 
-/** What `useStream` is made of, without a page around it. */
 describe("the SDK's StreamController", () => {
   type State = Record<string, unknown>;
   const events = () => ({ client: client(deployment_id) as Client<State> });
@@ -275,7 +273,7 @@ describe("the SDK's StreamController", () => {
   });
 
   test("over a socket an interrupt comes after the reply to the previous one", async () => {
-    const { stream, now, showing } = controller("asks_within", undefined, socket);
+    const { stream, now, showing } = controller("interrupts_within", undefined, socket);
     await stream.submit({});
     await showing(() => now().interrupts.length === 1);
     expect(now().interrupt?.value).toEqual({ question: "first?" });

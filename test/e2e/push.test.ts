@@ -10,7 +10,6 @@ import { pushRepository } from "./support/repositories.ts";
 import { stack, until } from "./support/stack.ts";
 
 const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-// As the host hands it out.
 const PEM = privateKey.export({ type: "pkcs1", format: "pem" }).toString();
 const TOKEN = "ghs_an-hour-long";
 const REPOSITORY = uniqueName("pushed");
@@ -78,7 +77,7 @@ function send(response: ServerResponse, status: number, body: unknown) {
 
 const files = (version: string) => ({
   "langgraph.json": JSON.stringify({ graphs: { agent: "./agent.js:agent" } }),
-  "agent.js": `export async function agent() { return { said: "${version}" }; }`,
+  "agent.js": `export async function agent() { return { text: "${version}" }; }`,
 });
 
 test("a push is built, deployed and reported to the host, with tokens of an installed app", async () => {
@@ -142,7 +141,7 @@ test("a push is built, deployed and reported to the host, with tokens of an inst
   expect(revisions).toHaveLength(1);
   expect((await deliver()).revisions).toEqual([]);
   expect((await awaitRevision(id, revisions[0] ?? "")).status).toBe("DEPLOYED");
-  expect(await client(id).runs.wait(null, "agent", { input: {} })).toEqual({ said: "two" });
+  expect(await client(id).runs.wait(null, "agent", { input: {} })).toEqual({ text: "two" });
   const statuses = await until(
     "The status of the commit",
     async () => requests.statuses,

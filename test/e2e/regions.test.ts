@@ -14,7 +14,7 @@ type Ids = Record<string, string>;
 type RegionStack = { stack: Stack; dir: string; ids: Ids };
 type Operation = { path: string; method: "get" | "delete" };
 
-/** Ids of the caller's own choice: for one that nobody has, the answer is empty. */
+/** Ids that callers choose: an unknown one has an empty answer. */
 const CHOSEN = /\{(agent_id|checkpoint_id|connection_id|auth_id|upload_id|name)\}/;
 
 const places = {} as Record<Region, RegionStack>;
@@ -38,8 +38,8 @@ async function raise(region: Region): Promise<RegionStack> {
   return { stack: await startStack({ dir, region, quiet: true }), dir, ids: {} };
 }
 
-/** Asks one region; with the key of another one where `as` says so. */
-function ask<T = Ids>(
+/** Calls a region; `as` uses the key of another one. */
+function call<T = Ids>(
   region: Region,
   method: string,
   path: string,
@@ -52,14 +52,13 @@ function ask<T = Ids>(
 }
 
 async function make<T = Ids>(region: Region, path: string, body: unknown): Promise<T> {
-  const answer = await ask<T>(region, "POST", path, body);
+  const answer = await call<T>(region, "POST", path, body);
   if (answer.status >= 300) {
     throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
   }
   return answer.body;
 }
 
-/** One of everything that has an id, by the names that paths give to ids. */
 async function fill(region: Region): Promise<void> {
   const { git, s3 } = places[region].stack.info;
   const url = `${git.url}/examples/echo.git`;
@@ -70,7 +69,8 @@ async function fill(region: Region): Promise<void> {
   );
   await until(
     `The build in ${region}`,
-    () => ask<Revision>(region, "GET", `/v2/deployments/${deployment_id}/revisions/${revision_id}`),
+    () =>
+      call<Revision>(region, "GET", `/v2/deployments/${deployment_id}/revisions/${revision_id}`),
     ({ body }) => body.status === "DEPLOYED",
   );
   const agent = `/agents/${deployment_id}`;
@@ -135,9 +135,8 @@ function traceRun() {
   };
 }
 
-/** What reads or deletes by an id that was made here. */
 async function listOperations(): Promise<Operation[]> {
-  const { body } = await ask<{ paths: Record<string, object> }>("us", "GET", "/openapi.json");
+  const { body } = await call<{ paths: Record<string, object> }>("us", "GET", "/openapi.json");
   return Object.entries(body.paths).flatMap(([path, item]) =>
     (["get", "delete"] as const)
       .filter((method) => method in item && !CHOSEN.test(path) && urlOf(path, places.us.ids))
@@ -145,7 +144,7 @@ async function listOperations(): Promise<Operation[]> {
   );
 }
 
-/** Null where the path has no id, or one of which nothing was made. */
+/** @returns `null` when the path has no id, or no resource of that kind exists */
 function urlOf(path: string, ids: Ids): string | null {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const idOf = (name: string) => {
@@ -161,7 +160,7 @@ describe.each([
   ["us", "eu"],
   ["eu", "us"],
 ] as const)("%s beside %s", (here, there) => {
-  // Before any question: who asks for a thread that is not there wakes an object of that name.
+  // A request for an unknown thread wakes an object with that name.
   test("what it writes to disk knows no id of the other one", async () => {
     const { dir, stack } = places[here];
     const foreign = [places[there].stack.info.tenant_id, ...Object.values(places[there].ids)];
@@ -186,7 +185,7 @@ describe.each([
       // No repositories, items and webhooks are there, and streams have tests of their own.
       if (method !== "get" || /stream|join|repos$|store|webhook$/.test(path)) continue;
       const url = urlOf(path, places[here].ids) ?? "";
-      answers.push([path, (await ask(here, "GET", url)).status]);
+      answers.push([path, (await call(here, "GET", url)).status]);
     }
     expect(answers.length).toBeGreaterThan(15);
     expect(answers.filter(([, status]) => status !== 200)).toEqual([]);
@@ -198,7 +197,7 @@ describe.each([
       // Names its item in the body.
       if (method === "delete" && path.endsWith("/store/items")) continue;
       const url = urlOf(path, places[there].ids) ?? "";
-      answers.push([method, path, (await ask(here, method.toUpperCase(), url)).status]);
+      answers.push([method, path, (await call(here, method.toUpperCase(), url)).status]);
     }
     expect(answers.filter(([, , status]) => status !== 404)).toEqual([]);
   });
@@ -208,10 +207,10 @@ describe.each([
     const thread = `${agent}/threads/${places[there].ids.thread_id}`;
     const run = `${thread}/runs/${places[there].ids.agent_run_id}`;
     for (const path of [thread, `${thread}/state`, `${thread}/history`, run, `${run}/join`]) {
-      expect([path, (await ask(here, "GET", path)).status]).toEqual([path, 404]);
+      expect([path, (await call(here, "GET", path)).status]).toEqual([path, 404]);
     }
     const input = { assistant_id: "echo", input: {} };
-    expect((await ask(here, "POST", `${thread}/runs`, input)).status).toBe(404);
+    expect((await call(here, "POST", `${thread}/runs`, input)).status).toBe(404);
   });
 
   test("an export cannot name the other one's project or destination", async () => {
@@ -222,7 +221,7 @@ describe.each([
       { bulk_export_destination_id: foreign.destination_id, session_id: own.session_id },
     ];
     for (const ids of mixed) {
-      const { status } = await ask(here, "POST", "/api/v1/bulk-exports", { ...order, ...ids });
+      const { status } = await call(here, "POST", "/api/v1/bulk-exports", { ...order, ...ids });
       expect(status).toBe(404);
     }
   });
@@ -232,19 +231,19 @@ describe.each([
     for (const ids of [places[here].ids, places[there].ids]) {
       for (const { path, method } of operations) {
         const url = urlOf(path, ids) ?? "";
-        const { status } = await ask(here, method.toUpperCase(), url, undefined, there);
+        const { status } = await call(here, method.toUpperCase(), url, undefined, there);
         answers.push([method, url, status]);
       }
     }
     expect(answers.filter(([, , status]) => status !== 401)).toEqual([]);
-    const { status } = await ask(here, "GET", "/v2/deployments", undefined, there);
+    const { status } = await call(here, "GET", "/v2/deployments", undefined, there);
     expect(status).toBe(401);
   });
 
   test("lists hold what is its own and nothing else", async () => {
-    const page = await ask<{ resources: Deployment[] }>(here, "GET", "/v2/deployments");
+    const page = await call<{ resources: Deployment[] }>(here, "GET", "/v2/deployments");
     expect(page.body.resources.map(({ id }) => id)).toEqual([places[here].ids.deployment_id]);
-    const exports = await ask<Ids[]>(here, "GET", "/api/v1/bulk-exports");
+    const exports = await call<Ids[]>(here, "GET", "/api/v1/bulk-exports");
     expect(exports.body.map(({ id }) => id)).toEqual([places[here].ids.bulk_export_id]);
   });
 });

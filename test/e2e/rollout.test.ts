@@ -14,18 +14,18 @@ import { stack } from "./support/stack.ts";
 const files = (version: string) => ({
   "langgraph.json": JSON.stringify({ graphs: { agent: "./agent.js:agent" } }),
   "agent.js": `export async function* agent() {
-    yield { said: [process.env.TONE ?? "plain", "${version}"] };
+    yield { text: [process.env.TONE ?? "plain", "${version}"] };
   }`,
 });
 
-type Said = { said: [string, string] };
+type Output = { text: [string, string] };
 
-async function said(ref: string, thread_id: string | null = null): Promise<string> {
+async function text(ref: string, thread_id: string | null = null): Promise<string> {
   const { runs } = client(ref);
   const values = await (thread_id === null
     ? runs.wait(null, "agent", { input: {} })
     : runs.wait(thread_id, "agent", { input: {} }));
-  return (values as Said).said.join(" ");
+  return (values as Output).text.join(" ");
 }
 
 test("a branch is tried at its own URL, gets part of the traffic, is promoted and rolled back", async () => {
@@ -33,7 +33,7 @@ test("a branch is tried at its own URL, gets part of the traffic, is promoted an
   const { id, revision } = await build("rollout", await pushRepository(name, files("one")));
   const path = `/v2/deployments/${id}`;
   const one = revision.id;
-  expect(await said(id)).toBe("plain one");
+  expect(await text(id)).toBe("plain one");
 
   await pushRepository(name, files("two"));
   const preview = await request<Revision & { url: string }>("POST", `${path}/revisions`, {
@@ -43,26 +43,26 @@ test("a branch is tried at its own URL, gets part of the traffic, is promoted an
   const two = preview.body.id;
   expect(preview.body.url).toBe(`${stack.base_url}/agents/${id}/revisions/${two}`);
   expect((await awaitRevision(id, two)).status).toBe("DEPLOYED");
-  expect(await said(id)).toBe("plain one");
-  expect(await said(`${id}/revisions/${two}`)).toBe("plain two");
+  expect(await text(id)).toBe("plain one");
+  expect(await text(`${id}/revisions/${two}`)).toBe("plain two");
   const { thread_id } = await client(`${id}/revisions/${two}`).threads.create();
-  expect(await said(id, thread_id)).toBe("plain one");
+  expect(await text(id, thread_id)).toBe("plain one");
   const state = await client(`${id}/revisions/${two}`).threads.getState(thread_id);
-  expect(state.values).toEqual({ said: ["plain", "one"] });
+  expect(state.values).toEqual({ text: ["plain", "one"] });
 
   const traffic = [one, two].map((revision_id) => ({ revision_id, percent: 50 }));
   expect((await request("PATCH", path, { traffic })).status).toBe(200);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => said(id)));
+  const answers = await Promise.all(Array.from({ length: 20 }, () => text(id)));
   expect(new Set(answers)).toEqual(new Set(["plain one", "plain two"]));
-  const first = await said(id, thread_id);
-  for (let run = 0; run < 3; run++) expect(await said(id, thread_id)).toBe(first);
+  const first = await text(id, thread_id);
+  for (let run = 0; run < 3; run++) expect(await text(id, thread_id)).toBe(first);
 
   await request("PATCH", path, { traffic: [{ revision_id: two, percent: 100 }] });
-  expect(await said(id)).toBe("plain two");
+  expect(await text(id)).toBe("plain two");
 
   const started = performance.now();
   const rolled = await request<Deployment>("POST", `${path}/revisions/${one}/redeploy`);
-  expect(await said(id)).toBe("plain one");
+  expect(await text(id)).toBe("plain one");
   expect(performance.now() - started).toBeLessThan(1000);
   const log = await request<{ logs: unknown[] }>(
     "POST",
@@ -74,5 +74,5 @@ test("a branch is tried at its own URL, gets part of the traffic, is promoted an
   const secrets = [{ name: "TONE", value: "kind" }];
   const patched = await request<Deployment>("PATCH", path, { secrets });
   expect(patched.body.latest_revision_id).toBe(rolled.body.latest_revision_id);
-  expect(await said(id)).toBe("kind one");
+  expect(await text(id)).toBe("kind one");
 }, 120_000);

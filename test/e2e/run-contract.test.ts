@@ -151,9 +151,9 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
     });
     expect(went).toMatchObject({ log: ["by hand", "c"] });
     const interrupted = await threads.create();
-    await runs.wait(interrupted.thread_id, "asks_within", { input: {} });
-    await runs.wait(interrupted.thread_id, "asks_within", { command: { resume: "one" } });
-    const done = await runs.wait(interrupted.thread_id, "asks_within", {
+    await runs.wait(interrupted.thread_id, "interrupts_within", { input: {} });
+    await runs.wait(interrupted.thread_id, "interrupts_within", { command: { resume: "one" } });
+    const done = await runs.wait(interrupted.thread_id, "interrupts_within", {
       command: { resume: "two" },
     });
     expect(done).toMatchObject({ log: ["before", "one two", "done"] });

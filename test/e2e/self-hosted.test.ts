@@ -37,7 +37,7 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-/** What systemd does with the unit, but for its folder, its port and the git host on this machine. */
+/** Runs the unit like systemd, with another folder, port and git host. */
 async function start(): Promise<void> {
   const unit = await readFile("examples/self-host/heddle.service", "utf8");
   const all = (name: string) =>
@@ -65,8 +65,8 @@ async function start(): Promise<void> {
   service = { child, printed, exited };
   await until(
     "The service's start",
-    async () => ({ said: printed.join(""), code: child.exitCode }),
-    ({ said, code }) => said.includes("Heddle answers") || code !== null,
+    async () => ({ output: printed.join(""), code: child.exitCode }),
+    ({ output, code }) => output.includes("Heddle answers") || code !== null,
   );
   expect(printed.join("")).toContain("Heddle answers");
   info = JSON.parse(await readFile(join(dir, "local.json"), "utf8"));
@@ -92,7 +92,7 @@ function call<T>(method: string, path: string, body?: unknown): Promise<Answer<T
   });
 }
 
-/** As a proxy hands it on: to this port, under the name that the client request for. */
+/** Forwards a request like a proxy: to this port, with the client's Host. */
 function behindProxy(path: string): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const headers = { host: HOST, "x-api-key": info.api_key };
@@ -138,7 +138,7 @@ function messagesOf(agent: string, thread_id: string, words: string): Promise<un
   return until(
     `An answer to "${words}"`,
     () => call<Thread>("GET", `${agent}/threads/${thread_id}/state`),
-    ({ body }) => JSON.stringify(body.values).includes(`You said: ${words}`),
+    ({ body }) => JSON.stringify(body.values).includes(`You output: ${words}`),
   );
 }
 

@@ -57,19 +57,19 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
 
   test("draws graphs and reads their schemas", async () => {
     const { assistants } = of();
-    const flat = await assistants.getGraph("asks_after_a_step");
+    const flat = await assistants.getGraph("interrupts_after_a_step");
     expect(flat.nodes.map(({ id }) => id)).toContain("inner");
-    const deep = await assistants.getGraph("asks_after_a_step", { xray: true });
+    const deep = await assistants.getGraph("interrupts_after_a_step", { xray: true });
     expect(deep.nodes.length).toBeGreaterThan(flat.nodes.length);
-    expect(await assistants.getGraph("asks_after_a_step", { xray: 1 })).toEqual(deep);
+    expect(await assistants.getGraph("interrupts_after_a_step", { xray: 1 })).toEqual(deep);
     expect(await assistants.getSchemas("typed")).toMatchObject({
       state_schema: { properties: { city: { type: "string" } } },
     });
-    const within = await assistants.getSubgraphs("asks_after_a_step", { recurse: true });
+    const within = await assistants.getSubgraphs("interrupts_after_a_step", { recurse: true });
     expect(Object.keys(within)).toEqual(["inner"]);
-    expect(await assistants.getSubgraphs("asks_after_a_step", { namespace: "inner" })).toEqual(
-      within,
-    );
+    expect(
+      await assistants.getSubgraphs("interrupts_after_a_step", { namespace: "inner" }),
+    ).toEqual(within);
   });
 
   test("finds and counts threads by what they are and hold", async () => {
@@ -97,7 +97,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
   test("copies a thread, reads its history and writes its state", async () => {
     const { threads, runs } = of();
     const { thread_id } = await threads.create();
-    await runs.wait(thread_id, "asks_after_a_step", { input: {} });
+    await runs.wait(thread_id, "interrupts_after_a_step", { input: {} });
     const copy = await threads.copy(thread_id);
     const [before, after] = [
       await threads.getHistory(thread_id),
@@ -112,7 +112,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
     expect(await threads.getState(copy.thread_id, head.checkpoint_id)).toEqual(after[0]);
     const config = { configurable: { checkpoint_id: head.checkpoint_id } };
     expect(await threads.getHistory(copy.thread_id, { before: config })).toEqual(after.slice(1));
-    const resumed = await runs.wait(copy.thread_id, "asks_after_a_step", {
+    const resumed = await runs.wait(copy.thread_id, "interrupts_after_a_step", {
       command: { resume: "yes" },
     });
     expect((resumed as Log).log).toContain("within: yes");

@@ -43,7 +43,6 @@ afterAll(async () => {
 });
 
 let context: BrowserContext;
-/** What a user of the page would find in its console. */
 let complaints: string[];
 beforeEach(async () => {
   context = await browser.newContext();
@@ -121,7 +120,6 @@ const atBar = (page: Page) =>
     .getByText(BEFORE_BAR, { exact: true })
     .waitFor();
 
-/** The run that was stopped is over, whoever heard of it. */
 const stopped = (thread_id: string) =>
   until(
     "The end of the run",

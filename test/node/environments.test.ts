@@ -19,15 +19,13 @@ type Config = {
   services: { service: string }[];
 };
 
-/** What a region has a name of its own for, by the field that says it. */
+/** Fields whose values differ between regions. */
 const NAMES = new Set(["queue", "dead_letter_queue", "bucket_name", "database_name", "service"]);
-/** What each environment says for itself, the operator's own settings too. */
 const OWN_FIELDS = [
   ...["name", "targetEnvironment", "vars", "routes", "workers_dev", "observability"],
   "compatibility_flags",
 ];
 
-/** Wrangler declares what it gives as `any`; the tests say which fields they need. */
 function read(config: string, env?: Region): Config {
   return readConfig({ config, ...(env ? { env } : {}) }) as Config;
 }

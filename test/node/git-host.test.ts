@@ -11,7 +11,6 @@ import { commitFolder } from "../../scripts/local/repositories.ts";
 const run = promisify(execFile);
 const PASSWORD = "a-password";
 const EXAMPLE = "examples/echo.git";
-/** No prompt, and no credential of whoever runs the tests. */
 const ENV = { ...process.env, GIT_TERMINAL_PROMPT: "0", GIT_CONFIG_GLOBAL: "/dev/null" };
 
 let folder: string;

@@ -38,7 +38,6 @@ test.each(REGIONS)("every store of %s is made, and pinned to it", async (region)
 test("every event that the Worker logs is explained", async () => {
   const { stdout } = await run("git", ["grep", "-hE", "log\\.(info|warn|error)\\(|event:", "src/"]);
   const NAME = '"([a-z]+(?:_[a-z]+)+)"';
-  // One event, or one of two.
   const LOGGED = `(?:log\\.(?:info|warn|error)\\(|event: )(?:\\w+ \\? ${NAME} : )?${NAME}`;
   const logged = stdout.matchAll(new RegExp(LOGGED, "g"));
   const events = [...new Set([...logged].flatMap(([, ...names]) => names.filter(Boolean)))];

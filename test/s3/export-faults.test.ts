@@ -22,7 +22,6 @@ import type { Fault, FaultProxy, Seen } from "../support/node/fault-proxy.ts";
 import { passingKeys } from "./support/keys.ts";
 import { client, faulty, prefix, s3 } from "./support/s3.ts";
 
-/** As many files. */
 const DAYS = 10;
 const RUNS_A_DAY = 90;
 const START = "2026-03-01T00:00:00Z";
@@ -63,7 +62,6 @@ async function undisturbed(bulk_export_destination_id: string, order: Order): Pr
   return contents(prefix, id);
 }
 
-/** A destination of its own, behind a network that fails on demand. */
 async function behind(
   proxy: FaultProxy,
   order: Order,

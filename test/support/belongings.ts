@@ -121,7 +121,7 @@ async function principals({ admin, organization_id }: TestWorkspace) {
   return { api_key_id, identity_id: user_id, pat_id };
 }
 
-/** Objects tell D1 of their threads and runs by alarm: after that, nothing moves by itself. */
+/** Objects write to D1 by alarm. Afterwards nothing changes by itself. */
 async function allPublished(workspace_id: string): Promise<void> {
   const { threads, partitions } = await rowsOf(workspace_id);
   expect(threads).toEqual([expect.objectContaining({ status: "busy" })]);

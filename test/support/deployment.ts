@@ -12,7 +12,7 @@ export const DESCRIPTORS = [
   { graph_id: "agent", kind: "function", description: null, nodes: [], schemas: {} },
 ];
 
-/** The least that an isolate can be: it describes one graph and tells its environment. */
+/** A minimal isolate: it describes one graph and returns its environment. */
 export const AGENT_MODULE = `
 import { WorkerEntrypoint } from "cloudflare:workers";
 export class Agent extends WorkerEntrypoint {

@@ -10,7 +10,6 @@ export type PackObject = {
   data: Uint8Array;
   /** Another size than that of the data. */
   size?: number;
-  /** What is between header and data: the base of a delta. */
   base?: Uint8Array;
 };
 

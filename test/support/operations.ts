@@ -12,7 +12,6 @@ const document: Document = await (await api("/openapi.json")).json();
 /** Every operation of the API's own document: a new one is tested by being there. */
 export const operations = operationsOf(document);
 
-/** What an operation reads as JSON. */
 export function jsonOf({ body, raw_type }: Operation): Schema | undefined {
   return raw_type === undefined ? body : undefined;
 }

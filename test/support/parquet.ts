@@ -3,7 +3,6 @@ import type { Column } from "../../src/exports/columns.ts";
 import { type Compression, ParquetWriter } from "../../src/exports/parquet/writer.ts";
 
 export type Cell = string | number | null;
-/** By the sources of the columns. */
 export type Row = Record<string, Cell>;
 
 export const COMPRESSIONS: readonly Compression[] = ["zstandard", "gzip", "snappy", "none"];
@@ -169,7 +168,6 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** What a reader must find in a row: 64-bit numbers and times (microseconds) as bigint. */
 export function expectedRow(columns: readonly Column[], row: Row): unknown[] {
   return columns.map((column) => expectedCell(column, { ...row, ...CONSTANTS }));
 }

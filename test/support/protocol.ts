@@ -20,7 +20,7 @@ type Answer = {
 
 export const ALL = { channels: [...CHANNELS] };
 
-/** One thread of an agent, spoken to by the v2 protocol over HTTP. */
+/** A client of the v2 protocol over HTTP for one thread. */
 export function protocolOf(
   agent: string,
   credentials: string | Record<string, string>,

@@ -26,7 +26,7 @@ function freshStubs(stub: () => ThreadCalls): ThreadCalls {
 
 let shared: ReturnType<typeof makeRevision> | undefined;
 
-/** One revision for all threads of a test file: loading its isolate is what takes time. */
+/** Shared by all threads of a test file, because loading an isolate is slow. */
 function sharedRevision() {
   shared ??= makeRevision();
   return shared;

@@ -16,7 +16,7 @@ const State = new StateSchema({ messages: MessagesValue });
 
 type Messages = typeof State.State;
 
-/** What a person answers to the interrupt: `{ "approved": true }`. */
+/** The answer to the interrupt: `{ "approved": true }`. */
 type Decision = { approved: boolean; reason?: string };
 
 async function callModel({ messages }: Messages) {
@@ -29,7 +29,7 @@ function chooseNext(state: Messages): "approve" | "tools" | typeof END {
   return calls.some(({ name }) => SENSITIVE.has(name)) ? "approve" : "tools";
 }
 
-/** A node of its own: it runs again from its start when the answer comes, and calls nothing before. */
+/** A separate node, because a node starts again from its beginning when the answer comes. */
 function approve(state: Messages) {
   const calls = lastCalls(state);
   const decision: Decision = interrupt({

@@ -1,4 +1,4 @@
-/** Evaluates `+ - * /` and parentheses; an isolate runs no code from strings, so there is no eval. */
+/** Evaluates `+ - * /` and parentheses. An isolate has no `eval`. */
 export function evaluate(expression: string): number {
   const tokens = expression.match(/\d+(?:\.\d+)?|[-+*/()]/g) ?? [];
   if (tokens.join("") !== expression.replaceAll(/\s/g, "")) {

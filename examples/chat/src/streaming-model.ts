@@ -9,14 +9,14 @@ import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 
 export type CallOptions = BaseChatModelCallOptions & { tools?: BindToolsInput[] };
 
-/** One piece of an answer as it arrives. */
+/** A piece of an answer. */
 export type Piece = {
   text?: string;
   tool_call?: { index: number; id?: string; name?: string; args?: string };
   usage?: UsageMetadata;
 };
 
-/** A chat model that only has to say how its answer arrives. */
+/** A chat model whose subclass defines the pieces of its answer. */
 export abstract class StreamingModel extends BaseChatModel<CallOptions> {
   constructor() {
     super({});
@@ -33,7 +33,7 @@ export abstract class StreamingModel extends BaseChatModel<CallOptions> {
     options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
-    // One id for all pieces: a reader of the stream tells by it which message a token belongs to.
+    // Readers of the stream join the pieces of a message by its id.
     const id = `answer-${crypto.randomUUID()}`;
     for await (const { text = "", tool_call, usage } of this.answer(messages, options)) {
       options.signal?.throwIfAborted();

@@ -11,7 +11,7 @@ import {
   toEarlyLines,
 } from "../../../src/control-plane/deployments/logs/tail-lines.ts";
 
-/** What the process of a workspace calls in the main process, for one revision. */
+/** Methods that the process of a workspace calls in the main process, for one revision. */
 export class IsolateBackend extends WorkerEntrypoint<Env, TailProps> {
   readCode(): Promise<RevisionCode> {
     return readRevisionCode(this.env, this.ctx.props);

@@ -1,4 +1,4 @@
-// What the main script and the builder's proxy are bound to as PROCESSES.
+// The PROCESSES binding of the main script and of the builder's proxy.
 import { existsSync } from "node:fs";
 import { totalmem } from "node:os";
 import { dirname } from "node:path";
@@ -35,7 +35,7 @@ const BUILD_LIMITS: Limits = {
 const MAX_AGENT_PROCESSES = 32;
 const MAX_BUILD_PROCESSES = 4;
 const BUNDLE_PAUSE_MS = 50;
-/** What the way out of agents depends on. Secrets of the main script stay in its process. */
+/** Variables of agents' egress. Secrets of the main script stay in its process. */
 const VARIABLES = ["EGRESS_AGENT_HOSTS", "EGRESS_DNS_URL", "LOCAL_PORTS"];
 
 /** A process for each workspace. */
@@ -45,7 +45,7 @@ export async function agentProcesses(
   bindings: Record<string, string>,
 ): Promise<Processes> {
   const config = await agentConfig(path, main_service, bindings);
-  // As many as the machine's memory has room for, with as much again for everything else.
+  // Half of the machine's memory divided by the limit of a process.
   const room = Math.floor(totalmem() / (2 * AGENT_BYTES));
   const max_processes = Math.max(2, Math.min(MAX_AGENT_PROCESSES, room));
   const pool = new Pool({ config, limits: AGENT_LIMITS, max_processes, starts_ahead: true });

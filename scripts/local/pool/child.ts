@@ -1,5 +1,5 @@
-// One workerd process with limits. Its sockets are in the working directory, because the path of a socket
-// has at most 107 bytes.
+// A workerd process with limits. Its sockets are in the working directory, because the path of a socket has at
+// most 107 bytes.
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
@@ -14,7 +14,7 @@ export type ChildOptions = {
 };
 
 export type Limits = {
-  /** What the process runs, for the reason of its end. */
+  /** The content of the process, for the reason of its end. */
   label: "agent" | "build";
   /** Resident memory, which the pool reads ten times a second. */
   rss_bytes: number;
@@ -34,7 +34,7 @@ const MEGABYTE = 1024 * 1024;
 const requireOfMiniflare = createRequire(import.meta.resolve("miniflare"));
 export const workerdPath = (requireOfMiniflare("workerd") as { default: string }).default;
 
-/** What workerd needs to find programs and certificates, and nothing else of this process. */
+/** Variables that workerd needs to find programs and certificates, and no others. */
 function environment(): NodeJS.ProcessEnv {
   const { PATH, SSL_CERT_FILE, SSL_CERT_DIR } = process.env;
   return { PATH, SSL_CERT_FILE, SSL_CERT_DIR, TZ: "UTC" };

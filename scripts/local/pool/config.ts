@@ -1,11 +1,11 @@
-// What workerd reads to run a script in a process of the pool.
+// The configuration of a workerd in the pool.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 type ProcessConfig = {
   /** The folder of the script's modules, which the configuration is written to. */
   folder: string;
-  /** As Cap'n Proto text, like all that follows. */
+  /** Cap'n Proto text, like all that follows. */
   modules: string;
   compatibility_date: string;
   bindings: string[];

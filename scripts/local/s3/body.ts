@@ -8,7 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { crc32 } from "node:zlib";
 import { S3Error } from "./errors.ts";
 
-/** A body that has arrived whole, in a file that nobody sees yet. */
+/** A complete body in a file that is not visible yet. */
 export type Received = { file: string; size: number; md5: string; checksums: Checksums };
 
 export type Checksums = Record<string, string>;

@@ -32,7 +32,7 @@ const STATUS = {
 
 type S3ErrorCode = keyof typeof STATUS;
 
-/** What S3 answers as an `<Error>` document; `details` are further elements of it. */
+/** The `<Error>` document of S3; `details` are further elements. */
 export class S3Error extends Error {
   readonly code: S3ErrorCode;
   readonly details: Record<string, string | number>;

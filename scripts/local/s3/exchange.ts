@@ -4,7 +4,7 @@ import type { User } from "./signature.ts";
 import type { Bucket, Store, StoredObject } from "./store.ts";
 import { xmlDocument } from "./xml.ts";
 
-/** One authenticated request on its way to an answer. */
+/** An authenticated request and its response. */
 export type Exchange = {
   request: IncomingMessage;
   response: ServerResponse;
@@ -43,7 +43,7 @@ export function sendEmpty(
   response.writeHead(status, { ...length, ...headers }).end();
 }
 
-/** What of a request's headers is kept with the object. */
+/** Request headers that are kept with the object. */
 export function keptHeaders({ headers }: IncomingMessage): Record<string, string> {
   const kept: Record<string, string> = { "content-type": "binary/octet-stream" };
   for (const [name, value] of Object.entries(headers)) {

@@ -109,7 +109,7 @@ function isUnchanged({ request }: ObjectExchange, object: StoredObject): boolean
   return ifNoneMatch !== undefined && matchesTag(ifNoneMatch, object);
 }
 
-/** Null: the whole object, as for a header that names no range of bytes. */
+/** @returns `null` for the whole object, also when the header has no valid range */
 function readRange(header: string | undefined, size: number): Range | null {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? "");
   const [, from = "", to = ""] = match ?? [];

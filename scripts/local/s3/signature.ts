@@ -61,7 +61,7 @@ export async function authenticate(
   return { user, payload: claim.payload };
 }
 
-/** As S3 encodes a path: every character but the unreserved ones and the slash. */
+/** Encodes a path like S3: every character but the unreserved ones and the slash. */
 export function encodePath(path: string): string {
   return path.split("/").map(encode).join("/");
 }

@@ -337,16 +337,16 @@ describe("the graph of an assistant", () => {
     read<Drawn>(send("GET", `/assistants/${ref}/graph${query}`));
 
   test("is drawn as nodes and edges, with what is within them where that is asked for", async () => {
-    const flat = await draw("asks_after_a_step");
+    const flat = await draw("interrupts_after_a_step");
     expect(flat.nodes.map(({ id }) => id)).toEqual(["__start__", "inner", "after", "__end__"]);
     expect(flat.edges).toContainEqual(
       expect.objectContaining({ source: "inner", target: "after" }),
     );
     for (const query of ["?xray=true", "?xray=1"]) {
-      const { nodes } = await draw("asks_after_a_step", query);
+      const { nodes } = await draw("interrupts_after_a_step", query);
       expect(nodes.map(({ id }) => id)).toContain("inner:question");
     }
-    expect(await draw("asks_after_a_step", "?xray=false")).toEqual(flat);
+    expect(await draw("interrupts_after_a_step", "?xray=false")).toEqual(flat);
     expect((await send("GET", "/assistants/nested/graph?xray=deep")).status).toBe(422);
     expect((await draw("plain")).nodes.map(({ id }) => id)).toContain("plain");
   });

@@ -315,7 +315,7 @@ describe("events", () => {
 describe("interrupts", () => {
   test("what a graph within asks is told once, from where it is asked, and answered", async () => {
     const { start, events, command } = protocol();
-    await start("asks_within");
+    await start("interrupts_within");
     const told = await events(endOfRun());
     const [asked, ...others] = ofMethod(told, "input.requested");
     expect(others).toEqual([]);
@@ -338,7 +338,7 @@ describe("interrupts", () => {
 
   test("two at one time are answered in one run, or one after the other", async () => {
     const { start, events, command } = protocol();
-    await start("asks_two");
+    await start("interrupts_both");
     const asked = dataOf(await events(endOfRun()), "input.requested");
     expect(asked.map(({ payload }) => payload).sort()).toEqual(["left?", "right?"]);
     const responses = asked.map(({ interrupt_id, payload }) => ({
@@ -349,7 +349,7 @@ describe("interrupts", () => {
     const [end] = dataOf(await events(endOfRun(2)), "values").slice(-1);
     expect([end?.log].flat().sort()).toEqual(["left: to left?", "right: to right?"]);
     const other = protocol();
-    await other.start("asks_two");
+    await other.start("interrupts_both");
     const [one] = dataOf(await other.events(endOfRun()), "input.requested");
     await other.command("input.respond", { ...one, response: "first" });
     const rest = (await other.events(endOfRun(2))).map(inShort);
@@ -499,7 +499,7 @@ describe("a socket", () => {
         );
         return questions[n - 1];
       });
-    const begun = [await command("run.start", { assistant_id: "asks_within", input: {} })];
+    const begun = [await command("run.start", { assistant_id: "interrupts_within", input: {} })];
     for (const n of [1, 2]) {
       const { params } = await asked(n);
       const interrupt_id = params.data.interrupt_id;

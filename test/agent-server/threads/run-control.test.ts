@@ -109,18 +109,18 @@ describe("rollback", () => {
 
   test("of an answer puts its question back", async () => {
     const thread = await testThread();
-    await thread.wait("asks_within", { input: {} });
+    await thread.wait("interrupts_within", { input: {} });
     const before = await everything(thread);
-    const { run_id } = await thread.create("asks_within", { command: { resume: "one" } });
+    const { run_id } = await thread.create("interrupts_within", { command: { resume: "one" } });
     const asked = await thread.join(run_id);
     expect(asked.__interrupt__).toMatchObject([{ value: { question: "second?" } }]);
     expect(await thread.object.deleteRun(run_id)).toBe(true);
     const { thread: now, history: states } = await everything(thread);
     expect(states).toEqual(before.history);
     expect(now).toMatchObject({ status: "interrupted", interrupts: before.thread.interrupts });
-    const again = await thread.wait("asks_within", { command: { resume: "uno" } });
+    const again = await thread.wait("interrupts_within", { command: { resume: "uno" } });
     expect(again.__interrupt__).toMatchObject([{ value: { question: "second?" } }]);
-    const done = await thread.wait("asks_within", { command: { resume: "due" } });
+    const done = await thread.wait("interrupts_within", { command: { resume: "due" } });
     expect(done.log).toEqual(["before", "uno due", "done"]);
   });
 });

@@ -164,7 +164,7 @@ test("a node that asks again is waited for again", async () => {
   const { object, wait } = await testThread();
   const asked = async (resume?: string) => {
     const input = resume === undefined ? { input: {} } : { command: { resume } };
-    const { __interrupt__ = [] } = await wait("asks_twice", input);
+    const { __interrupt__ = [] } = await wait("interrupts_twice", input);
     const { status } = (await object.getThread()) ?? {};
     return [status, ...(__interrupt__ as { value: string }[]).map(({ value }) => value)];
   };

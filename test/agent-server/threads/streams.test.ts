@@ -293,14 +293,14 @@ describe("interrupts", () => {
   test("inside a subgraph, they are told in every mode and answered one by one", async () => {
     const { object, stream, wait } = await testThread();
     const modes = { stream_mode: ["values", "updates"], stream_subgraphs: true };
-    const events = await stream("asks_within", { input: {}, ...modes });
+    const events = await stream("interrupts_within", { input: {}, ...modes });
     const asked = { __interrupt__: [{ value: { question: "first?" } }] };
     expect(events.at(-1)).toMatchObject({ event: "values", data: asked });
     expect(dataOf(events, "updates").at(-1)).toMatchObject(asked);
     expect((await object.getThread())?.status).toBe("interrupted");
-    const again = await wait("asks_within", { command: { resume: "one" } });
+    const again = await wait("interrupts_within", { command: { resume: "one" } });
     expect(again.__interrupt__).toMatchObject([{ value: { question: "second?" } }]);
-    const done = await wait("asks_within", { command: { resume: "two" } });
+    const done = await wait("interrupts_within", { command: { resume: "two" } });
     expect(done.log).toEqual(["before", "one two", "done"]);
   });
 

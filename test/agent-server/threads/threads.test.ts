@@ -265,7 +265,7 @@ describe("copy", () => {
   test("has the whole history under the same ids, in all namespaces", async () => {
     const { thread_id } = await create({ metadata: { topic: "looms" } });
     await run(thread_id, "steps");
-    await run(thread_id, "asks_after_a_step");
+    await run(thread_id, "interrupts_after_a_step");
     const copy = await read<Thread>(send("POST", `/threads/${thread_id}/copy`));
     expect(copy).toMatchObject({
       status: "interrupted",
@@ -289,9 +289,9 @@ describe("copy", () => {
 
   test("goes its own way", async () => {
     const { thread_id } = await create();
-    await run(thread_id, "asks_after_a_step");
+    await run(thread_id, "interrupts_after_a_step");
     const { thread_id: copy } = await read<Thread>(send("POST", `/threads/${thread_id}/copy`));
-    const resumed = await run(copy, "asks_after_a_step", { command: { resume: "yes" } });
+    const resumed = await run(copy, "interrupts_after_a_step", { command: { resume: "yes" } });
     expect(resumed.log).toContain("within: yes");
     expect(await get(copy)).toMatchObject({ status: "idle" });
     expect(await get(thread_id)).toMatchObject({ status: "interrupted" });
@@ -380,7 +380,7 @@ describe("prune", () => {
     const large = "x".repeat(1_500_000);
     await run(thread_id, "echo", { input: { messages: [{ role: "user", content: large }] } });
     await run(thread_id, "steps");
-    await run(thread_id, "asks_after_a_step");
+    await run(thread_id, "interrupts_after_a_step");
     const before = await stateOf(thread_id, "?subgraphs=true");
     expect(await prune([thread_id], "keep_latest")).toEqual({ pruned_count: 1 });
     expect(await history(thread_id)).toHaveLength(1);
@@ -396,7 +396,7 @@ describe("prune", () => {
     expect(await prune([thread_id], "keep_latest")).toEqual({ pruned_count: 1 });
     expect(await rowsIn(thread_id, "channel_values")).toBe(values);
     expect(await rowsIn(thread_id, "parts")).toBe(parts);
-    const resumed = await run(thread_id, "asks_after_a_step", { command: { resume: "yes" } });
+    const resumed = await run(thread_id, "interrupts_after_a_step", { command: { resume: "yes" } });
     expect(resumed.log).toContain("within: yes");
   });
 
@@ -505,7 +505,7 @@ describe("state", () => {
 
   test("with the graphs within: as their own states, or as where to find them", async () => {
     const { thread_id } = await create();
-    await run(thread_id, "asks_after_a_step");
+    await run(thread_id, "interrupts_after_a_step");
     const flat = await stateOf(thread_id);
     expect(flat).toMatchObject({ next: ["inner"], interrupts: [{ value: "well?" }] });
     expect(flat.tasks[0]).toMatchObject({ state: null, interrupts: [{ value: "well?" }] });
@@ -529,15 +529,15 @@ describe("state", () => {
 
   test("of a graph within that asks again: the new question is at every depth, and nothing once it is answered", async () => {
     const { thread_id } = await create();
-    await run(thread_id, "asks_within");
-    await run(thread_id, "asks_within", { command: { resume: "one" } });
+    await run(thread_id, "interrupts_within");
+    await run(thread_id, "interrupts_within", { command: { resume: "one" } });
     // The newest question of the task, as LangGraph's own states have it.
     const asked = [{ id: expect.any(String), value: { question: "second?" } }];
     expect(await stateOf(thread_id, "?subgraphs=true")).toMatchObject({
       interrupts: asked,
       tasks: [{ interrupts: asked, state: { interrupts: asked, tasks: [{ interrupts: asked }] } }],
     });
-    await run(thread_id, "asks_within", { command: { resume: "two" } });
+    await run(thread_id, "interrupts_within", { command: { resume: "two" } });
     expect(await stateOf(thread_id, "?subgraphs=true")).toMatchObject({
       tasks: [],
       interrupts: [],
@@ -546,12 +546,12 @@ describe("state", () => {
 
   test("of a graph within can be written, and is what its run goes on from", async () => {
     const { thread_id } = await create();
-    await run(thread_id, "asks_after_a_step");
+    await run(thread_id, "interrupts_after_a_step");
     const checkpoint = (await stateOf(thread_id)).tasks[0]?.checkpoint;
     const update = { values: { log: ["by hand"] }, checkpoint, as_node: "before" };
     const updated = await read(send("POST", `/threads/${thread_id}/state`, update));
     expect(updated).toMatchObject({ checkpoint: { checkpoint_ns: checkpoint?.checkpoint_ns } });
-    const resumed = await run(thread_id, "asks_after_a_step", { command: { resume: "yes" } });
+    const resumed = await run(thread_id, "interrupts_after_a_step", { command: { resume: "yes" } });
     expect(resumed.log).toEqual(expect.arrayContaining(["before", "by hand", "within: yes"]));
   });
 

@@ -8,7 +8,7 @@ import type {
 
 const COMPATIBILITY_DATE = "2026-11-01";
 
-/** Stands where the main Worker does: orders a build, keeps its log, loads what came out. */
+/** Takes the place of the main Worker: orders a build, keeps its log, loads the artifact. */
 const DRIVER = `
 import { RpcTarget } from "cloudflare:workers";
 class Sink extends RpcTarget {
@@ -51,7 +51,6 @@ export type Built = { outcome: BuildOutcome; lines: BuildLine[]; took_ms: number
 
 export type BuilderHarness = {
   build(order: BuildOrder): Promise<Built>;
-  /** What the loaded artifact says of its graphs. */
   describe(artifact_key: string): Promise<unknown>;
   store(key: string, bytes: Uint8Array): Promise<void>;
   read(key: string): Promise<string>;

@@ -1,4 +1,4 @@
-// Official command lines, as their users install them: each in a folder with a lockfile of its own.
+// Official command lines, each in a folder with its lockfile, as users install them.
 import { execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -34,7 +34,7 @@ export async function inFolder<T>(files: Files, work: (folder: string) => Promis
   }
 }
 
-/** `langgraphjs deploy ...` against the stack, told where it is by the two options that every user has. */
+/** Runs `langgraphjs deploy ...` against the stack, with the two options that name it. */
 export async function langgraphjs(cwd: string, ...args: string[]): Promise<Outcome> {
   const child = start(cwd, args);
   const closed = new Promise<number>((done) => child.on("close", (code) => done(code ?? -1)));

@@ -35,7 +35,6 @@ export function bucketClient(credentials: Credentials = s3): AwsClient {
   return new AwsClient({ accessKeyId, secretAccessKey, region: s3.region, service: "s3" });
 }
 
-/** A destination in the test run's bucket, below a prefix of its own. */
 export async function createDestination(
   prefix: string,
   { endpoint = s3.endpoint, bucket = s3.bucket, credentials = s3 as Credentials } = {},
@@ -95,7 +94,7 @@ export async function listKeys(prefix: string): Promise<string[]> {
   }
 }
 
-/** What an export left open it aborts after its end; killed meanwhile, when the sweep comes again. */
+/** Waits for aborted uploads: at the end of an export or by the sweep after a kill. */
 export async function noneOpen(prefix: string): Promise<void> {
   await until(
     "the end of all uploads",
@@ -118,7 +117,7 @@ export async function getObject(key: string): Promise<Uint8Array> {
   return new Uint8Array(await answer.arrayBuffer());
 }
 
-/** What an export left, wherever its folder is: key, rows and hash of each file. */
+/** Key, rows and hash of each file of an export. */
 export async function contents(
   prefix: string,
   export_id: string,
@@ -138,7 +137,7 @@ export async function readManifest(prefix: string, export_id: string): Promise<M
   return JSON.parse(new TextDecoder().decode(bytes)) as Manifest;
 }
 
-/** The files as the bucket has them, under their keys; throws when one is not what the manifest says. */
+/** Downloads the files. @throws when one differs from the manifest */
 export async function download(manifest: Manifest, folder: string): Promise<string[]> {
   const paths: string[] = [];
   for (const { key, bytes, sha256 } of [...manifest.files, ...manifest.late_files]) {

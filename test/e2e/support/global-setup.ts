@@ -1,5 +1,5 @@
-// Files run in lanes, one after another in each. A lane has a stack of its own (ports, a folder that goes with it), so
-// that a file which kills the Worker disturbs no other.
+// Files run in lanes, one after another in each. Each lane has its own stack (ports and folder), so a file that
+// kills the Worker disturbs no other.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,6 @@ import { type StartedS3, startLocalS3 } from "../../support/node/s3-server.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** One for each lane, in the order of the pool's ids. */
     stacks: LaneStack[];
   }
 }

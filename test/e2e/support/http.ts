@@ -32,7 +32,7 @@ export function aliveAgain() {
   );
 }
 
-/** What a test expects of a body stands in the test; here it is taken at its word. */
+/** The caller's type is trusted: assertions in the test check the body. */
 function parse<T>(text: string): T {
   try {
     return JSON.parse(text) as T;

@@ -1,16 +1,15 @@
-// Runs as a client would say them, the same for the same number, and beside each the row that an export must
-// hold. Nothing here is computed by the code that is tested.
+// Runs in the form of a client's, the same for the same number, and the row that an export must hold for each.
 
 /** JSON texts by field, as they stand on the wire. */
-type Said = Record<string, string>;
+type RunTexts = Record<string, string>;
 export type Cells = Record<string, unknown>;
 type OddFeedback = { id: string; key: string; score?: number | boolean; value?: unknown };
 export type OddRun = {
   id: string;
   start_us: number;
-  post: Said;
+  post: RunTexts;
   /** Sent in a request before the post's, in the same, or in one after it. */
-  patch: { when: "before" | "with" | "after"; said: Said } | null;
+  patch: { when: "before" | "with" | "after"; texts: RunTexts } | null;
   feedback: OddFeedback[];
   /** Without `tenant_id` and `session_id`. */
   row: Cells;
@@ -19,7 +18,7 @@ export type OddRun = {
 const HOUR_US = 3_600_000_000;
 const DAY_US = 24 * HOUR_US;
 const FIRST_DAY_US = Date.UTC(2026, 1, 2) * 1000;
-/** One day is heavy enough for two files. */
+/** The first day is large enough for two files. */
 const RUNS_OF_DAY = [34_000, 34_000, 64_000, 34_000, 34_000];
 const HEAVY_DAY = 2;
 const RUNS_OF_TRACE = 5;
@@ -28,7 +27,6 @@ export const RANGE = {
   from_us: FIRST_DAY_US + 2.5 * HOUR_US + 123_456,
   to_us: FIRST_DAY_US + 4 * DAY_US + 21.5 * HOUR_US + 654_321,
 };
-/** All that is odd lies in it, but for what tests the range above. */
 export const ODD_HOUR = {
   from_us: FIRST_DAY_US + DAY_US + HOUR_US,
   to_us: FIRST_DAY_US + DAY_US + 2 * HOUR_US,
@@ -38,7 +36,7 @@ export const PAYLOADS = ["inputs", "outputs", "extra", "events"] as const;
 const TYPES = ["chain", "llm", "tool", "retriever", "embedding", "prompt", "parser"];
 const FILLER = Array.from({ length: 900 }, (_, n) => `word${(n * 7919) % 997}`).join(" ");
 const PUNCTUATION = String.fromCharCode(...Array.from({ length: 95 }, (_, n) => 32 + n));
-/** The last microsecond that a double tells from its neighbours. */
+/** The largest microsecond that a double represents exactly. */
 const LAST_US = Number.MAX_SAFE_INTEGER;
 
 const json = (value: unknown) => JSON.stringify(value);
@@ -77,13 +75,12 @@ function startOf(n: number): number {
 
 const isHeavy = (micros: number) => Math.floor((micros - FIRST_DAY_US) / DAY_US) === HEAVY_DAY;
 
-/** What each part of a run says, and what the row must hold of it. */
-type Piece = { said: Said; row: Cells };
+type Piece = { texts: RunTexts; row: Cells };
 
-const nothing = (name: string): Piece => ({ said: {}, row: { [name]: null } });
-const naught = (name: string): Piece => ({ said: { [name]: "null" }, row: { [name]: null } });
+const nothing = (name: string): Piece => ({ texts: {}, row: { [name]: null } });
+const naught = (name: string): Piece => ({ texts: { [name]: "null" }, row: { [name]: null } });
 const payload = (name: string, text: string): Piece => ({
-  said: { [name]: text },
+  texts: { [name]: text },
   row: { [name]: text },
 });
 
@@ -101,12 +98,12 @@ function inputsOf(n: number, micros: number): Piece {
 
 function outputsOf(n: number): Piece {
   const name = "outputs";
-  if (n % 19 === 0) return { said: {}, row: { [name]: null, ...NO_USAGE } };
-  if (n % 19 === 1) return { said: { [name]: "null" }, row: { [name]: null, ...NO_USAGE } };
+  if (n % 19 === 0) return { texts: {}, row: { [name]: null, ...NO_USAGE } };
+  if (n % 19 === 1) return { texts: { [name]: "null" }, row: { [name]: null, ...NO_USAGE } };
   if (n % 19 === 2) return { ...payload(name, "{}"), row: { [name]: "{}", ...NO_USAGE } };
   if (n % 4 !== 0) {
     const text = json({ answer: `é😀 "${n}"`, ok: n % 2 === 0 });
-    return { said: { [name]: text }, row: { [name]: text, ...NO_USAGE } };
+    return { texts: { [name]: text }, row: { [name]: text, ...NO_USAGE } };
   }
   const [input_tokens, output_tokens] = [n % 1000, n % 77];
   const [prompt, completion] = [n * 1_000_003, n * 17];
@@ -124,7 +121,7 @@ function outputsOf(n: number): Piece {
     completion_cost: Number(micro(completion)),
     total_cost: Number(micro(prompt + completion)),
   };
-  return { said: { [name]: text }, row };
+  return { texts: { [name]: text }, row };
 }
 
 /** Decimals of twelve places from a whole number of them. */
@@ -140,11 +137,11 @@ const NO_USAGE = {
 
 function eventsOf(n: number, micros: number): Piece {
   const none = { first_token_time: null };
-  if (n % 5 === 1) return { said: {}, row: { events: null, ...none } };
-  if (n % 5 !== 2) return { said: { events: "[]" }, row: { events: "[]", ...none } };
+  if (n % 5 === 1) return { texts: {}, row: { events: null, ...none } };
+  if (n % 5 !== 2) return { texts: { events: "[]" }, row: { events: "[]", ...none } };
   const time = isoOf(micros + 123, n % 2 === 0 ? "Z" : "+00:00");
   const text = json([{ name: "start" }, { name: "new_token", time }]);
-  return { said: { events: text }, row: { events: text, first_token_time: BigInt(micros + 123) } };
+  return { texts: { events: text }, row: { events: text, first_token_time: BigInt(micros + 123) } };
 }
 
 function extraOf(n: number): Piece {
@@ -161,21 +158,21 @@ function tagsOf(n: number): Piece {
   if (n % 6 === 0) return nothing("tags");
   if (n % 6 === 1) return naught("tags");
   const tags = [[], ["a"], ["", `t${n % 10}`, "é😀"], ['"', "\\", "a,b"]][(n % 6) - 2] ?? [];
-  return { said: { tags: json(tags) }, row: { tags } };
+  return { texts: { tags: json(tags) }, row: { tags } };
 }
 
 function errorOf(n: number): Piece {
-  if (n % 23 === 1) return { said: { error: '""' }, row: { error: null } };
-  if (n % 23 === 2) return { said: { error: json({ n }) }, row: { error: json({ n }) } };
+  if (n % 23 === 1) return { texts: { error: '""' }, row: { error: null } };
+  if (n % 23 === 2) return { texts: { error: json({ n }) }, row: { error: json({ n }) } };
   if (n % 23 !== 0) return nothing("error");
   const error = `Error ${n}: "quoted"\n\tat 'here' \\`;
-  return { said: { error: json(error) }, row: { error } };
+  return { texts: { error: json(error) }, row: { error } };
 }
 
 function endOf(n: number, micros: number): Piece {
   if (n % 31 === 0) return nothing("end_time");
   const end_us = micros + (n % 5000) * 1001 + 1;
-  return { said: { end_time: json(isoOf(end_us)) }, row: { end_time: BigInt(end_us) } };
+  return { texts: { end_time: json(isoOf(end_us)) }, row: { end_time: BigInt(end_us) } };
 }
 
 function namesOf(n: number): Piece {
@@ -184,7 +181,7 @@ function namesOf(n: number): Piece {
   const reference = n % 10 === 0 ? `5eed0000-0000-4000-8000-${idTail(n)}` : null;
   const trace_tier = [null, "longlived", "shortlived"][n % 3] ?? null;
   return {
-    said: {
+    texts: {
       ...{ name: json(name), run_type: json(run_type) },
       ...(reference === null ? {} : { reference_example_id: json(reference) }),
       ...(trace_tier === null ? {} : { trace_tier: json(trace_tier) }),
@@ -204,7 +201,7 @@ function lineageOf(n: number): Piece {
   const [id = "", trace_id = "", parent] = [ids.at(-1), ids[0], ids.at(-2)];
   const isBare = n % 53 === 1;
   return {
-    said: {
+    texts: {
       ...{ id: json(id), trace_id: json(trace_id) },
       ...(parent === undefined ? {} : { parent_run_id: json(parent) }),
       ...(isBare ? {} : { dotted_order: json(dotted_order) }),
@@ -219,11 +216,11 @@ function lineageOf(n: number): Piece {
 
 function startPiece(n: number, micros: number): Piece {
   const text = n % 3 === 0 ? isoOf(micros, "+00:00") : isoOf(micros);
-  return { said: { start_time: json(text) }, row: { start_time: BigInt(micros) } };
+  return { texts: { start_time: json(text) }, row: { start_time: BigInt(micros) } };
 }
 
 function feedbackOf(n: number): Pick<OddRun, "feedback"> & Piece {
-  const none = { feedback: [], said: {}, row: { feedback_stats: null } };
+  const none = { feedback: [], texts: {}, row: { feedback_stats: null } };
   if (n % 1000 !== 9) return none;
   const id = (k: number) => `feed000${k}-0000-4000-8000-${idTail(n)}`;
   const feedback = [
@@ -241,24 +238,24 @@ function feedbackOf(n: number): Pick<OddRun, "feedback"> & Piece {
     rank: { n: 1, avg: 5, values: {} },
     thumb: { n: 1, avg: 1, values: {} },
   };
-  return { feedback, said: {}, row: { feedback_stats: json(stats) } };
+  return { feedback, texts: {}, row: { feedback_stats: json(stats) } };
 }
 
 function plainRun(n: number): OddRun {
   const start_us = startOf(n);
   const { feedback, ...stats } = feedbackOf(n);
-  const asked = [lineageOf(n), startPiece(n, start_us), namesOf(n), inputsOf(n, start_us)];
-  const post = join([...asked, eventsOf(n, start_us), extraOf(n)]);
+  const pieces = [lineageOf(n), startPiece(n, start_us), namesOf(n), inputsOf(n, start_us)];
+  const post = join([...pieces, eventsOf(n, start_us), extraOf(n)]);
   const later = join([outputsOf(n), endOf(n, start_us), errorOf(n), tagsOf(n)]);
   const row = { ...post.row, ...later.row, ...stats.row };
   const run = { id: idOf(n, start_us), start_us, feedback };
   const when = whenPatched(n);
   if (when === null) {
-    return { ...run, post: { ...post.said, ...later.said }, patch: null, row: withState(row) };
+    return { ...run, post: { ...post.texts, ...later.texts }, patch: null, row: withState(row) };
   }
-  const { said, extra } = patchOf(n, post.said, when);
-  const patch = { when, said: { ...later.said, ...said } };
-  return { ...run, post: post.said, patch, row: withState({ ...row, extra }) };
+  const { texts, extra } = patchOf(n, post.texts, when);
+  const patch = { when, texts: { ...later.texts, ...texts } };
+  return { ...run, post: post.texts, patch, row: withState({ ...row, extra }) };
 }
 
 function whenPatched(n: number): "before" | "with" | "after" | null {
@@ -267,13 +264,13 @@ function whenPatched(n: number): "before" | "with" | "after" | null {
   return n % 103 === 51 ? "after" : null;
 }
 
-/** A patch says how it went, and more of extra than the post did; it repeats what the post said of its place. */
-function patchOf(n: number, { id, trace_id, dotted_order, extra }: Said, patched: string) {
+/** A patch has outcome fields and more of extra than the post, and repeats the position of the post. */
+function patchOf(n: number, { id, trace_id, dotted_order, extra }: RunTexts, patched: string) {
   const { metadata, ...rest } = plainExtra(n);
   const more = { n: -n, patched };
   const place = { id: id ?? "", trace_id: trace_id ?? "", extra: json({ metadata: more }) };
   return {
-    said: { ...place, ...(dotted_order === undefined ? {} : { dotted_order }) },
+    texts: { ...place, ...(dotted_order === undefined ? {} : { dotted_order }) },
     extra:
       extra === undefined ? place.extra : json({ metadata: { ...metadata, ...more }, ...rest }),
   };
@@ -281,7 +278,7 @@ function patchOf(n: number, { id, trace_id, dotted_order, extra }: Said, patched
 
 function join(pieces: readonly Piece[]): Piece {
   return {
-    said: Object.assign({}, ...pieces.map(({ said }) => said)),
+    texts: Object.assign({}, ...pieces.map(({ texts }) => texts)),
     row: Object.assign({}, ...pieces.map(({ row }) => row)),
   };
 }
@@ -291,15 +288,14 @@ function withState(row: Cells): Cells {
   return { ...row, status };
 }
 
-/** A root of its own trace, whose fields are its number's but for what is odd about it. */
 type Odd = { start_us?: number; piece?: Piece; feedback?: OddFeedback[]; patch?: OddRun["patch"] };
 
 const text = (field: string, value: string): Piece => ({
-  said: { [field]: json(value) },
+  texts: { [field]: json(value) },
   row: { [field]: value.toWellFormed() },
 });
 const outputs = (value: string, row: Cells): Piece => ({
-  said: { outputs: value },
+  texts: { outputs: value },
   row: { ...NO_USAGE, outputs: value, ...row },
 });
 const usage = (usage_metadata: Cells, row: Cells) => outputs(json({ usage_metadata }), row);
@@ -329,15 +325,15 @@ const odds: Odd[] = [
   ...TEXTS.map((value) => ({ piece: text("name", value) })),
   ...TEXTS.filter((value) => value !== "").map((value) => ({ piece: text("error", value) })),
   ...TEXTS.map((value) => ({
-    piece: { said: { tags: json([value, "b"]) }, row: { tags: [value.toWellFormed(), "b"] } },
+    piece: { texts: { tags: json([value, "b"]) }, row: { tags: [value.toWellFormed(), "b"] } },
   })),
   ...TEXTS.flatMap((value) => PAYLOADS.map((name) => ({ value, name }))).map(({ value, name }) => ({
     piece: payloadPiece(name, json(name === "events" ? [{ name: value }] : { [value]: value })),
   })),
   { piece: text("name", "n".repeat(1000)) },
   { piece: text("error", "漢".repeat(100_000)) },
-  { piece: { said: { tags: "[]" }, row: { tags: [] } } },
-  { piece: { said: { tags: json(manyTags()) }, row: { tags: manyTags() } } },
+  { piece: { texts: { tags: "[]" }, row: { tags: [] } } },
+  { piece: { texts: { tags: json(manyTags()) }, row: { tags: manyTags() } } },
   ...PAYLOADS.map((name) => ({
     piece: payloadPiece(name, name === "events" ? `[${NUMBERS}]` : NUMBERS),
   })),
@@ -411,7 +407,7 @@ const odds: Odd[] = [
     "2026-02-03 01:01:00.25",
   ].map((end, at) => ({
     piece: {
-      said: { end_time: json(end) },
+      texts: { end_time: json(end) },
       row: {
         end_time: [
           BigInt(LAST_US),
@@ -425,7 +421,7 @@ const odds: Odd[] = [
   })),
   {
     piece: {
-      said: { end_time: String(ODD_HOUR.from_us / 1000 + 5) },
+      texts: { end_time: String(ODD_HOUR.from_us / 1000 + 5) },
       row: { end_time: BigInt(ODD_HOUR.from_us + 5000) },
     },
   },
@@ -434,13 +430,13 @@ const odds: Odd[] = [
   ...boundaries(ODD_HOUR),
   ...[1, 2, 3, 4].flatMap((day) => around(FIRST_DAY_US + day * DAY_US)),
   // Its start moves to another day than the one it is kept on.
-  { start_us: ODD_HOUR.from_us + 2 * DAY_US, patch: { when: "after", said: {} } },
+  { start_us: ODD_HOUR.from_us + 2 * DAY_US, patch: { when: "after", texts: {} } },
 ];
 
 function payloadPiece(name: string, value: string): Piece {
   if (name === "outputs") return outputs(value, {});
   if (name === "events")
-    return { said: { events: value }, row: { events: value, first_token_time: null } };
+    return { texts: { events: value }, row: { events: value, first_token_time: null } };
   return payload(name, value);
 }
 
@@ -467,14 +463,14 @@ export function runAt(n: number): OddRun {
 }
 
 function oddRun(n: number, at: number, odd: Odd): OddRun {
-  const said_us = ODD_HOUR.from_us + 1000 + at * 10_000_000;
-  const start_us = odd.start_us ?? said_us;
+  const posted_us = ODD_HOUR.from_us + 1000 + at * 10_000_000;
+  const start_us = odd.start_us ?? posted_us;
   const isMoved = odd.patch !== undefined;
-  const first_us = isMoved ? said_us : start_us;
+  const first_us = isMoved ? posted_us : start_us;
   const id = idOf(n, first_us);
   const dotted_order = segment(first_us, id);
   const lineage = {
-    said: { id: json(id), trace_id: json(id), dotted_order: json(dotted_order) },
+    texts: { id: json(id), trace_id: json(id), dotted_order: json(dotted_order) },
     row: {
       ...{ id, trace_id: id, parent_run_id: null, parent_run_ids: [], is_root: true },
       ...{ dotted_order, start_time: BigInt(start_us) },
@@ -485,16 +481,16 @@ function oddRun(n: number, at: number, odd: Odd): OddRun {
     ...[tagsOf(n), nothing("error"), endOf(n, start_us), lineage],
     ...(odd.piece ? [odd.piece] : []),
   ];
-  const { said, row } = join(parts);
+  const { texts, row } = join(parts);
   const start_time = json(isoOf(start_us));
   const patch = isMoved
-    ? { when: "after" as const, said: { id: json(id), trace_id: json(id), start_time } }
+    ? { when: "after" as const, texts: { id: json(id), trace_id: json(id), start_time } }
     : null;
   const feedback = odd.feedback ?? [];
   const stats = odd.feedback ? json({ a: { n: 1, avg: null, values: { "": 1 } } }) : null;
   return {
     ...{ id, start_us, patch, feedback },
-    post: { ...said, start_time: json(isoOf(first_us)) },
+    post: { ...texts, start_time: json(isoOf(first_us)) },
     row: withState({ ...row, feedback_stats: stats }),
   };
 }
@@ -509,11 +505,11 @@ function deepRun(n: number, depth: number): OddRun {
   const [id = "", trace_id = "", parent] = [ids.at(-1), ids[0], ids.at(-2)];
   const start_us = startAt(depth);
   const parts = [namesOf(n), inputsOf(n, 0), outputsOf(n), eventsOf(n, start_us), extraOf(n)];
-  const { said, row } = join([...parts, tagsOf(n), nothing("error"), endOf(n, start_us)]);
+  const { texts, row } = join([...parts, tagsOf(n), nothing("error"), endOf(n, start_us)]);
   return {
     ...{ id, start_us, patch: null, feedback: [] },
     post: {
-      ...said,
+      ...texts,
       ...{ id: json(wire(id, depth)), trace_id: json(trace_id), dotted_order: json(dotted_order) },
       ...{ start_time: json(isoOf(start_us)) },
     },

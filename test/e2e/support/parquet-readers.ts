@@ -16,7 +16,7 @@ export type Row = unknown[];
 type Decompress = (page: Uint8Array) => Uint8Array;
 
 const gunzip: Decompress = (page) => new Uint8Array(gunzipSync(page));
-/** Of a page of several frames it gives the first; fzstd gives all, and is slow. */
+/** Returns the first frame of a page with several; fzstd returns all, slowly. */
 const firstFrame: Decompress = (page) => new Uint8Array(zstdDecompressSync(page));
 const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
 

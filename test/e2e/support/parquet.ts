@@ -1,6 +1,6 @@
 import { DuckDBInstance } from "@duckdb/node-api";
 
-/** Asks DuckDB, an independent reader, about files with Hive partitions in their paths; they are `t`. */
+/** Queries files with Hive partitions in their paths by DuckDB, an independent reader; they are the table `t`. */
 export async function queryParquet(
   paths: string[],
   sql: string,

@@ -8,7 +8,7 @@ type Seed = {
   to: string;
   count: number;
   project?: string;
-  /** Of each run's answer, of which no compression makes less. */
+  /** Random text, so that compression does not shrink the answer. */
   bytes?: number;
 };
 

@@ -2,7 +2,7 @@ import type { FaultProxy } from "../../support/node/fault-proxy.ts";
 import type { Keys } from "../../support/s3-info.ts";
 import { s3 } from "./s3.ts";
 
-/** Keys that will not last. Where the server gives none, the network stands in for it. */
+/** Temporary keys. The proxy revokes them where the server has none. */
 export async function passingKeys(
   proxy: FaultProxy,
 ): Promise<{ keys: Keys; revoke(): Promise<void> }> {

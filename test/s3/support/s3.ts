@@ -6,7 +6,6 @@ import { type FaultProxy, startFaultProxy } from "../../support/node/fault-proxy
 /** The server of this test run; which one is the project's affair. */
 export const s3 = inject("s3");
 
-/** Whatever a test file writes lies under a prefix of its own. */
 export const prefix = `test-${crypto.randomUUID()}`;
 
 export function target(fields: Partial<S3Target> = {}): S3Target {
@@ -30,7 +29,6 @@ export function client(fields: Partial<S3Target> = {}, options: Partial<S3Option
 
 const proxies: FaultProxy[] = [];
 
-/** The server behind a network that fails when it is told to. */
 export async function faulty(): Promise<FaultProxy> {
   const proxy = await startFaultProxy(s3.endpoint);
   proxies.push(proxy);

@@ -3,7 +3,7 @@ import { type Browser, chromium } from "playwright-core";
 
 const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
-/** Nothing of its own accord: no updates, no calls home, no QUIC. */
+/** Disables updates, calls home and QUIC. */
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",

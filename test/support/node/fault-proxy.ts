@@ -15,9 +15,9 @@ type Failure =
   | { answer: { status: number; headers?: Record<string, string>; body?: string } }
   /** Both connections are reset once this much of the body went through. */
   | { cut_after_bytes: number }
-  /** The server has answered, and the client never hears of it. */
+  /** The server answers, and the client receives nothing. */
   | { lose_answer: true }
-  /** Nobody answers, and the connection stays. */
+  /** The connection stays open without an answer. */
   | { hang: true };
 
 export type Fault = Failure & {
@@ -29,7 +29,6 @@ export type Fault = Failure & {
 
 export type FaultProxy = {
   url: string;
-  /** What clients sent, the failed included. */
   seen: Seen[];
   /** Faults wait in this order; the first that fits a request is used up on it. */
   fail(...faults: Fault[]): void;

@@ -9,7 +9,6 @@ type OidcOptions = {
   revokes?: boolean;
 };
 
-/** What happens to the next request for a path instead of an answer. */
 type Fault = { path: string; status?: number; retry_after?: number; drops?: boolean };
 type Held = { path: string; arrived: () => void; released: Promise<void> };
 
@@ -19,12 +18,11 @@ export type Oidc = {
   client_secret: string;
   /** An MCP server beside it whose tokens it gives. */
   mcp_server_url: string;
-  /** What the provider did, in its own words: `refresh_token`, `authorization_code`, `revoked`. */
   log: string[];
   /** An access token that it would let in now. */
   find(access_token: string): Promise<AccessToken | undefined>;
   fail(fault: Fault): void;
-  /** Does what is asked for at the path, then holds the answer back until released. */
+  /** Carries out the request, then holds the answer back until released. */
   hold(path: string): { arrived: Promise<void>; release(): void };
   close(): Promise<void>;
 };
@@ -34,7 +32,7 @@ const CLIENT = { client_id: "app", client_secret: "app-secret-000000000000000000
 const SHORT_SECONDS = 3;
 const LONG_SECONDS = 3600;
 
-/** A certified OAuth and OpenID server on loopback. Its person says yes, or no to a scope named `refuse`. */
+/** A certified OAuth and OpenID server on loopback. Its user consents, except to a scope named `refuse`. */
 export async function startOidc({ redirect_uris, revokes = true }: OidcOptions): Promise<Oidc> {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;
@@ -145,7 +143,7 @@ function configuration(redirect_uris: string[], revokes: boolean, mcp_server_url
   };
 }
 
-/** Signs in as the login_hint says and consents to all that is asked, unless it is to refuse. */
+/** Signs in as the login_hint and consents, unless the scope is `refuse`. */
 async function decide(provider: Provider, request: IncomingMessage, response: ServerResponse) {
   const { params, session, grantId } = await provider.interactionDetails(request, response);
   const accountId = session?.accountId ?? params.login_hint ?? "ada";
@@ -197,7 +195,7 @@ function json(response: ServerResponse, body: object) {
 
 type Page = { status: number; url: string; text: string };
 
-/** A person's browser: goes where it is sent, and presses this button where a page asks. */
+/** A browser without a screen: follows redirects and presses the button of a page. */
 export async function browse(start: string, answer = "connect"): Promise<Page> {
   const page = await visit(start);
   const [, action] = /<form method="post" action="([^"]+)">/.exec(page.text) ?? [];

@@ -7,7 +7,7 @@ type Alias = Record<string, string>;
 
 export type Pages = { url: string; close(): Promise<void> };
 
-/** Each entry as a page at `/{name}`, on an origin of its own, as a frontend's host would serve it. */
+/** Serves each entry as a page at `/{name}` on a separate origin, like a frontend's host. */
 export async function servePages(
   pages: Record<string, { entry: string; alias?: Alias }>,
 ): Promise<Pages> {
@@ -35,7 +35,7 @@ export async function servePages(
   };
 }
 
-/** The icon is empty, so that no browser asks for one. */
+/** An empty icon, so that no browser requests one. */
 const html = (path: string) =>
   `<!doctype html><link rel="icon" href="data:,"><div id="root"></div><script src="${path}.js"></script>`;
 

@@ -1,4 +1,4 @@
-// A receiver of webhooks: POST /{how}/{name} is remembered and answered as asked, GET /{name} tells of it.
+// A receiver of webhooks: POST /{how}/{name} is recorded and answered as {how}, GET /{name} returns the records.
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -14,7 +14,7 @@ const HOW: Record<string, (times: number) => Answer | null> = {
   later: () => ({ status: 429, headers: { "Retry-After": "3600" } }),
   gone: () => ({ status: 410 }),
   moved: () => ({ status: 302, headers: { Location: "/ok/elsewhere" } }),
-  // Not answered the first time: for a Worker that dies meanwhile.
+  // The first request gets no answer, for a Worker that dies in between.
   "silent-once": (times) => (times === 1 ? null : { status: 200 }),
 };
 
