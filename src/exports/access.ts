@@ -2,7 +2,7 @@ import { assertMay } from "../shared/auth.ts";
 import type { Context } from "../shared/context.ts";
 import { AppError } from "../shared/errors.ts";
 
-/** Reading is for every role, the rest for administrators of the workspace; all of it from the plan Plus on. */
+/** Allows reads for every role and changes for administrators, on the plans Plus and Enterprise. */
 export function assertMayExport(ctx: Pick<Context, "caller">, action: "read" | "manage"): void {
   assertPlan(ctx.caller.plan);
   assertMay(ctx, action === "read" ? "read" : "admin");

@@ -4,26 +4,24 @@ import { AppError } from "../shared/errors.ts";
 export type ColumnType = "text" | "texts" | "boolean" | "timestamp" | "integer" | "double";
 
 export type Column = {
-  /** The field of the export. */
   name: string;
   type: ColumnType;
-  /** The column of a scan page that it is made of, or a constant of the file. */
+  /** Column of a scan, or a constant of the file. */
   source: Source;
-  /** Few different values: each is written once per row group. */
+  /** Whether values repeat, so that a dictionary saves space. */
   dictionary?: true;
-  /** Readers skip row groups by the least and the greatest value. */
+  /** Whether readers skip row groups by minimum and maximum. */
   statistics?: true;
-  /** Of a list: what the source's text holds, a JSON array unless this says otherwise. */
+  /** Parser of a list's text. Default: a JSON array. */
   items?: (text: string) => readonly (string | null)[];
-  /** Of a list: where the source is null, the list is of this one, or empty. */
+  /** Source of a list whose own source is null. */
   fallback?: Scanned;
 };
 
-/** What is the same in all rows of an export. */
+/** Sources with one value in all rows of an export. */
 type Constant = "tenant_id" | "session_id";
 type Source = Scanned | Constant;
 
-/** Columns of a scan. */
 type Scanned =
   | ("id" | "trace_id" | "parent_run_id" | "reference_example_id" | "dotted_order")
   | ("name" | "run_type" | "status" | "is_root" | "trace_tier" | "error" | "tags")
@@ -42,7 +40,7 @@ const timestamp = (name: string, source: Scanned): Column => ({
   source,
 });
 
-/** Every field that can be exported, in the order of the files. */
+/** All exportable fields in the order of a file's columns. */
 export const COLUMNS: readonly Column[] = [
   text("id"),
   word("tenant_id"),
@@ -83,7 +81,9 @@ export const COLUMNS: readonly Column[] = [
 
 const ID_CHARS = 36;
 
-/** From the root to the parent. Each segment of a dotted order ends with a run's id, the last with its own. */
+/**
+ * Returns the ids from the root to the parent: each segment of a dotted order ends with a run's id.
+ */
 function ancestorsOf(dotted_order: string): string[] {
   const ids: string[] = [];
   for (let at = dotted_order.indexOf("."); at !== -1; at = dotted_order.indexOf(".", at + 1)) {
@@ -92,7 +92,7 @@ function ancestorsOf(dotted_order: string): string[] {
   return ids;
 }
 
-/** The columns of an export, in the order of the list; all of them when no fields are named. */
+/** Returns the named columns in file order, or all. */
 export function selectColumns(export_fields: readonly string[] | null): readonly Column[] {
   if (export_fields === null) return COLUMNS;
   const wanted = new Set(export_fields);
@@ -106,7 +106,7 @@ export function selectColumns(export_fields: readonly string[] | null): readonly
   return columns;
 }
 
-/** What a scan must read for these columns. */
+/** Returns the columns that a scan must read. */
 export function sourcesOf(columns: readonly Column[]): Scanned[] {
   const sources = columns.flatMap(({ source, fallback }) => [
     source,

@@ -1,7 +1,5 @@
-/** What is wrong with a part of a destination's config, in words that follow its name; null: nothing. */
-
 const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]*[A-Za-z0-9]$/;
-/** A key ends at 1024 bytes; the rest is for the bucket's name and the partitions. */
+/** Leaves room for the bucket's name and the partitions: S3 limits keys to 1024 bytes. */
 const MAX_PREFIX_BYTES = 600;
 
 export function bucketProblem(bucket_name: string): string | null {
@@ -14,7 +12,7 @@ export function bucketProblem(bucket_name: string): string | null {
 
 export function endpointProblem(endpoint_url: string | null, bucket_name: string): string | null {
   const url = endpoint_url === null ? null : URL.parse(endpoint_url);
-  // What is no URL was told by the field itself.
+  // The schema reports malformed URLs.
   if (url === null) return null;
   const { hostname, host, protocol, pathname, search, hash } = url;
   const bucket = bucket_name.toLowerCase();

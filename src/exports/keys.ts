@@ -1,6 +1,6 @@
 import { DAY_US } from "../shared/times.ts";
 
-/** Where an export's objects lie. */
+/** Prefix of an export's keys. */
 export type Root = { base: string; export_id: string; tenant_id: string; session_id: string };
 
 type Owner = { id: string; workspace_id: string; session_id: string; key_base: string };
@@ -13,7 +13,10 @@ export function exportFolder({ base, export_id }: Root): string {
   return `${base}export_id=${export_id}/`;
 }
 
-/** Hive partitions, months and days without a zero before them. Late rows lie apart, so that each glob has one set of keys. */
+/**
+ * Returns the Hive partition of a day. Late rows have their own folder, so that one glob selects
+ * either.
+ */
 export function dayFolder(root: Root, start_us: number, is_late: boolean): string {
   const day = new Date(Math.floor(start_us / DAY_US) * (DAY_US / 1000));
   const late = is_late ? "late=1/" : "";

@@ -1,4 +1,4 @@
-/** What an export may take, told by `GET /api/v1/bulk-exports/limits`. */
+/** Limits of exports, returned by `GET /api/v1/bulk-exports/limits`. */
 export const EXPORT_TIMEOUT_HOURS = 72;
 export const MAX_FILES_AT_ONCE = 45;
 export const MAX_ACTIVE_EXPORTS = 15;
@@ -6,19 +6,18 @@ export const MAX_SCHEDULES = 200;
 export const MAX_CREATES_PER_HOUR = 250;
 export const MIN_INTERVAL_HOURS = 1;
 export const MAX_INTERVAL_HOURS = 168;
-/** An export has one run per UTC day. */
 export const MAX_DAYS = 7320;
 export const MAX_RETRIES_PER_FILE = 20;
-/** Of a schedule's window, for runs that arrive a little late. */
+/** Delay after a schedule's window, for runs that arrive late. */
 export const SPAWN_DELAY_MINUTES = 10;
 export const MAX_ROWS_PER_FILE = 250_000;
 export const MAX_BYTES_PER_FILE = 128 * 1024 * 1024;
 
-/** Schedules that catch up leave this many creates of an hour to people. */
+/** Creates per hour that schedules cannot use. */
 export const CREATES_LEFT_TO_PEOPLE = 50;
 export const MAX_IDEMPOTENCY_KEY_CHARS = 255;
 
-/** S3 takes parts from 5 MiB on; R2 wants all but the last alike. */
+/** S3 requires parts of 5 MiB or more; R2 requires equal parts, except the last. */
 export const PART_BYTES = 8 * 1024 * 1024;
 export const PARTS_IN_FLIGHT = 2;
 export const PAGE_BYTES = 4 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { carries } from "../shared/work/queue.ts";
 
-/** Carries an export on: plan it, send its files, finish it. */
+/** Advances an export: plans it, sends its files, finishes it. */
 export type ExportMessage = { bulk_export_id: string };
 /** Writes one file. */
 export type FileMessage = { bulk_export_file_id: string };

@@ -14,7 +14,6 @@ const NOTHING: Tally = {
   files_total: 0,
 };
 
-/** What was written of each of the exports. */
 async function tallies({ db, caller }: Context, ids: string[]): Promise<Map<string, Tally>> {
   const files = bulk_export_files;
   const rows = await db

@@ -10,9 +10,8 @@ const ATHENA_TYPES: Record<ColumnType, string> = {
 };
 
 /**
- * How to read an export whose folder of days, `.../runs`, is `location`. The table's location lies
- * below `tenant_id=` and `session_id=`, so that only columns have these names: Glue refuses a table
- * in which a partition key has a column's name.
+ * Returns SQL that reads an export below `location`. The location is below `tenant_id=` and
+ * `session_id=`, because Glue rejects a partition key with a column's name.
  */
 export function schemaStatements(columns: readonly Column[], location: string) {
   const folder = location.replace(/\/+$/, "").replaceAll("'", "''");

@@ -21,7 +21,7 @@ export const COMPRESSIONS = ["zstandard", "gzip", "snappy", "none"] as const;
 
 const MAX_FILTER_CHARS = 1_000_000;
 
-/** Epoch microseconds of an ISO time; one without a zone is UTC. */
+/** Parses to epoch microseconds; a time without a zone is UTC. */
 const Moment = z
   .string()
   .transform((text, ctx) => {
@@ -226,7 +226,7 @@ export const BulkExportLimits = z
   .openapi("BulkExportLimits");
 export type BulkExportLimits = z.infer<typeof BulkExportLimits>;
 
-/** One of the words, however it is capitalised: published clients write `Cancelled` and `CANCELLED`. */
+/** Ignores case: published clients send `Cancelled` and `CANCELLED`. */
 function caseless<const T extends readonly [string, ...string[]]>(words: T, message?: string) {
   return z.preprocess(
     (value) => {

@@ -7,7 +7,7 @@ const FINAL: readonly string[] = ["COMPLETED", "FAILED", "CANCELLED", "TIMEDOUT"
 const CANCELLABLE: readonly BulkExportStatus[] = ["CREATED", "RUNNING", "INTERVAL_SCHEDULED"];
 const RETRYABLE: readonly BulkExportStatus[] = ["FAILED", "TIMEDOUT"];
 
-/** How many files of each status there are. */
+/** Number of files by status. */
 export type FileCounts = Partial<Record<FileStatus, number>>;
 
 export function isFinal(status: BulkExportStatus | FileStatus): boolean {
@@ -22,7 +22,7 @@ export function isRetryable(status: BulkExportStatus): boolean {
   return RETRYABLE.includes(status);
 }
 
-/** Of one day, whose files were laid down: a day without rows is done at once. */
+/** Returns the status of a planned day; a day without rows is complete. */
 export function statusOfRun(files: FileCounts, exportStatus: BulkExportStatus): RunStatus {
   const count = (status: FileStatus) => files[status] ?? 0;
   if (count("FAILED") > 0) return "FAILED";
@@ -36,7 +36,7 @@ export function statusOfRun(files: FileCounts, exportStatus: BulkExportStatus): 
 
 export type Outcome = "open" | "FAILED" | "written";
 
-/** Of all files of an export: those that failed do not stop the others. */
+/** Waits for all files: failed ones do not stop the others. */
 export function outcomeOf(files: FileCounts): Outcome {
   if ((files.WAITING ?? 0) + (files.RUNNING ?? 0) > 0) return "open";
   return (files.FAILED ?? 0) > 0 ? "FAILED" : "written";
@@ -60,7 +60,7 @@ export type Tally = Pick<Progress, "rows_written" | "bytes_written" | "files_wri
 
 type Clock = { status: BulkExportStatus; planned_at: string | null; now: Date };
 
-/** The estimate takes the rows to come for as quick as those that are written. */
+/** Estimates the end by the rate of rows so far. */
 export function progressOf(tally: Tally, { status, planned_at, now }: Clock): Progress {
   if (planned_at === null) {
     const phase = isFinal(status) ? "finished" : status === "RUNNING" ? "planning" : "queued";

@@ -1,7 +1,7 @@
 import { findWorkspace } from "../control-plane/workspaces/service.ts";
 import { type Context, contextFor, database } from "../shared/context.ts";
 
-/** What queue and cron act with, for one workspace; null when that is gone. */
+/** Returns the context of queue and cron jobs, `null` when the workspace is deleted. */
 export async function systemContext(env: Env, workspace_id: string): Promise<Context | null> {
   const found = await findWorkspace(database(env), workspace_id);
   if (found === null) return null;

@@ -7,7 +7,7 @@ import type { FileStatus } from "./states.ts";
 
 type Compression = "none" | "gzip" | "snappy" | "zstandard";
 
-/** Where exports land. The credentials are one ciphertext; what names them is beside it. */
+/** Destinations. All credentials are one ciphertext; their names are readable. */
 export const bulk_export_destinations = sqliteTable(
   "bulk_export_destinations",
   {
@@ -16,7 +16,7 @@ export const bulk_export_destinations = sqliteTable(
     destination_type: text().$type<"s3">().notNull(),
     display_name: text().notNull(),
     config: text({ mode: "json" }).$type<DestinationConfig>().notNull(),
-    /** The one that the last probe found to work. */
+    /** Style that the last probe found to work. */
     addressing_style: text().$type<"virtual" | "path">().notNull(),
     credentials_keys: text({ mode: "json" }).$type<string[]>().notNull(),
     key_id: text().notNull(),
@@ -29,7 +29,7 @@ export const bulk_export_destinations = sqliteTable(
 
 export type DestinationRow = typeof bulk_export_destinations.$inferSelect;
 
-/** An order, once or on a schedule; a schedule's windows are orders of their own. */
+/** Exports and schedules; each window of a schedule is an export. */
 export const bulk_exports = sqliteTable(
   "bulk_exports",
   {
@@ -37,10 +37,10 @@ export const bulk_exports = sqliteTable(
     workspace_id: text().notNull(),
     bulk_export_destination_id: text().notNull(),
     session_id: text().notNull(),
-    /** What the keys of its objects begin with. */
+    /** Prefix of its objects' keys. */
     key_base: text().notNull(),
     start_us: integer().notNull(),
-    /** Null of a schedule. */
+    /** `null` for schedules. */
     end_us: integer(),
     interval_hours: integer(),
     filter: text(),
@@ -49,25 +49,25 @@ export const bulk_exports = sqliteTable(
     compression: text().$type<Compression>().notNull(),
     late_rows: integer({ mode: "boolean" }).notNull(),
     status: text().$type<BulkExportStatus>().notNull(),
-    /** Why it failed, in the words of who refused. */
+    /** Message of the failure. */
     error: text(),
     source_bulk_export_id: text(),
     window_index: integer(),
-    /** Of a schedule: the window that is spawned next, and when that is due. */
+    /** Next window of a schedule and its due time. */
     next_window_index: integer(),
     next_window_at: text(),
     idempotency_key: text(),
     request_sha256: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
-    /** From here the time-out counts. */
+    /** Start of the timeout. */
     started_at: text(),
-    /** When its files were laid down: from then on they never change. */
+    /** Time of the plan; files never change afterwards. */
     planned_at: text(),
     finished_at: text(),
-    /** Newest ingest sequence of each partition that was asked, `{day}/{slot}`. */
+    /** Newest ingest sequence of each scanned partition by `{day}/{slot}`. */
     watermarks: text({ mode: "json" }).$type<Record<string, number>>(),
-    /** When the message that carries it on was sent last. */
+    /** Time of the last message. */
     sent_at: text(),
     /** Time before which the sweep does not resume an export that met an obstacle. */
     next_attempt_at: text(),
@@ -84,7 +84,7 @@ export const bulk_exports = sqliteTable(
   ],
 );
 
-/** One UTC day of an export. What became of it follows from its files. */
+/** UTC day of an export. Its status derives from its files. */
 export const bulk_export_runs = sqliteTable(
   "bulk_export_runs",
   {
@@ -103,7 +103,7 @@ export const bulk_export_files = sqliteTable(
   {
     id: text().primaryKey(),
     bulk_export_id: text().notNull(),
-    /** Null of a file of rows that came late for windows before. */
+    /** `null` for files with late rows of earlier windows. */
     run_id: text(),
     workspace_id: text().notNull(),
     number: integer().notNull(),
@@ -111,16 +111,16 @@ export const bulk_export_files = sqliteTable(
     chunk: text({ mode: "json" }).$type<ScanChunk>().notNull(),
     rows_planned: integer().notNull(),
     status: text().$type<FileStatus>().notNull(),
-    /** Greater with each attempt: whoever has an older one may not write any more. */
+    /** Fencing token: increases with each attempt. */
     token: integer().notNull(),
     retry_number: integer().notNull(),
-    /** The retry that is the last; trying an export again moves it on. */
+    /** Number of the last retry; retrying the export raises it. */
     retry_limit: integer().notNull(),
     errors: text({ mode: "json" }).$type<Record<string, string>>(),
     sent_at: text(),
     lease_expires_at: text(),
     next_attempt_at: text(),
-    /** A multipart upload that is open. */
+    /** Open multipart upload. */
     upload_id: text(),
     rows_written: integer().notNull(),
     bytes_written: integer().notNull(),

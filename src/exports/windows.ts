@@ -6,7 +6,7 @@ export type Range = { start_us: number; end_us: number };
 const HOUR_US = 3_600_000_000;
 const DELAY_MS = SPAWN_DELAY_MINUTES * 60_000;
 
-/** The UTC days that a range touches, cut to it: without a gap, without an overlap. */
+/** Splits a range into UTC days. */
 export function daysOf({ start_us, end_us }: Range): Range[] {
   const days: Range[] = [];
   for (let from = start_us; from < end_us; ) {
@@ -27,7 +27,7 @@ export function windowOf(start_us: number, interval_hours: number, k: number): R
   return { start_us: start_us + k * length, end_us: start_us + (k + 1) * length };
 }
 
-/** When window k is spawned, ISO. */
+/** Returns the ISO time at which window k is due. */
 export function dueAt(start_us: number, interval_hours: number, k: number): string {
   const { end_us } = windowOf(start_us, interval_hours, k);
   return new Date(Math.ceil(end_us / 1000) + DELAY_MS).toISOString();

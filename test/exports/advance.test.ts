@@ -36,7 +36,7 @@ import {
 
 const RANGE = { start_time: "2026-05-05T00:00:00Z", end_time: "2026-05-08T00:00:00Z" };
 const HOUR_MS = 3_600_000;
-/** By then the last writer has stopped. */
+/** After the last writer has stopped. */
 const later = () => new Date(Date.now() + 60_000);
 const db = database(env);
 
@@ -63,7 +63,7 @@ async function asUndisturbed(session_id = small) {
   return contents(row);
 }
 
-/** All files are in the bucket, and nobody has looked since. */
+/** All files are in the bucket, and the export has not advanced since. */
 async function written(session_id = small): Promise<ExportRow> {
   const { id } = await order(session_id, { status: "RUNNING" });
   await planExport(env, await readRow(id));
@@ -81,7 +81,7 @@ async function statuses(id: string): Promise<string[]> {
 const retry = (id: string) => call<BulkExport>(ours, `/${id}/retry`, "POST");
 
 describe("messages", () => {
-  test("that come twice, out of order and all at once make one export", async () => {
+  test("delivered twice, out of order and concurrently make one export", async () => {
     const row = await order();
     const [export_message] = [{ bulk_export_id: row.id }];
     await Promise.all(Array.from({ length: 6 }, () => consumeExport(env, export_message)));
@@ -101,7 +101,7 @@ describe("messages", () => {
     expect((await readFiles(row.id)).map(({ token }) => token)).toEqual([1, 1, 1]);
   });
 
-  test("that were lost are sent again by the sweep, of exports and of files", async () => {
+  test("that were lost are resent by the sweep", async () => {
     const row = await order(small, { sent_at: new Date(0).toISOString() });
     await vi.waitUntil(
       async () => {
@@ -177,7 +177,7 @@ describe("an export is cancelled", () => {
     expect(await leftovers(row)).toEqual(NOTHING);
   }, 30_000);
 
-  test("while it is being finished, by someone who does not hear of it", async () => {
+  test("while a worker finishes it unaware", async () => {
     const row = await written();
     await cancel(ours, row.id);
     await finishExport(env, row, new AbortController().signal);
@@ -186,7 +186,7 @@ describe("an export is cancelled", () => {
     expect(await leftovers(row)).toEqual(NOTHING);
   });
 
-  test("as it ends: it is whole and was not cancelled, or the other way round", async () => {
+  test("as it ends: either the end or the cancellation wins", async () => {
     const row = await written();
     const [, answer] = await Promise.all([advanceExport(env, row.id), cancel(ours, row.id)]);
     const { status } = await readRow(row.id);
@@ -209,7 +209,7 @@ describe("an export is cancelled", () => {
   });
 });
 
-test("an upload that no row knows is aborted at the end, others' uploads are not", async () => {
+test("aborts uploads without a row at the end, and no others", async () => {
   const row = await written(small);
   const { client } = await openBucket(env, row);
   const [file] = await readFiles(row.id);
@@ -225,7 +225,7 @@ test("an upload that no row knows is aborted at the end, others' uploads are not
 describe("after 72 hours", () => {
   const longAgo = () => new Date(Date.now() - 72 * HOUR_MS).toISOString();
 
-  test("an export times out, and goes on when it is tried again", async () => {
+  test("an export times out, and continues after a retry", async () => {
     const { id } = await order(small, { status: "RUNNING" });
     await planExport(env, await readRow(id));
     const [first] = await readFiles(id);
@@ -248,7 +248,7 @@ describe("after 72 hours", () => {
     expect(await contents(row)).toEqual(await asUndisturbed());
   });
 
-  test("one that was never planned is planned when it is tried again", async () => {
+  test("an export without a plan is planned by a retry", async () => {
     const { id } = await order(small, { status: "RUNNING", started_at: longAgo() });
     await advanceExport(env, id);
     expect(await readRow(id)).toMatchObject({ status: "TIMEDOUT", planned_at: null });
@@ -259,7 +259,7 @@ describe("after 72 hours", () => {
   });
 });
 
-describe("what an export needs goes away", () => {
+describe("a dependency of an export disappears", () => {
   async function deleteProject(id: string) {
     expect((await api(`/sessions/${id}`, { key: ours.admin, method: "DELETE" })).status).toBe(202);
   }
@@ -283,20 +283,20 @@ describe("what an export needs goes away", () => {
     expect(await leftovers(row)).toEqual(NOTHING);
   });
 
-  test("the destination, before the writing", async () => {
+  test("the destination, before the files are written", async () => {
     const { destination_id } = await exporter();
     const { id } = await order(small, { bulk_export_destination_id: destination_id });
     await expectFailure(id, `Destination ID ${destination_id} not found`);
   });
 
-  test("the destination, before the finishing", async () => {
+  test("the destination, before the export finishes", async () => {
     const { id } = await written();
     const { destination_id } = await exporter();
     await set(id, { bulk_export_destination_id: destination_id });
     await expectFailure(id, `Destination ID ${destination_id} not found`);
   });
 
-  test("a file, before the finish: it is written again, the same", async () => {
+  test("a file, before the export finishes: it is rewritten with the same bytes", async () => {
     const row = await written();
     const { client } = await openBucket(env, row);
     const [first, second] = await readFiles(row.id);
@@ -307,7 +307,7 @@ describe("what an export needs goes away", () => {
     expect(await contents(row)).toEqual(await asUndisturbed());
   });
 
-  test("a file, again and again: it fails and says so, and can be tried again", async () => {
+  test("a file, repeatedly: the export fails with an error, and can be retried", async () => {
     const row = await written();
     const { client } = await openBucket(env, row);
     const [first] = await readFiles(row.id);
@@ -343,7 +343,7 @@ describe("a bucket that cannot be reached", () => {
     return set(row.id, { bulk_export_destination_id: destination_id, planned_at });
   }
 
-  test("is left alone for a while, then tried again, for as long as the export may take", async () => {
+  test("is retried with pauses until the export's timeout", async () => {
     const row = await unreachable(await written());
     await advanceExport(env, row.id);
     const { status, sent_at } = await readRow(row.id);
@@ -357,7 +357,7 @@ describe("a bucket that cannot be reached", () => {
     expect(await contents(row)).toEqual(await asUndisturbed());
   }, 30_000);
 
-  test("is given up a day after the export ended", async () => {
+  test("is abandoned a day after the export ended", async () => {
     const row = await unreachable(await written());
     await cancel(ours, row.id);
     await advanceExport(env, row.id, later());
@@ -367,7 +367,7 @@ describe("a bucket that cannot be reached", () => {
   }, 60_000);
 });
 
-test("a sixteenth active export of a workspace waits, and goes on when another ends", async () => {
+test("a sixteenth active export of a workspace waits until another ends", async () => {
   const theirs = await exporter();
   const project = await given(theirs, { from: "2026-05-05T12:00:00Z", count: 3 });
   const active = [];

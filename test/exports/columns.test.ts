@@ -18,7 +18,7 @@ test("named fields come once, in the order of the list", () => {
   expect(names(["outputs", "id", "outputs"])).toEqual(["id", "outputs"]);
 });
 
-test("unknown fields are refused by name, and so is no field at all", () => {
+test("unknown fields are rejected by name, and so is an empty list", () => {
   expect(() => selectColumns(["id", "session", "ID"])).toThrow(
     "export_fields: no such field: session, ID",
   );
@@ -33,7 +33,7 @@ test("a scan reads each source once and no constants", () => {
   ]);
 });
 
-test("the statements name every column once, and partitions that are no columns", () => {
+test("the statements name every column once, and partitions that are not columns", () => {
   const { duckdb, athena } = schemaStatements(COLUMNS, "s3://traces/it's/runs/");
   expect(duckdb).toContain("read_parquet('s3://traces/it''s/runs/*/*/*/*.parquet'");
   expect(athena).toContain("LOCATION 's3://traces/it''s/runs/'");

@@ -55,7 +55,7 @@ function context(workspace_id: string) {
 }
 
 describe("a destination", () => {
-  test("answers with every key, names of credentials and no credential", async () => {
+  test("returns every key, the names of credentials and no credential", async () => {
     const response = await api(PATH, { key: ours.admin, json: input() });
     expect(response.status).toBe(200);
     expect(response.headers.get("X-Heddle-Warning")).toBeNull();
@@ -89,7 +89,7 @@ describe("a destination", () => {
     }
   });
 
-  test("keeps what it was given, and its style is the one that works", async () => {
+  test("stores its config, with the addressing style that works", async () => {
     const config = {
       prefix: "/a//b/",
       region: s3.region,
@@ -120,7 +120,7 @@ describe("a destination", () => {
     });
   });
 
-  test("is kept with its credentials encrypted, and opens in no other row", async () => {
+  test("stores its credentials encrypted, bound to its row", async () => {
     const [one, other] = [await created(), await created()];
     const db = database(env);
     const rows = await db.select().from(bulk_export_destinations);
@@ -169,7 +169,7 @@ describe("a destination", () => {
   });
 });
 
-describe("who may", () => {
+describe("permissions", () => {
   test.each(["editor", "viewer"] as const)("%s reads and does not manage", async (role) => {
     const { id } = await created();
     const key = ours[role];
@@ -186,12 +186,12 @@ describe("who may", () => {
     }
   });
 
-  test("nobody without a key", async () => {
+  test("callers without a key are rejected", async () => {
     expect((await api(PATH)).status).toBe(401);
     expect((await api(`${PATH}/${UNKNOWN_ID}`, { method: "DELETE" })).status).toBe(401);
   });
 
-  test("nobody below the plan Plus, and the answer says so", async () => {
+  test("callers below the plan Plus are rejected by name of the plan", async () => {
     const { admin } = await workspace({ plan: "developer" });
     const answers = await Promise.all([
       api(PATH, { key: admin }),
@@ -205,7 +205,7 @@ describe("who may", () => {
   });
 });
 
-describe("what is refused before anything is sent:", () => {
+describe("rejected before any request to the server:", () => {
   const long = "x".repeat(3000);
   test.each<[object, string, string]>([
     [{ display_name: "" }, "display_name", ""],
@@ -292,13 +292,13 @@ describe("what is refused before anything is sent:", () => {
     });
   });
 
-  test("a change of nothing", async () => {
+  test("an empty change", async () => {
     const { id } = await created();
     expect((await patch(id, {})).status).toBe(422);
   });
 });
 
-test("the document names both answers of the probe", async () => {
+test("the document has both responses of the probe", async () => {
   const document = await (await api("/openapi.json")).json<{
     paths: Record<string, Record<string, { responses: Record<string, object> }>>;
   }>();

@@ -54,7 +54,7 @@ async function get(id: string): Promise<BulkExport> {
 }
 
 describe("an order", () => {
-  test("answers with every key, null where nothing was said", async () => {
+  test("returns every key, `null` where omitted", async () => {
     const made = await create();
     expect(made).toEqual({
       id: expect.any(String),
@@ -101,7 +101,7 @@ describe("an order", () => {
     [{ compression: "brotli" }, "compression", "zstandard"],
     [{ all_experiments: true }, "all_experiments", "session_id"],
     [{ session_id: "x" }, "session_id", "UUID"],
-  ])("with %j is refused for %s", async (fields, field, text) => {
+  ])("with %j is rejected for %s", async (fields, field, text) => {
     const response = await post(ours.owner.admin, PATH, order(fields));
     const body = await response.text();
     expect([response.status, body]).toEqual([422, expect.stringContaining(text)]);
@@ -113,12 +113,12 @@ describe("an order", () => {
     [{ format: "parquet", format_version: "V2_BETA", compression: "Gzip" }],
     [{ start_time: "2026-01-01T00:00:00", end_time: "2026-01-02T00:00:00+02:00" }],
     [{ export_fields: ["inputs", "id"], filter: "eq(is_root, true)", late_rows: false }],
-  ])("with %j is taken", async (fields) => {
+  ])("with %j is accepted", async (fields) => {
     const made = await create(fields);
     expect(made.status).toBe("CREATED");
   });
 
-  test("that names what is another workspace's finds nothing", async () => {
+  test("that names another workspace's resources is a 404", async () => {
     for (const fields of [
       { bulk_export_destination_id: theirs.destination },
       { session_id: theirs.project },
@@ -156,7 +156,7 @@ describe("who may", () => {
     ["GET", `${PATH}/${UNKNOWN_ID}/runs/${UNKNOWN_ID}`, () => undefined],
     ["GET", `${PATH}/runs?source_bulk_export_id=${UNKNOWN_ID}`, () => undefined],
   ])(
-    "%s %s: nobody without a key, no plan below Plus, no viewer who changes",
+    "%s %s: rejects callers without a key, plans below Plus, and changes by viewers",
     async (method, path, body) => {
       const call = { method, ...(body() === undefined ? {} : { json: body() }) };
       expect((await api(path, call)).status).toBe(401);
@@ -189,7 +189,7 @@ describe("who may", () => {
 });
 
 describe("the list", () => {
-  test("has pages, newest first, and says how many there are", async () => {
+  test("has pages, newest first, and the total", async () => {
     const made = [await create(), await create(), await create()];
     const response = await api(`${PATH}?limit=2`, { key: ours.owner.viewer });
     const page = await response.json<BulkExport[]>();
@@ -225,7 +225,7 @@ describe("a schedule", () => {
     }
   });
 
-  test("can become nothing else by hand", async () => {
+  test("cannot be patched to another status", async () => {
     const { id } = await create();
     for (const json of [{ status: "COMPLETED" }, {}, { status: 1 }]) {
       const answer = await api(`${PATH}/${id}`, { key: ours.owner.admin, method: "PATCH", json });
@@ -234,7 +234,7 @@ describe("a schedule", () => {
   });
 });
 
-test("the limits are told", async () => {
+test("returns the limits", async () => {
   const answer = await api(`${PATH}/limits`, { key: ours.owner.viewer });
   expect(await answer.json<BulkExportLimits>()).toMatchObject({
     export_timeout_hours: 72,

@@ -33,7 +33,7 @@ beforeAll(async () => {
   large = await given(ours, { from: NOON, count: 40, text: 500_000 });
 }, 30_000);
 
-/** An export that runs, its only file waiting. */
+/** Inserts a running export whose only file waits. */
 async function planned(session_id: string) {
   const started_at = new Date().toISOString();
   const row = await ordered(ours, session_id, { ...DAY, status: "RUNNING", started_at });
@@ -60,7 +60,7 @@ async function asUndisturbed(session_id: string) {
 }
 
 describe("a file", () => {
-  test("is one attempt's at a time, and the next one's once the lease has expired", async () => {
+  test("belongs to one attempt at a time, and to the next once the lease has expired", async () => {
     const { file } = await planned(small);
     const now = new Date();
     const first = await claimed(file, now);
@@ -73,7 +73,7 @@ describe("a file", () => {
     expect(await renewLease(env, second, written)).toBe(true);
   });
 
-  test("that messages name five times at once is written once", async () => {
+  test("named by five concurrent messages is written once", async () => {
     const { row, file } = await planned(small);
     const message = { bulk_export_file_id: file.id };
     await Promise.all(Array.from({ length: 5 }, () => consumeFile(env, message)));
@@ -113,7 +113,7 @@ describe("a file", () => {
     expect(await client.listUploads(row.key_base)).toEqual([]);
   }, 30_000);
 
-  test("whose upload somebody aborted is written again", async () => {
+  test("whose upload was aborted is written again", async () => {
     const { row, file } = await planned(large);
     const { client } = await openBucket(env, row);
     const writing = attemptFile(env, await claimed(file));
@@ -131,7 +131,7 @@ describe("a file", () => {
     expect(await contents(row)).toEqual(await asUndisturbed(large));
   }, 30_000);
 
-  test("of an export that ended is claimed by nobody", async () => {
+  test("of an export that ended cannot be claimed", async () => {
     const { row, file } = await planned(small);
     for (const status of ["CANCELLED", "FAILED", "TIMEDOUT", "CREATED"]) {
       await env.DB.prepare("UPDATE bulk_exports SET status = ? WHERE id = ?")

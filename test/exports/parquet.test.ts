@@ -43,7 +43,7 @@ test.each(COMPRESSIONS)("odd values come back as they were, %s", async (compress
   expect(await readRows(bytes)).toEqual(expected(ODD_ROWS));
 });
 
-test("any rows come back, however they are batched, in the same bytes", async () => {
+test("any rows are read back, and batching does not change the bytes", async () => {
   await fc.assert(
     fc.asyncProperty(
       anyRows,
@@ -68,7 +68,7 @@ test.each(COMPRESSIONS)("pages outgrow the buffers of the runtime, %s", async (c
   }
 });
 
-/** Hardly smaller when it is compressed. */
+/** Returns incompressible text. */
 function noise(chars: number): string {
   const bytes = new Uint8Array(chars);
   for (let at = 0; at < chars; at += 65_536) {
@@ -117,7 +117,7 @@ describe("row groups", () => {
     expect((await readRows(bytes, columns)).map(([id]) => id)).toEqual(rows.map(({ id }) => id));
   });
 
-  test("leave the writer as they close, and are not kept", () => {
+  test("are returned when they close, and not retained", () => {
     const writer = new ParquetWriter(selectColumns(["id", "inputs"]), { compression: "none" });
     const batch = batchOf(Array.from({ length: 16 }, (_, index) => big(index, 1024 * 1024)));
     const sizes = Array.from({ length: 4 }, () => concat(writer.write(batch)).length);
@@ -146,7 +146,7 @@ test("key-value metadata is in the footer", () => {
   ]);
 });
 
-test("a batch that lacks a column or a row is refused", () => {
+test("a batch that lacks a column or a row is rejected", () => {
   const writer = new ParquetWriter(selectColumns(["id", "name"]), { compression: "none" });
   expect(() => writer.write({ rows: 1, columns: { id: ["a"] } })).toThrow("name: not 1 rows");
   expect(() => writer.write({ rows: 2, columns: { id: ["a", "b"], name: ["a"] } })).toThrow(

@@ -10,7 +10,7 @@ test.each([
   [5, 7, 1, 32],
   [0, 10 ** 9, 0.5, 3600],
 ])(
-  "retry %i of a file that was asked for %j s comes, by chance %f, after %i s",
+  "retry %i of a file with Retry-After %j and chance %f waits %i s",
   (retry_number, retry_after_seconds, random, seconds) => {
     expect(secondsUntilAttempt({ retry_number, retry_after_seconds }, random)).toBe(seconds);
   },

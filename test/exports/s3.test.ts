@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { explain } from "../../src/exports/destinations/advice.ts";
-import { telling } from "../../src/exports/destinations/probe.ts";
+import { mostSpecific } from "../../src/exports/destinations/probe.ts";
 import {
+  type BucketAddress,
   endpointIn,
   objectUrl,
-  type Place,
   regionHint,
   regionOf,
   stylesToTry,
@@ -17,7 +17,7 @@ import { type Call, type S3Target, sign } from "../../src/exports/s3/signing.ts"
 import { isUploaded, readUploads, toCompleteXml, toTag } from "../../src/exports/s3/uploads.ts";
 import { readElements, readText, rootName } from "../../src/exports/s3/xml.ts";
 
-function place(fields: Partial<Place> = {}): Place {
+function address(fields: Partial<BucketAddress> = {}): BucketAddress {
   return { endpoint_url: null, bucket_name: "exports", addressing_style: "auto", ...fields };
 }
 
@@ -45,7 +45,7 @@ describe("XML", () => {
     expect(readText(xml, "b")).toBe(text);
   });
 
-  test("all elements of a name are read, and what never closes costs no time", () => {
+  test("reads all elements of a name, and unclosed ones in linear time", () => {
     expect(readElements("<l><u>1</u><v/><u>2</u></l>", "u")).toEqual(["1", "2"]);
     const started = Date.now();
     expect(readElements("<u>".repeat(300_000), "u")).toEqual([]);
@@ -94,7 +94,7 @@ describe("an error answer", () => {
       { code: "InvalidRequest", message: "no" },
     ],
     [
-      "of a proxy is told by its title",
+      "of a proxy is parsed by its title",
       answer(502, "<html><head><title>502 Bad Gateway</title></head><body>x</body></html>"),
       {
         code: "BadGateway",
@@ -130,7 +130,7 @@ describe("an error answer", () => {
     ["500 with nothing", answer(500), { code: "InternalError", is_transient: true }],
     ["501 with nothing", answer(501), { code: "NotImplemented", is_transient: false }],
     [
-      "of what is no S3 server is not taken for one of S3",
+      "of a server other than S3 is not an S3 error",
       answer(404, '{"detail":"Not Found"}'),
       { code: "UnexpectedAnswer", message: expect.stringContaining("Not Found") },
     ],
@@ -139,7 +139,7 @@ describe("an error answer", () => {
     expect(toProblem(given)).toMatchObject(problem);
   });
 
-  test("is cut where it is long", () => {
+  test("is truncated", () => {
     const { message } = toProblem(answer(400, s3Error("X", "y".repeat(10_000))));
     expect(message).toHaveLength(501);
   });
@@ -161,20 +161,20 @@ describe("the delay before the next attempt", () => {
   });
 
   test("is never before Retry-After, and there is none past the end of the time", () => {
-    const told = { ...problem, retry_after_seconds: 5 };
-    const failure = { attempt: 1, problem: told, elapsed_ms: 0 };
+    const parsed = { ...problem, retry_after_seconds: 5 };
+    const failure = { attempt: 1, problem: parsed, elapsed_ms: 0 };
     expect(delayAfter(limits, failure, 0.5)).toBe(5050);
     expect(delayAfter(limits, { ...failure, elapsed_ms: 5000 }, 0.5)).toBeNull();
   });
 
-  test("does not exist for what will not get better", () => {
+  test("does not exist for permanent errors", () => {
     const failure = { attempt: 1, problem: toProblem(answer(403)), elapsed_ms: 0 };
     expect(delayAfter(limits, failure, 0)).toBeNull();
   });
 });
 
 describe("an address", () => {
-  test.each<[Partial<Place>, string, string]>([
+  test.each<[Partial<BucketAddress>, string, string]>([
     [{}, "us-east-1", "https://exports.s3.us-east-1.amazonaws.com/a/b"],
     [{}, "cn-north-1", "https://exports.s3.cn-north-1.amazonaws.com.cn/a/b"],
     [{ bucket_name: "a.b" }, "us-east-1", "https://s3.us-east-1.amazonaws.com/a.b/a/b"],
@@ -196,26 +196,26 @@ describe("an address", () => {
       "https://exports.s3.eu-west-1.amazonaws.com/a/b",
     ],
   ])("of %j in %s is %s", (fields, region, url) => {
-    expect(objectUrl(place(fields), region, "a/b").href).toBe(url);
+    expect(objectUrl(address(fields), region, "a/b").href).toBe(url);
   });
 
-  test("has every escape in the form that is signed", () => {
+  test("has the same escapes as the signature", () => {
     const key = "p=1/a b+c/é世/100%/(x)!*'/~_-.txt";
-    const { pathname } = objectUrl(place(), "us-east-1", key);
+    const { pathname } = objectUrl(address(), "us-east-1", key);
     expect(pathname).toBe("/p%3D1/a%20b%2Bc/%C3%A9%E4%B8%96/100%25/%28x%29%21%2A%27/~_-.txt");
     expect(decodeURIComponent(pathname.slice(1))).toBe(key);
   });
 
   test.each(["a/../b", "./a", "a/."])("cannot hold the key %s", (key) => {
-    expect(() => objectUrl(place(), "us-east-1", key)).toThrow(/as a segment/);
+    expect(() => objectUrl(address(), "us-east-1", key)).toThrow(/as a segment/);
   });
 
   test("that is a number has no bucket before it", () => {
-    const number = place({ endpoint_url: "http://127.0.0.1:9", addressing_style: "virtual" });
+    const number = address({ endpoint_url: "http://127.0.0.1:9", addressing_style: "virtual" });
     expect(() => objectUrl(number, "us-east-1", "a")).toThrow(/addressing_style must be path/);
   });
 
-  test.each<[Partial<Place>, string[]]>([
+  test.each<[Partial<BucketAddress>, string[]]>([
     [{}, ["virtual", "path"]],
     [{ bucket_name: "a.b" }, ["path", "virtual"]],
     [{ endpoint_url: "https://minio.acme.test" }, ["path", "virtual"]],
@@ -225,7 +225,7 @@ describe("an address", () => {
     [{ endpoint_url: "http://minio:9000" }, ["path"]],
     [{ endpoint_url: "https://minio.acme.test", addressing_style: "virtual" }, ["virtual"]],
   ])("of %j is tried as %j", (fields, styles) => {
-    expect(stylesToTry(place(fields))).toEqual(styles);
+    expect(stylesToTry(address(fields))).toEqual(styles);
   });
 
   test.each([
@@ -266,7 +266,7 @@ describe("a region", () => {
     ["that is none", answer(301, "", { "x-amz-bucket-region": "a/../b.evil.test" }), null],
     ["of a redirect elsewhere", answer(301, "", { location: "https://evil.test/" }), null],
     ["beside another answer", answer(200, "", { "x-amz-bucket-region": "eu-west-1" }), null],
-  ])("%s is heard as %3$j", (_case, given, region) => {
+  ])("%s is read as %3$j", (_case, given, region) => {
     expect(regionHint(given)).toBe(region);
   });
 
@@ -334,7 +334,7 @@ describe("an upload", () => {
     );
   });
 
-  test("is known by its size and metadata, or by the ETag of its parts", () => {
+  test("is recognized by size and metadata, or by the ETag of its parts", () => {
     const object = { bytes: 10, etag: null, metadata: { plan: "p1" } };
     expect(isUploaded(object, parts, { bytes: 10 })).toBe(true);
     expect(isUploaded(object, parts, { bytes: 10, metadata: { Plan: "p1" } })).toBe(true);
@@ -373,7 +373,7 @@ test.each([
   const problem = { code, is_transient, message: "So.", status: 400, retry_after_seconds: null };
   const credentials = { access_key_id: "a", secret_access_key: "b" };
   const endpoint_url = "https://minio.acme.test";
-  const target = { ...place({ endpoint_url }), region: null, put_headers: {}, checksums: true };
+  const target = { ...address({ endpoint_url }), region: null, put_headers: {}, checksums: true };
   const text = explain(problem, { ...target, credentials }, "k");
   expect(text).toContain(`Failed to validate S3 destination: ${code}: So. `);
   expect(text).toContain(advice);
@@ -386,7 +386,7 @@ describe("a signed request", () => {
   const HELLO_SHA256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
   async function headersOf(fields: Partial<S3Target>, call: Partial<Call> = {}) {
-    const target = { ...place(), ...plain, ...fields };
+    const target = { ...address(), ...plain, ...fields };
     const { endpoint_url } = target;
     const { init } = await sign(
       target,
@@ -402,11 +402,11 @@ describe("a signed request", () => {
     [{}, "UNSIGNED-PAYLOAD"],
     [{ payload_signing: true }, HELLO_SHA256],
     [{ endpoint_url: "http://127.0.0.1:9" }, HELLO_SHA256],
-  ])("to %j says of its body %s", async (fields, said) => {
-    expect((await headersOf(fields)).get("x-amz-content-sha256")).toBe(said);
+  ])("to %j sends the body hash %s", async (fields, hash) => {
+    expect((await headersOf(fields)).get("x-amz-content-sha256")).toBe(hash);
   });
 
-  test("holds the checksum, the session and what the destination adds to all, and signs them", async () => {
+  test("has the checksum, the session and the destination's headers, all signed", async () => {
     const put_headers = { "x-amz-request-payer": "requester", "x-amz-acl": "private" };
     const headers = await headersOf({
       put_headers,
@@ -422,7 +422,7 @@ describe("a signed request", () => {
   });
 });
 
-describe("of two addressing styles", () => {
+describe("with two addressing styles", () => {
   const problem = (code: string, status = 400): S3Problem => ({
     ...toProblem(answer(status, s3Error(code, "x"))),
     status,
@@ -433,20 +433,20 @@ describe("of two addressing styles", () => {
     ["AccessDenied", "NoSuchBucket", "AccessDenied"],
     ["SignatureDoesNotMatch", "AccessDenied", "SignatureDoesNotMatch"],
     ["NoSuchBucket", "InvalidBucketName", "NoSuchBucket"],
-  ])("that met %s and %s the first telling one is reported: %s", (one, other, reported) => {
-    expect(telling([problem(one), problem(other)]).code).toBe(reported);
+  ])("that met %s and %s the most specific one is reported: %s", (one, other, reported) => {
+    expect(mostSpecific([problem(one), problem(other)]).code).toBe(reported);
   });
 
-  test("the one that was answered is reported", () => {
+  test("the problem with a response is reported", () => {
     const silent = { ...problem("ConnectionFailed"), status: 0 };
-    expect(telling([silent, problem("NoSuchBucket")]).code).toBe("NoSuchBucket");
-    expect(telling([problem("NoSuchBucket"), silent]).code).toBe("NoSuchBucket");
+    expect(mostSpecific([silent, problem("NoSuchBucket")]).code).toBe("NoSuchBucket");
+    expect(mostSpecific([problem("NoSuchBucket"), silent]).code).toBe("NoSuchBucket");
   });
 });
 
-test("a private address is refused before anything is sent, and not tried again", async () => {
+test("a private address is rejected before any request, without retries", async () => {
   const credentials = { access_key_id: "a", secret_access_key: "b" };
-  const target = { ...place(), region: null, put_headers: {}, checksums: true, credentials };
+  const target = { ...address(), region: null, put_headers: {}, checksums: true, credentials };
   const client = s3Client(
     { ...target, endpoint_url: "http://169.254.169.254" },
     { policy: { allow_private: false } },

@@ -27,10 +27,9 @@ const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 const db = database(env);
 
-/** Day n of the schedule. */
 const day = (n: number) => new Date(Date.parse(START) + n * DAY_MS);
 const noon = (n: number) => new Date(day(n).getTime() + DAY_MS / 2).toISOString();
-/** The window of day n is due. */
+/** Time at which the window of day n is due. */
 const due = (n: number) => new Date(day(n + 1).getTime() + 10 * MINUTE_MS);
 
 let ours: Exporter;
@@ -74,7 +73,7 @@ async function windowAt(schedule_id: string, index: number): Promise<ExportRow> 
   return row;
 }
 
-/** Keys of a window's files below the session, each with its rows. */
+/** Returns the keys of a window's files below the session, with their rows. */
 async function filesOf(schedule_id: string, index: number): Promise<Record<string, number>> {
   const { id } = await windowAt(schedule_id, index);
   const row = await carryOn(id);
@@ -90,7 +89,7 @@ const file = (n: number, folder = "runs") =>
 const lateFile = (n: number) => file(n, "late=1/runs");
 
 describe("windows", () => {
-  test("are spawned ten minutes after their end, each once, however many spawn them", async () => {
+  test("are spawned ten minutes after their end, once by concurrent callers", async () => {
     const { id } = await scheduled(await given(ours, { from: noon(0), count: 1 }));
     await spawnWindows(env, new Date(due(0).getTime() - 1));
     expect(await windowsOf(id)).toEqual([]);
@@ -99,7 +98,7 @@ describe("windows", () => {
     expect((await windowsOf(id)).map(({ window_index }) => window_index)).toEqual([0]);
   });
 
-  test("that were missed are caught up with in order, without a gap", async () => {
+  test("that were missed are spawned in order, without a gap", async () => {
     const { id } = await scheduled(await given(ours, { from: noon(0), count: 1 }));
     await Promise.all([spawnWindows(env, due(6)), spawnWindows(env, due(6))]);
     const windows = await windowsOf(id);
@@ -116,7 +115,7 @@ describe("windows", () => {
     );
   });
 
-  test("go on when their schedule is cancelled, and no more of them come", async () => {
+  test("continue when their schedule is cancelled, and no more are spawned", async () => {
     const { id } = await scheduled(await given(ours, { from: noon(0), count: 4 }));
     await spawnWindows(env, due(0));
     expect(await cancel(ours, id)).toMatchObject({ status: 200, body: { status: "CANCELLED" } });
@@ -181,7 +180,7 @@ describe("rows that arrive late", () => {
     expect(await filesOf(id, 2)).toEqual({});
   });
 
-  test("are left out when the order says so", async () => {
+  test("are omitted when the request excludes them", async () => {
     const project_id = await given(ours, { from: noon(0), count: 3 });
     const { id } = await scheduled(project_id, { late_rows: false });
     await spawnWindows(env, due(0));
@@ -193,7 +192,7 @@ describe("rows that arrive late", () => {
 });
 
 describe("a window that was cancelled", () => {
-  test("does not make the next one carry its rows, but those that it would have carried itself", async () => {
+  test("leaves to the next window its late rows, but not its own", async () => {
     const project_id = await given(ours, { from: noon(0), count: 3 });
     await given(ours, { from: noon(1), count: 2, project_id });
     await given(ours, { from: noon(2), count: 4, project_id });
@@ -234,7 +233,7 @@ describe("a window that was cancelled", () => {
   });
 });
 
-test("a window that failed before it was planned has all its rows when it is tried again", async () => {
+test("a window that failed before its plan has all its rows after a retry", async () => {
   const project_id = await given(ours, { from: noon(0), count: 3 });
   await given(ours, { from: noon(1), count: 2, project_id });
   const { id } = await scheduled(project_id);
@@ -255,7 +254,7 @@ test("a window that failed before it was planned has all its rows when it is tri
 });
 
 describe("a schedule", () => {
-  test("whose project is deleted ends and says why, for good", async () => {
+  test("whose project is deleted ends with an error", async () => {
     const project = await given(ours, { from: noon(0), count: 1 });
     const { id } = await scheduled(project);
     await api(`/sessions/${project}`, { key: ours.admin, method: "DELETE" });
@@ -270,7 +269,7 @@ describe("a schedule", () => {
     expect(await call(ours, `/${id}/retry`, "POST")).toMatchObject({ status: 409 });
   });
 
-  test("has its turn though many others are due that may not spawn", async () => {
+  test("is not starved by schedules without quota", async () => {
     const poor = await workspace({ plan: "developer" });
     const project = await given(ours, { from: noon(0), count: 1 });
     const { id } = await scheduled(project);
@@ -309,7 +308,7 @@ describe("of a workspace", () => {
       ...fields,
     });
 
-  test("250 exports an hour are made, and the next when the first is an hour old", async () => {
+  test("250 exports an hour are created, and the next when the first is an hour old", async () => {
     const created_at = new Date().toISOString();
     const project = await insert(MAX_CREATES_PER_HOUR, { created_at });
     const refused = await create(project, { end_time: noon(0) });
@@ -329,7 +328,7 @@ describe("of a workspace", () => {
     expect(await create(project, { end_time: noon(0) })).toMatchObject({ status: 200 });
   }, 20_000);
 
-  test("schedules that catch up leave room for people, and go on within the hour", async () => {
+  test("schedules that catch up leave quota to people, and continue within the hour", async () => {
     const now = due(40);
     const project = await insert(190, { created_at: now.toISOString() });
     const row = await ordered(ours, project, {

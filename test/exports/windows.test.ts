@@ -38,7 +38,7 @@ test("window k of a schedule is due ten minutes after its end", () => {
   ]);
 });
 
-test("keys say export, workspace, project and day, and late rows lie apart", () => {
+test("keys contain export, workspace, project and day, and late rows have their own folder", () => {
   const root = { base: "p/", export_id: "E", tenant_id: "T", session_id: "S" };
   const moment = at("2026-08-09T23:59:59.999999Z");
   expect(partKey(dayFolder(root, moment, false), 7)).toBe(
@@ -76,7 +76,7 @@ test.each([
   expect(outcomeOf(files)).toBe(expected);
 });
 
-test("progress tells what is left from what was written", () => {
+test("progress estimates the remaining time from the rows written", () => {
   const tally = {
     rows_written: 25,
     rows_total: 100,

@@ -1,10 +1,10 @@
 import type { S3Problem } from "../s3/problem.ts";
 import type { S3Target } from "../s3/signing.ts";
 
-type Place = { bucket: string; host: string; key: string; arguments: string };
+type AdviceContext = { bucket: string; host: string; key: string; arguments: string };
 
-/** By S3's code: what it means for a destination, and what to change. */
-const ADVICE: Record<string, (place: Place) => string> = {
+/** Remedies by error code of S3. */
+const ADVICE: Record<string, (context: AdviceContext) => string> = {
   AccessDenied: ({ bucket, key }) =>
     `Access denied: the credentials must be allowed s3:PutObject for ${key} in the bucket "${bucket}". Check bucket_name and prefix`,
   NoSuchBucket: ({ bucket, host }) =>
@@ -22,8 +22,8 @@ const ADVICE: Record<string, (place: Place) => string> = {
   RequestTimeTooSkewed: ({ host }) => `The clock of ${host} is wrong. Set it`,
   KMS: () =>
     "The credentials must be allowed kms:GenerateDataKey and kms:Decrypt on the encryption key of the bucket. Check bucket_name",
-  ARGUMENTS: (place) =>
-    `The server refused the request. ${place.arguments === "" ? "Check the policies of the bucket" : `Change or remove these of config.s3_additional_kwargs: ${place.arguments}`}`,
+  ARGUMENTS: (context) =>
+    `The server refused the request. ${context.arguments === "" ? "Check the policies of the bucket" : `Change or remove these of config.s3_additional_kwargs: ${context.arguments}`}`,
   REGION: ({ bucket }) =>
     `The bucket "${bucket}" is in another region. Correct region, and endpoint_url if it is set`,
   ENDPOINT: ({ host }) => `Invalid endpoint: ${host} is not an S3 server. Correct endpoint_url`,
@@ -56,7 +56,7 @@ const SAME: Record<string, string> = {
   UnexpectedAnswer: "ENDPOINT",
 };
 
-/** The detail of the answer: S3's own words, then what to change. */
+/** Returns the server's message and the remedy. */
 export function explain(problem: S3Problem, target: S3Target, key: string): string {
   const { bucket_name, put_headers } = target;
   const endpoint = target.endpoint_url ?? "https://s3.amazonaws.com";
@@ -78,6 +78,6 @@ function adviceFor({ code, message, is_transient }: S3Problem) {
   return other;
 }
 
-function other({ host }: Place): string {
+function other({ host }: AdviceContext): string {
   return `Correct what ${host} reports, and retry`;
 }

@@ -1,6 +1,6 @@
 import type { DestinationConfig } from "../destination-schema.ts";
 
-/** What stands before everything else in the keys of a destination: no empty part, and a slash at the end. */
+/** Returns the prefix of a destination's keys, without empty parts and with a trailing slash. */
 export function baseOf({
   bucket_name,
   prefix,

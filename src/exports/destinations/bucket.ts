@@ -6,7 +6,7 @@ import { systemContext } from "../system.ts";
 import type { ExportRow } from "../table.ts";
 import { targetOf } from "./service.ts";
 
-/** What an export is written with: the keys that its destination has now. */
+/** Client with the destination's current credentials. */
 export type Bucket = { ctx: Context; client: S3Client; bucket_name: string };
 
 export async function openBucket(

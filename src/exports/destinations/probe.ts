@@ -8,14 +8,14 @@ import { explain } from "./advice.ts";
 
 export type Probed = {
   addressing_style: "virtual" | "path";
-  /** The object of the probe stays: these keys may not delete. */
+  /** Set when the credentials cannot delete the probe's object. */
   warning: string | null;
 };
 
-/** A person waits for the answer. */
+/** Bounds the request that waits for the probe. */
 const LIMITS = { attempts: 3, total_ms: 12_000, attempt_ms: 8_000, max_delay_ms: 1000 };
 const TEXT = "Heddle wrote this object to check the destination. It can be deleted.\n";
-/** What a wrong addressing style may look like; none of them says more than a right one would. */
+/** Codes that also a wrong addressing style causes. */
 const VAGUE = new Set([
   "BadRequest",
   "InvalidBucketName",
@@ -26,7 +26,7 @@ const VAGUE = new Set([
   "UnexpectedAnswer",
 ]);
 
-/** Writes and deletes one object as an export will; every style is tried when none is named. */
+/** Writes and deletes one object. Tries every addressing style when none is named. */
 export async function probe(policy: EgressPolicy, target: S3Target, key: string): Promise<Probed> {
   const problems: S3Problem[] = [];
   for (const addressing_style of stylesToTry(target)) {
@@ -37,11 +37,11 @@ export async function probe(policy: EgressPolicy, target: S3Target, key: string)
     }
     problems.push(problem);
   }
-  throw new AppError("bad_destination", explain(telling(problems), target, key));
+  throw new AppError("bad_destination", explain(mostSpecific(problems), target, key));
 }
 
-/** Of what several styles met the problem that says most; the likelier style comes first. */
-export function telling(problems: readonly S3Problem[]): S3Problem {
+/** Returns the most specific problem, by default that of the likelier style. */
+export function mostSpecific(problems: readonly S3Problem[]): S3Problem {
   const [first, ...others] = problems;
   if (first === undefined) throw new AppError("internal", "A probe tried no addressing style.");
   return others.reduce((best, next) => (weight(next) > weight(best) ? next : best), first);

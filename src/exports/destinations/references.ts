@@ -2,7 +2,7 @@ import { and, eq, inArray } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { bulk_exports } from "../table.ts";
 
-/** Whether an active export or a schedule of the workspace writes to this destination. */
+/** Whether an active export or schedule of the workspace writes to the destination. */
 export async function isReferenced(ctx: Context, destination_id: string): Promise<boolean> {
   const active = await ctx.db.$count(
     bulk_exports,

@@ -117,7 +117,7 @@ destinationRoutes.openapi(remove, async (c) => {
   return c.body(null, 204);
 });
 
-/** Headers are ASCII; a key may be anything. */
+/** Encodes to ASCII: keys may have any character. */
 function warningHeader(warning: string | null): Record<string, string> {
   if (warning === null) return {};
   return { "X-Heddle-Warning": warning.replace(/[^\x20-\x7e]/g, "?") };

@@ -19,7 +19,6 @@ import { type Probed, probe } from "./probe.ts";
 import { isReferenced } from "./references.ts";
 import { toTarget } from "./target.ts";
 
-/** A destination that was probed, and what the probe left behind. */
 type Validated = { destination: Destination; warning: string | null };
 
 const MAX_DESTINATIONS = 200;
@@ -65,7 +64,10 @@ export async function getDestination(ctx: Context, id: string): Promise<Destinat
   return toDestination(await find(ctx, id));
 }
 
-/** New keys are probed before the old ones go; a file under way finishes with those it began with. */
+/**
+ * Probes the new credentials before it replaces the old. A running file keeps the credentials it
+ * started with.
+ */
 export async function rotateCredentials(
   ctx: Context,
   id: string,
@@ -95,7 +97,7 @@ export async function deleteDestination(ctx: Context, id: string): Promise<void>
   await ctx.db.delete(bulk_export_destinations).where(isOurs(ctx, id));
 }
 
-/** What an export is written with. Foreign destinations are not found. */
+/** Returns the target with credentials. Throws when another workspace owns the destination. */
 export async function targetOf(
   ctx: Context,
   id: string,
@@ -162,7 +164,7 @@ function toDestination(row: DestinationRow | undefined): Destination {
   return Destination.parse({ ...row, tenant_id: row?.workspace_id });
 }
 
-/** Ties the ciphertext to its row. */
+/** Binds the ciphertext to its row. */
 export function ownerOf(id: string): string {
   return `destination:${id}`;
 }

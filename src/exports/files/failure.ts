@@ -7,9 +7,9 @@ export type Failure = {
   retry_after_seconds: number | null;
 };
 
-/** Permanent is what the same call would meet again: what S3 refuses, what is not there any more. */
+/** Codes of errors that a retry would meet again. */
 const PERMANENT: readonly string[] = ["not_found", "forbidden", "invalid_request", "bad_request"];
-/** Somebody aborted the upload, a rule of the bucket or a clean-up: the next attempt opens another. */
+/** Another client or a bucket rule aborted the upload: the next attempt opens a new one. */
 const ABORTED = "NoSuchUpload";
 
 export function toFailure(error: unknown): Failure {

@@ -9,7 +9,7 @@ import { completeFile, failFile, leaseLost, renewLease } from "./file-lease.ts";
 import { writeFile } from "./file-writer.ts";
 import { secondsUntilAttempt } from "./pauses.ts";
 
-/** Writes the file, or leaves in its row why not and when it is tried again. */
+/** Writes the file, or records the error and the time of the next attempt. */
 export async function attemptFile(env: Env, file: FileRow): Promise<void> {
   const written = { rows_written: 0, bytes_written: 0 };
   const { signal, stop } = startHeartbeat({

@@ -38,7 +38,7 @@ export async function renewLease(env: Env, file: FileRow, written: Written): Pro
   return change(env, file, { ...written, lease_expires_at: leaseUntil(new Date(), LEASE_MS) });
 }
 
-/** Before anything is sent to it: an upload that no row knows would stay open. */
+/** Records the upload before its first part, so that the clean-up can abort it. */
 export async function recordUpload(env: Env, file: FileRow, upload_id: string): Promise<void> {
   if (!(await change(env, file, { upload_id }))) throw leaseLost(file);
 }
@@ -60,7 +60,7 @@ export async function completeFile(env: Env, file: FileRow, finished: Finished):
 
 type Failed = { text: string; next_attempt_at: string | null };
 
-/** Waits for its next attempt, or has none. The upload it had open is still to be aborted. */
+/** Schedules the next attempt, or fails the file. Keeps the id of the open upload for its abort. */
 export async function failFile(
   env: Env,
   file: FileRow,

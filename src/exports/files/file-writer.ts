@@ -16,7 +16,7 @@ import { Upload } from "./upload.ts";
 
 type Watch = { written: { rows_written: number; bytes_written: number }; signal: AbortSignal };
 
-/** From the partition to the bucket, page by page; done twice it leaves the same object. */
+/** Copies rows to the bucket page by page. Idempotent: the same rows make the same object. */
 export async function writeFile(
   env: Env,
   file: FileRow,
@@ -56,20 +56,20 @@ export async function writeFile(
   }
 }
 
-/** Whoever wrote it before cannot complete any more: of two writers, one. */
+/** Aborts the previous writer's upload, so that it cannot complete. */
 async function abortOther(client: S3Client, { id, key, upload_id }: FileRow): Promise<void> {
   if (upload_id === null) return;
   try {
     await client.abortUpload(key, upload_id);
   } catch (error) {
-    // Keys that may only write cannot abort; the lease keeps the other one from completing.
+    // Credentials may not allow aborts; the lease still keeps the other writer from completing.
     const { is_transient, text } = toFailure(error);
     if (is_transient) throw error;
     log.warn("upload_not_aborted", { file_id: id, reason: text });
   }
 }
 
-/** The next page is on its way while one is being encoded. */
+/** Reads the next page while the current one is encoded. */
 async function* parts(ctx: Parameters<typeof scanChunk>[0], file: FileRow, order: ExportRow) {
   const columns = sourcesOf(selectColumns(order.export_fields));
   const request = { columns, filter: order.filter, max_bytes: PAGE_BYTES };
@@ -81,7 +81,7 @@ async function* parts(ctx: Parameters<typeof scanChunk>[0], file: FileRow, order
     const { next } = page;
     if (next !== null) {
       coming = read(next);
-      // It may fail while nobody waits for it.
+      // Prevents an unhandled rejection before the next await.
       coming.catch(() => undefined);
     }
     yield* page.parts;
@@ -89,12 +89,11 @@ async function* parts(ctx: Parameters<typeof scanChunk>[0], file: FileRow, order
   }
 }
 
-/** Rows of the open row group are the writer's own. */
+/** Frees texts that the writer has copied. */
 function free({ columns }: ScanPart): void {
   for (const cells of Object.values(columns)) if (!Array.isArray(cells)) freeTexts(cells);
 }
 
-/** What is the same in each row. */
 function constantsOf({ workspace_id, session_id }: ExportRow) {
   return { tenant_id: workspace_id, session_id };
 }
@@ -105,7 +104,7 @@ async function readOrder(env: Env, { bulk_export_id }: FileRow): Promise<ExportR
   return order;
 }
 
-/** Pages come in order of time. */
+/** Expects pages in order of time. */
 function widen(
   range: { min_start_us: number | null; max_start_us: number | null },
   times: ScanPart["columns"][string] | undefined,

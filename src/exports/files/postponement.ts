@@ -7,13 +7,13 @@ import { pauseAfter } from "./pauses.ts";
 type Obstacle = {
   event: string;
   error: unknown;
-  /** For how long it has been in the way, at most. */
+  /** Time since the obstacle may have begun. */
   elapsed_ms: number;
   retry_after_seconds: number | null;
 };
 
 /** Leaves the export to the sweep, which resumes it the later the longer the obstacle lasts. */
-export async function postpone(
+export async function backOff(
   env: Env,
   { id }: ExportRow,
   { event, error, elapsed_ms, retry_after_seconds }: Obstacle,

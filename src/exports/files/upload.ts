@@ -3,13 +3,13 @@ import type { S3Client } from "../s3/client.ts";
 
 type Part = { number: number; etag: string };
 
-/** Bytes of unknown length to one key: one PUT when they fit into a part, else a multipart upload. */
+/** Uploads a stream: one PUT when it fits a part, else a multipart upload. */
 export class Upload {
   readonly #client: S3Client;
   readonly #key: string;
   readonly #onOpened: (upload_id: string) => Promise<void>;
   #part = new Uint8Array(0);
-  /** Memory of parts that have arrived: no more of them than fly at once. */
+  /** Buffers of uploaded parts for reuse. */
   readonly #spare: Uint8Array<ArrayBuffer>[] = [];
   #filled = 0;
   #bytes = 0;
@@ -19,14 +19,14 @@ export class Upload {
   readonly #flying = new Set<Promise<void>>();
   #failure: { error: unknown } | null = null;
 
-  /** `onOpened` runs before the first part leaves. */
+  /** `onOpened` runs before the first part is sent. */
   constructor(client: S3Client, key: string, onOpened: (upload_id: string) => Promise<void>) {
     this.#client = client;
     this.#key = key;
     this.#onOpened = onOpened;
   }
 
-  /** Waits when enough parts are on their way. All parts but the last are alike. */
+  /** Waits for free slots. R2 requires equal parts, except the last. */
   async write(bytes: Uint8Array): Promise<void> {
     this.#bytes += bytes.byteLength;
     for (let at = 0; at < bytes.byteLength; ) {
@@ -49,7 +49,7 @@ export class Upload {
     return this.#client.completeUpload(this.#key, this.#upload_id, parts, { bytes: this.#bytes });
   }
 
-  /** Nothing stays open; what cannot be aborted now is left to the clean-up. */
+  /** Aborts the upload; the clean-up repeats a failed abort. */
   async abort(): Promise<void> {
     await Promise.allSettled(this.#flying);
     if (this.#upload_id === null) return;

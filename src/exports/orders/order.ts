@@ -10,7 +10,7 @@ import type { BulkExportCreateRequest } from "../schema.ts";
 import type { ExportRow } from "../table.ts";
 import { countDays } from "../windows.ts";
 
-/** What an export is made of, checked against itself and against what it names. */
+/** Validated request of an export. */
 export type Order = Pick<
   ExportRow,
   | "bulk_export_destination_id"

@@ -7,7 +7,7 @@ import type { Order } from "./order.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Of an hour that rolls, with what schedules spawned in it. */
+/** Limits creates in a rolling one-hour window, including those of schedules. */
 export async function assertRoom(ctx: Context, order: Order, now = new Date()): Promise<void> {
   const made = await countCreates(ctx, now);
   if (made.count >= MAX_CREATES_PER_HOUR) {
@@ -25,7 +25,7 @@ export async function assertRoom(ctx: Context, order: Order, now = new Date()): 
   throw new AppError("rate_limited", text);
 }
 
-/** How many there were in the last hour, and when the oldest of them is out of it. */
+/** Returns the creates of the last hour, and when the oldest leaves the window. */
 export async function countCreates(
   ctx: Context,
   now: Date,

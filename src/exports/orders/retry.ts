@@ -6,7 +6,7 @@ import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
 const { retry_number, bulk_export_id, status } = bulk_export_files;
 
 /** An export that failed, and its files that did, as if they were new; undefined when another was quicker. */
-export async function setToWork(ctx: Context, row: ExportRow): Promise<ExportRow | undefined> {
+export async function resetForRetry(ctx: Context, row: ExportRow): Promise<ExportRow | undefined> {
   const again = { updated_at: new Date().toISOString(), next_attempt_at: null, finished_at: null };
   const isAgain = and(
     eq(bulk_export_id, row.id),
@@ -34,7 +34,7 @@ export async function setToWork(ctx: Context, row: ExportRow): Promise<ExportRow
         retry_limit: sql`${retry_number} + 1 + ${MAX_RETRIES_PER_FILE}`,
       })
       .where(and(isAgain, inArray(status, ["FAILED", "TIMEDOUT"]))),
-    // What was written may be missing from the bucket by then.
+    // Objects may since be missing from the bucket.
     ctx.db
       .update(bulk_export_files)
       .set({ retry_limit: sql`${retry_number} + ${MAX_RETRIES_PER_FILE}` })

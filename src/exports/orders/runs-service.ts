@@ -28,7 +28,7 @@ export async function listExportRuns(
   return findRuns(ctx, eq(bulk_exports.id, export_id), query);
 }
 
-/** Of all the exports that a schedule spawned. */
+/** Lists the runs of all exports of a schedule. */
 export async function listRunsOfSchedule(
   ctx: Context,
   schedule_id: string,

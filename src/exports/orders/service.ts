@@ -18,7 +18,7 @@ import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
 import { dueAt } from "../windows.ts";
 import { type Order, readOrder } from "./order.ts";
 import { assertRoom } from "./quota.ts";
-import { setToWork } from "./retry.ts";
+import { resetForRetry } from "./retry.ts";
 
 export async function createBulkExport(
   ctx: Context,
@@ -27,14 +27,14 @@ export async function createBulkExport(
 ): Promise<BulkExport> {
   assertMayExport(ctx, "manage");
   const request_sha256 = sha256Hex(JSON.stringify(input));
-  const asked = idempotency_key === null ? null : { idempotency_key, request_sha256 };
-  if (asked) {
-    const known = await findByKey(ctx, asked);
+  const request = idempotency_key === null ? null : { idempotency_key, request_sha256 };
+  if (request) {
+    const known = await findByKey(ctx, request);
     if (known) return toOne(ctx, known);
   }
   const order = await readOrder(ctx, input);
   await assertRoom(ctx, order);
-  const row = await insertExport(ctx, order, asked);
+  const row = await insertExport(ctx, order, request);
   if (row.status === "CREATED") await sendAllOrLeave(ctx.env.EXPORTS, [{ bulk_export_id: row.id }]);
   return toOne(ctx, row);
 }
@@ -70,14 +70,16 @@ export async function listBulkExports(
   return { items: await toBulkExports(ctx, rows), total };
 }
 
-/** Final at once; what is still being written stops within a beat, and nothing stays open in the bucket. */
+/**
+ * Cancels at once; running files stop within a heartbeat, and the clean-up aborts their uploads.
+ */
 export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkExport> {
   assertMayExport(ctx, "manage");
   const row = await findExport(ctx, id);
   if (row.status === "CANCELLED") return toOne(ctx, row);
   const now = new Date().toISOString();
   const ended = { status: "CANCELLED", updated_at: now, finished_at: now } as const;
-  // A schedule has nothing in the bucket.
+  // Schedules have no objects in the bucket.
   const cleaned_at = row.interval_hours !== null && row.end_us === null ? now : null;
   const mayEnd = (["CREATED", "RUNNING", "INTERVAL_SCHEDULED"] as const).filter(isCancellable);
   const [changed] = await ctx.db.batch([
@@ -110,7 +112,7 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
   return toOne(ctx, cancelled);
 }
 
-/** Files that were written stay; those that failed are written again, to the same keys. */
+/** Keeps written files, and writes failed ones to the same keys. */
 export async function retryBulkExport(ctx: Context, id: string): Promise<BulkExport> {
   assertMayExport(ctx, "manage");
   const row = await findExport(ctx, id);
@@ -121,7 +123,7 @@ export async function retryBulkExport(ctx: Context, id: string): Promise<BulkExp
     const text = `The export is ${row.status}: only FAILED and TIMEDOUT exports can be retried.`;
     throw new AppError("conflict", text);
   }
-  const again = await setToWork(ctx, row);
+  const again = await resetForRetry(ctx, row);
   await sendAllOrLeave(ctx.env.EXPORTS, [{ bulk_export_id: id }]);
   return toOne(ctx, again ?? (await findExport(ctx, id)));
 }
@@ -150,10 +152,14 @@ export async function findExport(ctx: Context, id: string): Promise<ExportRow> {
   return row;
 }
 
-type Asked = { idempotency_key: string; request_sha256: string };
+type KeyedRequest = { idempotency_key: string; request_sha256: string };
 
-/** The unique key decides: of two requests at once, both answer with the one that was made. */
-async function insertExport(ctx: Context, order: Order, asked: Asked | null): Promise<ExportRow> {
+/** Compare-and-set by unique key: concurrent requests return the same export. */
+async function insertExport(
+  ctx: Context,
+  order: Order,
+  request: KeyedRequest | null,
+): Promise<ExportRow> {
   const now = new Date().toISOString();
   const isSchedule = order.interval_hours !== null;
   const [made] = await ctx.db
@@ -162,7 +168,7 @@ async function insertExport(ctx: Context, order: Order, asked: Asked | null): Pr
       id: newId(),
       workspace_id: ctx.caller.workspace_id,
       ...order,
-      ...asked,
+      ...request,
       status: isSchedule ? "INTERVAL_SCHEDULED" : "CREATED",
       next_window_index: isSchedule ? 0 : null,
       next_window_at:
@@ -174,12 +180,12 @@ async function insertExport(ctx: Context, order: Order, asked: Asked | null): Pr
     .onConflictDoNothing()
     .returning();
   if (made) return made;
-  const known = asked && (await findByKey(ctx, asked));
+  const known = request && (await findByKey(ctx, request));
   if (!known) throw new AppError("conflict", "The export was not created: retry.");
   return known;
 }
 
-async function findByKey(ctx: Context, asked: Asked): Promise<ExportRow | null> {
+async function findByKey(ctx: Context, request: KeyedRequest): Promise<ExportRow | null> {
   const { workspace_id } = ctx.caller;
   const [row] = await ctx.db
     .select()
@@ -187,11 +193,11 @@ async function findByKey(ctx: Context, asked: Asked): Promise<ExportRow | null> 
     .where(
       and(
         eq(bulk_exports.workspace_id, workspace_id),
-        eq(bulk_exports.idempotency_key, asked.idempotency_key),
+        eq(bulk_exports.idempotency_key, request.idempotency_key),
       ),
     );
   if (!row) return null;
-  if (row.request_sha256 === asked.request_sha256) return row;
+  if (row.request_sha256 === request.request_sha256) return row;
   const text = "The Idempotency-Key was used with another body: use a new key for a new export.";
   throw new AppError("conflict", text);
 }

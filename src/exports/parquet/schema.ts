@@ -26,7 +26,10 @@ const LEAVES: Record<
 
 const LIST = { converted_type: "LIST", logical_type: { type: "LIST" } } as const;
 
-/** Returns the schema's tree, depth first. Every column is optional: files of older exports may lack it. */
+/**
+ * Returns the schema's tree, depth first. Every column is optional: files of older exports may lack
+ * it.
+ */
 export function schemaOf(columns: readonly Column[]): SchemaElement[] {
   return [{ name: "schema", num_children: columns.length }, ...columns.flatMap(elementsOf)];
 }

@@ -4,7 +4,7 @@ import { log } from "../../shared/log.ts";
 import { startHeartbeat } from "../../shared/work/heartbeat.ts";
 import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { toFailure } from "../files/failure.ts";
-import { postpone } from "../files/postponement.ts";
+import { backOff } from "../files/postponement.ts";
 import {
   EXPORT_TIMEOUT_HOURS,
   HEARTBEAT_MS,
@@ -23,19 +23,19 @@ import { planExport } from "./plan.ts";
 const TIMEOUT_MS = EXPORT_TIMEOUT_HOURS * 3_600_000;
 
 /**
- * Takes an export as far as it goes now: claim a place among the active ones, plan, send files,
- * finish. Each step looks at the rows, so it may run twice, late, or on two sides at once.
+ * Advances an export as far as possible: claim an active slot, plan, send files, finish. Steps read
+ * the rows, so they may run twice, late or concurrently.
  */
 export async function advanceExport(env: Env, id: string, now = new Date()): Promise<void> {
   const row = await readExport(env, id);
   if (!row || row.status === "INTERVAL_SCHEDULED") return;
   if (isFinal(row.status)) return afterEnd(env, row, now);
-  if ((await tryAdvance(env, row, now)) === "goes_on") return;
+  if ((await tryAdvance(env, row, now)) === "continues") return;
   const ended = await readExport(env, id);
   if (ended && isFinal(ended.status)) await afterEnd(env, ended, now);
 }
 
-type Step = "goes_on" | "may_have_ended";
+type Step = "continues" | "may_have_ended";
 
 async function tryAdvance(env: Env, row: ExportRow, now: Date): Promise<Step> {
   try {
@@ -48,10 +48,10 @@ async function tryAdvance(env: Env, row: ExportRow, now: Date): Promise<Step> {
 
 async function advance(env: Env, row: ExportRow, now: Date): Promise<Step> {
   if (isOverdue(row, now)) return end(env, row, "TIMEDOUT", TIMEOUT_TEXT, now);
-  if (row.status === "CREATED" && !(await activate(env, row, now))) return "goes_on";
+  if (row.status === "CREATED" && !(await activate(env, row, now))) return "continues";
   if (row.planned_at !== null) return write(env, row, now);
   await whileRunning(env, row.id, () => planExport(env, row));
-  // Another's plan may have won, and whoever cancels does not wait for a plan.
+  // A concurrent plan may have won, and a cancellation does not wait for the plan.
   const planned = await readExport(env, row.id);
   return planned?.status === "RUNNING" ? write(env, planned, now) : "may_have_ended";
 }
@@ -84,7 +84,7 @@ async function settleFailure(env: Env, row: ExportRow, error: unknown, now: Date
   if (is_transient) {
     const since = Date.parse(row.planned_at ?? row.started_at ?? now.toISOString());
     const elapsed_ms = now.getTime() - since;
-    return postpone(env, row, {
+    return backOff(env, row, {
       event: "export_postponed",
       error,
       elapsed_ms,
@@ -95,7 +95,7 @@ async function settleFailure(env: Env, row: ExportRow, error: unknown, now: Date
   await endExport(env, row, { status: "FAILED", error: text }, now);
 }
 
-/** Also of what was finished while it was being cancelled. */
+/** Cleans up also after an export that was cancelled while it finished. */
 async function afterEnd(env: Env, row: ExportRow, now: Date): Promise<void> {
   if (row.cleaned_at !== null) return;
   await sendNext(env, row);
@@ -106,7 +106,7 @@ class ExportEnded extends Error {
   override name = "ExportEnded";
 }
 
-/** As long as this lasts the sweep keeps away; the signal aborts when the export ends. */
+/** Keeps the sweep away during the work. The signal aborts when the export ends. */
 async function whileRunning<T>(
   env: Env,
   id: string,
@@ -139,8 +139,8 @@ function isOverdue({ started_at }: ExportRow, now: Date): boolean {
 }
 
 /**
- * One statement counts and claims. Windows of a schedule come one after the other; one that ended
- * before it was planned is planned by the next.
+ * Counts and claims in one statement. Windows of a schedule run in order; the next window plans one
+ * that ended without a plan.
  */
 async function activate(env: Env, { id, ...row }: ExportRow, now: Date): Promise<boolean> {
   const at = now.toISOString();
@@ -165,7 +165,7 @@ async function activate(env: Env, { id, ...row }: ExportRow, now: Date): Promise
   return changed.length > 0;
 }
 
-/** As many as may be written at once, in order; the rows say first that they were sent. */
+/** Sends waiting files up to the limit, in order. Marks the rows before the messages. */
 async function sendFiles(env: Env, id: string): Promise<Step> {
   const now = new Date().toISOString();
   const due = sql`select f.id from ${bulk_export_files} f
@@ -180,7 +180,7 @@ async function sendFiles(env: Env, id: string): Promise<Step> {
     .where(sql`${bulk_export_files.id} in (${due})`)
     .returning({ bulk_export_file_id: bulk_export_files.id });
   if (rows.length > 0) await sendAllOrLeave(env.EXPORTS, rows);
-  return "goes_on";
+  return "continues";
 }
 
 async function countFiles(env: Env, id: string): Promise<FileCounts> {

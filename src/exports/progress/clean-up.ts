@@ -3,25 +3,25 @@ import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
 import { openBucket } from "../destinations/bucket.ts";
 import { toFailure } from "../files/failure.ts";
-import { postpone } from "../files/postponement.ts";
+import { backOff } from "../files/postponement.ts";
 import { exportFolder, manifestKey, rootOf, successKey } from "../keys.ts";
 import { LEASE_MS } from "../limits.ts";
 import type { S3Client } from "../s3/client.ts";
 import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
 
-/** Who wrote when the export ended has stopped by then. */
+/** Time after which every writer of an ended export has stopped. */
 const LAST_WRITES_MS = 2 * LEASE_MS;
 const GIVE_UP_MS = 24 * 3_600_000;
-/** The sweep comes again: nobody's turn is spent on a bucket that does not answer. */
+/** Short limits: the sweep repeats the clean-up. */
 const LIMITS = { attempts: 2, attempt_ms: 10_000 };
 
-/** Of an export that ended: aborts what is open. Comes again until the last writer must have stopped. */
+/** Aborts open uploads of an ended export. Repeats until the last writer has stopped. */
 export async function cleanUp(env: Env, row: ExportRow, now: Date): Promise<void> {
   const elapsed_ms = now.getTime() - Date.parse(row.finished_at ?? row.updated_at);
   const failures = (await clean(env, row)).map((error) => ({ error, ...toFailure(error) }));
   const transient = failures.find(({ is_transient }) => is_transient);
   if (transient && elapsed_ms < GIVE_UP_MS) {
-    return postpone(env, row, { ...transient, event: "export_not_cleaned", elapsed_ms });
+    return backOff(env, row, { ...transient, event: "export_not_cleaned", elapsed_ms });
   }
   for (const { text } of failures) {
     log.warn("export_not_cleaned", { bulk_export_id: row.id, reason: text });
@@ -33,16 +33,13 @@ export async function cleanUp(env: Env, row: ExportRow, now: Date): Promise<void
     .where(and(eq(bulk_exports.id, row.id), isSameEnd(row)));
 }
 
-/** Trying it again would make another end. */
+/** Compares the end, since a retry starts the export again. */
 function isSameEnd({ status, finished_at }: ExportRow) {
   if (finished_at === null) return eq(bulk_exports.status, status);
   return and(eq(bulk_exports.status, status), eq(bulk_exports.finished_at, finished_at));
 }
 
-/**
- * One step that is refused does not keep another from being done; one that may go well later ends
- * them all. Answers what was thrown.
- */
+/** Continues after permanent errors and stops at a transient one. Returns the errors. */
 async function clean(env: Env, row: ExportRow): Promise<unknown[]> {
   const thrown: unknown[] = [];
   const attempt = async <T>(step: () => Promise<T>): Promise<T | null> => {
@@ -72,14 +69,14 @@ async function takeSteps(env: Env, row: ExportRow, attempt: Attempt): Promise<vo
     for (const key of markers(row)) await attempt(() => client.deleteObject(key));
   }
   const known = await attempt(() => knownUploads(env, row));
-  // Those that no row knows: their writer died between opening and writing it down.
+  // Uploads without a row: the writer died before it recorded them.
   const found = await attempt(() => foundUploads(client, row));
   for (const { key, upload_id } of [...(known ?? []), ...(found ?? [])]) {
     await attempt(() => client.abortUpload(key, upload_id));
   }
 }
 
-/** Ended while it was being finished: what says that it is whole must not stay. */
+/** Returns the keys that mark the export as complete. */
 function markers(row: ExportRow): string[] {
   const root = rootOf(row);
   return [successKey(root), manifestKey(root)];
@@ -98,7 +95,7 @@ async function knownUploads(env: Env, { id }: ExportRow): Promise<Open[]> {
   );
 }
 
-/** A server may answer more than was asked for, and others' uploads are not ours to abort. */
+/** Filters by prefix: a server may list other uploads too. */
 async function foundUploads(client: S3Client, row: ExportRow): Promise<Open[]> {
   const folder = exportFolder(rootOf(row));
   const open = await client.listUploads(folder);

@@ -7,7 +7,7 @@ export async function consumeExport(env: Env, message: ExportMessage): Promise<v
   await advanceExport(env, message.bulk_export_id);
 }
 
-/** One file, by whoever claims it; what comes twice finds it claimed or done. */
+/** Idempotent: a duplicate message finds the file claimed or done. */
 export async function consumeFile(env: Env, message: FileMessage): Promise<void> {
   const file = await claimFile(env, message.bulk_export_file_id, new Date());
   if (file === null) return;

@@ -8,8 +8,8 @@ import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
 type End = { status: "COMPLETED" | "FAILED" | "TIMEDOUT"; error: string | null };
 
 /**
- * One of them wins, and its row is answered; the rest of the world hears of it from there. Files that
- * are open end with their export, so none is open when it is COMPLETED.
+ * Compare-and-set: returns the row only to the caller that ended the export. Ends open files in the
+ * same batch, so that none is open when it is COMPLETED.
  */
 export async function endExport(
   env: Env,
@@ -55,7 +55,7 @@ export async function endExport(
   return final ?? null;
 }
 
-/** A place among the active ones is free. */
+/** Sends waiting exports when an active slot is free. */
 export async function sendNext(env: Env, { workspace_id }: ExportRow): Promise<void> {
   const waiting = await database(env)
     .select({ bulk_export_id: bulk_exports.id })

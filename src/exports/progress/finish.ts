@@ -6,16 +6,13 @@ import { assertProject } from "../../traces/projects/service.ts";
 import { openBucket } from "../destinations/bucket.ts";
 import { manifestKey, rootOf, successKey } from "../keys.ts";
 import type { S3Client } from "../s3/client.ts";
-import { isProblem, UNTOLD } from "../s3/problem.ts";
+import { HEAD_FORBIDDEN, isProblem } from "../s3/problem.ts";
 import { bulk_export_files, bulk_exports, type ExportRow, type FileRow } from "../table.ts";
 import { toManifest } from "./manifest.ts";
 
 const HEADS_AT_ONCE = 4;
 
-/**
- * All files are written: looks whether they are still what was written, then leaves the manifest, and
- * `_SUCCESS` last. Twice it writes the same bytes to the same keys.
- */
+/** Verifies the objects, then writes the manifest, and `_SUCCESS` last. Idempotent. */
 export async function finishExport(
   env: Env,
   row: ExportRow,
@@ -32,7 +29,7 @@ export async function finishExport(
     await writeAgain(env, row, wrong);
     return "files_missing";
   }
-  // Rows that went with their project while they were read are in no file.
+  // A project deleted during the scan leaves rows out of the files.
   await assertProject(ctx, row.session_id);
   const root = rootOf(row);
   const manifest = toManifest(row, files, bucket_name);
@@ -42,13 +39,16 @@ export async function finishExport(
   return "finished";
 }
 
-/** Objects that are gone, or another's. Where nobody is told, what was answered to the writing holds. */
+/**
+ * Returns files whose object is missing or changed. Trusts the upload's response when HEAD is
+ * forbidden.
+ */
 async function findWrong(client: S3Client, files: FileRow[]): Promise<FileRow[]> {
   try {
     const found = await mapConcurrent(files, HEADS_AT_ONCE, ({ key }) => client.headObject(key));
     return files.filter((file, n) => !isAsWritten(file, found[n] ?? null));
   } catch (error) {
-    if (isProblem(error, UNTOLD)) return [];
+    if (isProblem(error, HEAD_FORBIDDEN)) return [];
     throw error;
   }
 }
@@ -61,7 +61,7 @@ function isAsWritten(
   return etag === null || found.etag === null || strong(etag) === strong(found.etag);
 }
 
-/** What stands between may call an ETag a weak one. */
+/** Strips the prefix that proxies add to weak ETags. */
 function strong(etag: string): string {
   return etag.replace(/^W\//, "");
 }

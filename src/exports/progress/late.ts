@@ -13,7 +13,7 @@ type LateScan = {
 
 type Piece = { from_us: number; to_us: number; min_seqs: Record<string, number> };
 
-/** Rows of the windows before that arrived after those were read. */
+/** Plans rows of earlier windows that arrived after their scan. */
 export async function planLate(
   ctx: Context,
   row: ExportRow,
@@ -32,8 +32,8 @@ export async function planLate(
 }
 
 /**
- * What each part of the time before was read up to. A window that was cancelled says so of its own rows
- * alone: what it would have carried for windows before it was carried by nobody.
+ * Returns the watermarks of earlier windows. A cancelled window covers only its own range: it never
+ * carried late rows of others.
  */
 async function piecesBefore(ctx: Context, row: ExportRow): Promise<Piece[]> {
   const windows = await windowsBefore(ctx, row);
@@ -45,7 +45,7 @@ async function piecesBefore(ctx: Context, row: ExportRow): Promise<Piece[]> {
   }));
 }
 
-/** The last one that was not cancelled, and those since. */
+/** Returns the last window that was not cancelled, and later ones. */
 async function windowsBefore(ctx: Context, row: ExportRow): Promise<ExportRow[]> {
   const { source_bulk_export_id, window_index } = row;
   if (source_bulk_export_id === null || window_index === null) return [];

@@ -5,7 +5,10 @@ import type { ExportRow, FileRow } from "../table.ts";
 
 const MANIFEST_VERSION = 1;
 
-/** What a reader needs to trust an export: each object with its rows, bytes and hash, and what was asked. */
+/**
+ * Lists each object with rows, bytes and hash, and the request, so that readers can verify an
+ * export.
+ */
 export function toManifest(row: ExportRow, files: FileRow[], bucket_name: string) {
   const columns = selectColumns(row.export_fields);
   const [inTime, late] = [files.filter(isInTime), files.filter((file) => !isInTime(file))];
@@ -42,7 +45,7 @@ function isInTime({ run_id }: FileRow): boolean {
   return run_id !== null;
 }
 
-/** The newest arrival among the rows; null when no partition was there to be read. */
+/** Returns the newest ingest time among the rows, `null` without partitions. */
 function watermarkOf({ watermarks }: ExportRow): string | null {
   const newest = Object.values(watermarks ?? {}).reduce((a, b) => Math.max(a, b), 0);
   return newest === 0 ? null : toIso(newest);

@@ -25,18 +25,18 @@ type PlannedRun = { id: string } & Range;
 const ROWS_PER_STATEMENT = 1000;
 
 /**
- * Lays down the days, the files and how far each partition was read. Windows before that ended
- * without a plan are planned first, or nothing would tell which of their rows are late.
+ * Saves days, files and watermarks. Plans earlier windows without a plan first: their watermarks
+ * decide which rows are late.
  */
 export async function planExport(env: Env, row: ExportRow): Promise<void> {
   const ctx = await systemContext(env, row.workspace_id);
   if (ctx === null) throw notFound("Workspace", row.workspace_id);
-  for (const earlier of await unplannedBefore(env, row)) await layDown(ctx, earlier);
-  await layDown(ctx, row);
+  for (const earlier of await unplannedBefore(env, row)) await savePlan(ctx, earlier);
+  await savePlan(ctx, row);
 }
 
-/** Once: of two plans at the same time the second meets the unique keys of the first. */
-async function layDown(ctx: Context, row: ExportRow): Promise<void> {
+/** Idempotent: a concurrent plan fails on the unique keys. */
+async function savePlan(ctx: Context, row: ExportRow): Promise<void> {
   const { env } = ctx;
   const range = rangeOf(row);
   const marks = await watermarksBefore(env, row);
@@ -44,12 +44,11 @@ async function layDown(ctx: Context, row: ExportRow): Promise<void> {
   const fresh = await planScan(ctx, { ...scan, ...toMicroRange(range), min_seqs: null });
   const late = await planLate(ctx, row, { ...scan, max_seqs: fresh.watermarks });
   const watermarks = { ...marks, ...late.watermarks, ...fresh.watermarks };
-  // Nobody writes what was cancelled.
   const isOver = row.status === "CANCELLED";
   const days = isOver ? [] : daysOf(range).map((day) => ({ id: newId(), ...day }));
   const files = isOver ? [] : toFiles(rootOf(row), days, fresh.chunks, late.chunks);
   try {
-    await savePlan(env, row, days, files, watermarks);
+    await insertPlan(env, row, days, files, watermarks);
   } catch (error) {
     if (!(await isPlanned(env, row))) throw error;
   }
@@ -86,7 +85,7 @@ function toMicroRange({ start_us, end_us }: Range) {
   return { from_us: start_us, to_us: end_us };
 }
 
-/** How far the windows before this one were read, partition by partition. */
+/** Returns the watermarks of the windows before this one. */
 async function watermarksBefore(env: Env, row: ExportRow): Promise<Record<string, number>> {
   if (row.source_bulk_export_id === null || row.window_index === null) return {};
   const [before] = await database(env)
@@ -129,8 +128,8 @@ function dayNumber(start_us: number): number {
   return Math.floor(start_us / DAY_US);
 }
 
-/** The builder of queries cannot put statements like these into a batch. */
-async function savePlan(
+/** Uses D1 directly: drizzle cannot batch these statements. */
+async function insertPlan(
   env: Env,
   { id, workspace_id }: ExportRow,
   days: PlannedRun[],
@@ -156,7 +155,7 @@ const SAVE_PLAN = `UPDATE bulk_exports SET planned_at = ?, updated_at = ?, water
 const INSERT_RUNS = `INSERT INTO bulk_export_runs
     (id, bulk_export_id, start_us, end_us, workspace_id, created_at)
   SELECT value ->> 'id', ?, value ->> 'start_us', value ->> 'end_us', ?, ? FROM json_each(?)`;
-/** An export that ended before its plan has files that ended with it. */
+/** Gives files the status of an export that ended before its plan. */
 const INSERT_FILES = `INSERT INTO bulk_export_files
     (id, bulk_export_id, run_id, workspace_id, number, key, chunk, rows_planned, status, token,
      retry_number, retry_limit, rows_written, bytes_written, updated_at)

@@ -15,13 +15,13 @@ import { dueAt, windowOf } from "../windows.ts";
 const SCHEDULES_AT_ONCE = 100;
 const WINDOWS_AT_ONCE = 24;
 
-/** Makes the exports of windows that are due: each once, in order, also those that were missed. */
+/** Creates exports of due windows, each once and in order, including missed ones. */
 export async function spawnWindows(env: Env, now: Date): Promise<void> {
-  for (const schedule of await takeDue(env, now)) await catchUp(env, schedule, now);
+  for (const schedule of await claimDue(env, now)) await catchUp(env, schedule, now);
 }
 
-/** Those that were looked at longest ago: schedules without room keep no place from the others. */
-function takeDue(env: Env, now: Date): Promise<ExportRow[]> {
+/** Least recently checked first: a schedule without quota does not starve the others. */
+function claimDue(env: Env, now: Date): Promise<ExportRow[]> {
   const at = now.toISOString();
   return database(env)
     .update(bulk_exports)
@@ -40,11 +40,11 @@ async function catchUp(env: Env, schedule: ExportRow, now: Date): Promise<void> 
   const ctx = await systemContext(env, schedule.workspace_id);
   const problem = await problemOf(ctx, schedule);
   if (ctx === null || problem !== null) return endSchedule(env, schedule, problem, now);
-  const room = await roomOf(ctx, now);
+  const quota = await remainingQuota(ctx, now);
   let { next_window_index: k } = schedule;
   const { start_us, interval_hours } = schedule;
   if (k === null || interval_hours === null) return;
-  const last = k + Math.min(room, WINDOWS_AT_ONCE);
+  const last = k + Math.min(quota, WINDOWS_AT_ONCE);
   for (; k < last && dueAt(start_us, interval_hours, k) <= now.toISOString(); k++) {
     const id = await spawn(env, schedule, { k, interval_hours, now });
     if (id === null) return;
@@ -52,7 +52,7 @@ async function catchUp(env: Env, schedule: ExportRow, now: Date): Promise<void> 
   }
 }
 
-/** Why it will never export anything again; null: it may. */
+/** Returns the reason why the schedule can never export again, `null` when it can. */
 async function problemOf(ctx: Context | null, { workspace_id, session_id }: ExportRow) {
   try {
     if (ctx === null) throw notFound("Workspace", workspace_id);
@@ -79,8 +79,8 @@ async function endSchedule(
   log.info("schedule_ended", { bulk_export_id: id, reason: error });
 }
 
-/** How many exports an hour still takes from schedules. */
-async function roomOf(ctx: Context, now: Date): Promise<number> {
+/** Returns the number of exports that schedules may still create in this hour. */
+async function remainingQuota(ctx: Context, now: Date): Promise<number> {
   if (ctx.caller.plan === "developer") return 0;
   const { count } = await countCreates(ctx, now);
   return Math.max(0, MAX_CREATES_PER_HOUR - CREATES_LEFT_TO_PEOPLE - count);
@@ -88,7 +88,7 @@ async function roomOf(ctx: Context, now: Date): Promise<number> {
 
 type Window = { k: number; interval_hours: number; now: Date };
 
-/** The row of window k and the step to k + 1 stand or fall together; null when another was quicker. */
+/** Inserts window k and advances to k + 1 atomically. Returns `null` when another caller did. */
 async function spawn(env: Env, schedule: ExportRow, { k, interval_hours, now }: Window) {
   const id = newId();
   const at = now.toISOString();

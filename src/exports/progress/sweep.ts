@@ -14,7 +14,9 @@ import {
 const EXPORTS = 50;
 const FILES = 100;
 
-/** Exports whose message or whose Worker was lost, that wait for a place, ran out of time, or left something open. */
+/**
+ * Resends exports with a lost message or worker, and those that wait, time out or need clean-up.
+ */
 export async function sweepExports(env: Env, now: Date): Promise<void> {
   const at = now.toISOString();
   const rows = await database(env)
@@ -33,7 +35,7 @@ export async function sweepExports(env: Env, now: Date): Promise<void> {
   if (rows.length > 0) await sendAllOrLeave(env.EXPORTS, rows);
 }
 
-/** Files whose message was lost, whose next attempt is due, or whose writer died. */
+/** Resends files with a lost message, a due attempt or an expired lease. */
 export async function sweepFiles(env: Env, now: Date): Promise<void> {
   const at = now.toISOString();
   const rows = await database(env)
@@ -53,7 +55,7 @@ export async function sweepFiles(env: Env, now: Date): Promise<void> {
   if (rows.length > 0) await sendAllOrLeave(env.EXPORTS, rows);
 }
 
-/** After a rotation of keys. */
+/** Encrypts again after a rotation of keys. */
 export function resealDestinations(env: Env): Promise<void> {
   return resealRows<DestinationRow>(env, bulk_export_destinations, ({ id }) => ownerOf(id));
 }

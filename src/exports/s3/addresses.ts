@@ -4,28 +4,28 @@ import { readText } from "./xml.ts";
 
 type AddressingStyle = "auto" | "virtual" | "path";
 
-export type Place = {
-  /** null: AWS. */
+export type BucketAddress = {
+  /** `null` for AWS. */
   endpoint_url: string | null;
   bucket_name: string;
   addressing_style: AddressingStyle;
 };
 
 const AWS = /^s3(?:[.-](?:dualstack\.)?[a-z0-9-]+)?\.amazonaws\.com(?:\.cn)?$/;
-/** `s3.eu-west-1.amazonaws.com`, `s3-eu-west-1...`, and the hosts of those who name theirs alike. */
+/** Regional hosts of AWS, and of servers that name theirs alike. */
 const REGIONAL = /^(?:[^.]+\.)?s3[.-](?:dualstack\.)?([a-z]{2,}(?:-[a-z0-9]+)+)\./;
 
-/** Where an object is asked for; without a key, the bucket. Every escape as the signature has it. */
+/** Returns the URL of an object, or of the bucket without a key. Escapes like the signature. */
 export function objectUrl(
-  place: Place,
+  address: BucketAddress,
   region: string,
   key: string,
   query: Record<string, string> = {},
 ): URL {
-  const server = new URL(place.endpoint_url ?? awsEndpoint(region));
-  const isVirtual = styleOf(place) === "virtual";
-  const endpoint = isVirtual ? beforeHost(place.bucket_name, server) : server;
-  const path = `${isVirtual ? "" : `/${place.bucket_name}`}/${encodeKey(key)}`;
+  const server = new URL(address.endpoint_url ?? awsEndpoint(region));
+  const isVirtual = styleOf(address) === "virtual";
+  const endpoint = isVirtual ? beforeHost(address.bucket_name, server) : server;
+  const path = `${isVirtual ? "" : `/${address.bucket_name}`}/${encodeKey(key)}`;
   const url = new URL(path, endpoint);
   if (url.pathname !== path) {
     throw new AppError("invalid_request", `"${key}" must not have "." or ".." as a segment.`);
@@ -34,23 +34,26 @@ export function objectUrl(
   return url;
 }
 
-/** A bucket is a part of the host at AWS; elsewhere, and where its name breaks the certificate, of the path. */
-function styleOf({ endpoint_url, bucket_name, addressing_style }: Place) {
+/**
+ * AWS addresses buckets by host. Other servers, and names with dots, which break the certificate,
+ * use the path.
+ */
+function styleOf({ endpoint_url, bucket_name, addressing_style }: BucketAddress) {
   if (addressing_style !== "auto") return addressing_style;
   if (bucket_name.includes(".")) return "path";
   return endpoint_url === null || AWS.test(new URL(endpoint_url).hostname) ? "virtual" : "path";
 }
 
-/** Styles to try when none is named, the likelier first. A number has no subdomain, nor has a bare name. */
-export function stylesToTry(place: Place): ("virtual" | "path")[] {
-  const first = styleOf(place);
-  if (place.addressing_style !== "auto") return [first];
-  const host = place.endpoint_url === null ? "" : new URL(place.endpoint_url).hostname;
+/** Returns styles to try, likelier first. IP addresses and bare host names have no subdomains. */
+export function stylesToTry(address: BucketAddress): ("virtual" | "path")[] {
+  const first = styleOf(address);
+  if (address.addressing_style !== "auto") return [first];
+  const host = address.endpoint_url === null ? "" : new URL(address.endpoint_url).hostname;
   if (host !== "" && (/^[\d.]+$/.test(host) || !host.includes("."))) return ["path"];
   return first === "path" ? ["path", "virtual"] : ["virtual", "path"];
 }
 
-/** The region to sign for when the destination names none. */
+/** Returns the region to sign for when the destination names none. */
 export function regionOf(endpoint_url: string | null): string {
   if (endpoint_url === null) return "us-east-1";
   const { hostname } = new URL(endpoint_url);
@@ -58,15 +61,15 @@ export function regionOf(endpoint_url: string | null): string {
   return REGIONAL.exec(hostname)?.[1] ?? "us-east-1";
 }
 
-/** An endpoint of AWS follows its bucket to another region; any other stays who it is. */
+/** Follows a bucket to another region at AWS only. */
 export function endpointIn(endpoint_url: string | null, region: string): string | null {
   if (endpoint_url === null || !AWS.test(new URL(endpoint_url).hostname)) return endpoint_url;
   return awsEndpoint(region);
 }
 
 /**
- * The region in which the server wants the request signed. Only the region is taken from a
- * redirect, never its host: nobody gets data or a signature but whom the destination names.
+ * Returns the region that a server demands. Ignores the host of a redirect: only the configured
+ * host receives data and signatures.
  */
 export function regionHint({ status, headers, text }: Answer): string | null {
   if (![301, 307, 400, 403].includes(status)) return null;

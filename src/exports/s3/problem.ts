@@ -2,12 +2,12 @@ import { parseRetryAfter } from "../../shared/work/backoff.ts";
 import { readElements, readText } from "./xml.ts";
 
 export type S3Problem = {
-  /** S3's own code, or one of the same kind where the answer has none. */
+  /** Code of S3, or the nearest one when the response has none. */
   code: string;
   message: string;
-  /** 0: there was no answer. */
+  /** 0 without a response. */
   status: number;
-  /** Whether the same request may succeed later, with nothing changed. */
+  /** Whether the same request may succeed later. */
   is_transient: boolean;
   retry_after_seconds: number | null;
 };
@@ -22,15 +22,15 @@ export class S3Error extends Error {
   }
 }
 
-/** Whether S3 refused with one of these codes or statuses. */
+/** Whether S3 returned one of these codes or statuses. */
 export function isProblem(error: unknown, expected: readonly (string | number)[]): boolean {
   if (!(error instanceof S3Error)) return false;
   const { code, status } = error.problem;
   return expected.includes(code) || expected.includes(status);
 }
 
-/** Of a HEAD: nobody is told, for want of a right or because the server has none. */
-export const UNTOLD = [403, 405, 501];
+/** Statuses of HEAD without permission or support. */
+export const HEAD_FORBIDDEN = [403, 405, 501];
 
 export type Answer = { status: number; headers: Headers; text: string };
 
@@ -54,7 +54,7 @@ const CODES: Record<number, string> = {
   504: "GatewayTimeout",
 };
 
-/** BadDigest and IncompleteBody: what was sent was right, what arrived was not. */
+/** BadDigest and IncompleteBody report damage in transit. */
 const TRANSIENT = new Set([
   "BadDigest",
   "BandwidthLimitExceeded",
@@ -73,7 +73,7 @@ const TRANSIENT = new Set([
   "XAmzContentSHA256Mismatch",
 ]);
 
-/** What S3 says; some servers send the code alone. */
+/** Messages for servers that send only the code. */
 const WORDS: Record<string, string> = {
   AccessDenied: "Access Denied",
   BadDigest: "The Content-MD5 you specified did not match what we received.",
@@ -111,7 +111,7 @@ export function toProblem(answer: Answer): S3Problem {
   };
 }
 
-/** Refusals that are in no words of S3's come from whatever else answers there. */
+/** Foreign 4xx responses come from servers other than S3. */
 function codeOf({ status, text }: Answer): string {
   const isForeign = [400, 401, 403, 404, 405].includes(status) && text.trim() !== "";
   if (isForeign) return "UnexpectedAnswer";

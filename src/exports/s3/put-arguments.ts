@@ -1,4 +1,4 @@
-/** The arguments of PutObject that a destination may add to every object, by the headers they become. */
+/** Arguments of PutObject that a destination may set, with their headers. */
 const HEADERS = {
   ACL: "x-amz-acl",
   BucketKeyEnabled: "x-amz-server-side-encryption-bucket-key-enabled",
@@ -23,12 +23,12 @@ const HEADERS = {
   WebsiteRedirectLocation: "x-amz-website-redirect-location",
 } as const;
 
-/** Taken and needless: every object and part is sent with its Content-MD5. */
+/** Accepted without effect: every object and part is sent with Content-MD5. */
 const NEEDLESS = "ChecksumAlgorithm";
 const METADATA = "Metadata";
 const NAMES = [...Object.keys(HEADERS), METADATA, NEEDLESS].sort();
 
-/** What of an argument is wrong, and where in it. */
+/** Problem with an argument, and its path. */
 type ArgumentIssue = { path: string[]; message: string };
 
 const VALUE = /^[\x20-\x7e]{1,1024}$/;

@@ -18,7 +18,7 @@ type Failure = {
 
 /**
  * Milliseconds until the next attempt, never before Retry-After.
- * @returns `null` when there is no next attempt
+ * @returns `null` without a next attempt
  */
 export function delayAfter(
   limits: RetryLimits,

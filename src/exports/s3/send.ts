@@ -12,12 +12,12 @@ type SendOptions = {
   now(): number;
 };
 
-/** One page of a list of uploads is the longest answer that is read. */
+/** Bounds the longest response: one page of a list of uploads. */
 const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
-/** How servers refuse a header that they do not know; each has words of its own for it. */
+/** Statuses with which servers reject unknown headers. */
 const REFUSED_HEADER = new Set([400, 411, 415, 417, 422, 501]);
 
-/** Sends calls, each once but for what a server says about how it wants them: a region, no checksum. */
+/** Sends each call once, except to adapt to the server's region and checksum support. */
 export function sender(target: S3Target, options: SendOptions) {
   const keys: Keys = new Map();
   const manner = {
@@ -56,7 +56,7 @@ export function sender(target: S3Target, options: SendOptions) {
   };
 }
 
-/** A 200 may hold an error: S3 answers a POST before it knows how it ends. */
+/** Reads errors in a 200: S3 answers some POSTs before it knows their result. */
 function problemOf({ method }: Call, answer: Answer): S3Problem | null {
   const isOk = answer.status >= 200 && answer.status < 300;
   if (isOk && !(method === "POST" && rootName(answer.text) === "Error")) return null;
@@ -87,7 +87,10 @@ function withoutAnswer({ code, message }: AppError): S3Problem {
   return { code: name, message, status: 0, is_transient, retry_after_seconds: null };
 }
 
-/** A server may repeat what it was sent; errors are stored and shown. What is shorter is no secret, but part of words. */
+/**
+ * Redacts credentials: a server may echo them, and errors are stored and shown. Skips short values,
+ * which match ordinary words.
+ */
 function hideCredentials(problem: S3Problem, { credentials }: S3Target): S3Problem {
   const message = Object.values(credentials)
     .filter((value) => value.length >= 6)

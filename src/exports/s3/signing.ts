@@ -1,36 +1,36 @@
 import { createHash } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
-import { objectUrl, type Place } from "./addresses.ts";
+import { type BucketAddress, objectUrl } from "./addresses.ts";
 
-export type S3Target = Place & {
+export type S3Target = BucketAddress & {
   region: string | null;
-  /** Headers of every object, by `toPutHeaders`. */
+  /** Headers of every object, from `toPutHeaders`. */
   put_headers: Record<string, string>;
-  /** Whether objects and parts are sent with their Content-MD5. */
+  /** Whether objects and parts are sent with Content-MD5. */
   checksums: boolean;
-  /** Sign bodies over https too; over http they always are. */
+  /** Signs bodies over https too; over http they always are. */
   payload_signing?: boolean;
   credentials: { access_key_id: string; secret_access_key: string; session_token?: string };
 };
 
 export type Call = {
   method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
-  /** Empty: the bucket. */
+  /** Empty for the bucket. */
   key: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Uint8Array;
 };
 
-/** What a server may have said about how it wants its requests. */
+/** Adaptations that a server demanded. */
 export type Manner = { endpoint_url: string | null; region: string; is_summed: boolean };
 
 export type Keys = Map<string, ArrayBuffer>;
 
-/** Whoever pays, and who must own the bucket, is said with every request. */
+/** Headers that every request needs, not only writes. */
 const EVERYWHERE = ["x-amz-expected-bucket-owner", "x-amz-request-payer"];
 
-/** `keys` keeps derived keys: deriving one costs four digests. */
+/** `keys` caches derived keys: a derivation takes four digests. */
 export async function sign(
   target: S3Target,
   call: Call,
@@ -72,7 +72,7 @@ function digest(algorithm: "md5" | "sha256", body: Uint8Array = new Uint8Array()
   return createHash(algorithm).update(body).digest();
 }
 
-/** fetch takes no view of shared memory, and none is made here. */
+/** Narrows the type: this code never uses shared memory. */
 function toView(body: Uint8Array): Uint8Array<ArrayBuffer> {
   return body as Uint8Array<ArrayBuffer>;
 }

@@ -8,7 +8,7 @@ export type StoredObject = {
   etag: string | null;
   metadata: Record<string, string>;
 };
-/** What an object must be to count as the one that was uploaded. */
+/** Properties that identify an uploaded object. */
 export type Expected = { bytes: number; metadata?: Record<string, string> };
 
 const PREFIX = "x-amz-meta-";
@@ -37,13 +37,13 @@ export function readObject(headers: Headers): StoredObject {
   };
 }
 
-/** In quotes as a header has it: in XML some servers leave them out, and Ceph the whole of it. */
+/** Normalizes ETags: some servers omit quotes in XML, and Ceph omits the value. */
 export function toTag(etag: string | null): string | null {
   if (!etag) return null;
   return etag.endsWith('"') ? etag : `"${etag}"`;
 }
 
-/** Whether an object is what these parts make. Without a size to expect, its ETag says. */
+/** Whether an object has these parts, by size or by ETag. */
 export function isUploaded(
   object: StoredObject,
   parts: readonly Part[],
@@ -57,7 +57,7 @@ export function isUploaded(
   );
 }
 
-/** The MD5 of the MD5s of the parts, and how many there are. */
+/** Returns S3's multipart ETag: the MD5 of the parts' MD5s, and their number. */
 function multipartTag(parts: readonly Part[]): string {
   const hash = createHash("md5");
   for (const { etag } of [...parts].sort((a, b) => a.number - b.number)) {

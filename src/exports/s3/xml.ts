@@ -1,9 +1,9 @@
-/** Of the XML that S3 speaks only what it needs: elements by their name, whatever their prefix. */
+/** Minimal reader of S3's XML: elements by local name. */
 
 const NAMED: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 const OPEN = /<(?:[A-Za-z_][\w.-]*:)?([A-Za-z_][\w.-]*)(?:\s[^<>]*)?\/?>/g;
 
-/** Inner text of every `<name>`; the answers that are read nest no element in one of its own name. */
+/** Returns the inner text of every `<name>`; elements of that name do not nest. */
 export function readElements(xml: string, name: string): string[] {
   const found: string[] = [];
   for (let at = 0; ; ) {
@@ -21,7 +21,7 @@ export function readText(xml: string, name: string): string | null {
   return inner === undefined ? null : unescapeXml(inner).trim();
 }
 
-/** Name of the outermost element; null where this is not XML. */
+/** Returns the outermost element's name, `null` when the text is not XML. */
 export function rootName(xml: string): string | null {
   OPEN.lastIndex = 0;
   return /^\s*</.test(xml) ? (OPEN.exec(xml)?.[1] ?? null) : null;

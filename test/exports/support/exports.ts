@@ -22,7 +22,7 @@ const db = database(env);
 
 export type Exporter = TestWorkspace & { destination_id: string };
 
-/** A workspace with a destination in the test server's bucket. */
+/** Creates a workspace with a destination in the test server's bucket. */
 export async function exporter(): Promise<Exporter> {
   const ours = await workspace();
   const { access_key_id, secret_access_key, bucket, endpoint, region } = s3;
@@ -41,7 +41,7 @@ export async function exporter(): Promise<Exporter> {
 
 type Runs = { from: string; count: number; step_ms?: number; text?: number; project_id?: string };
 
-/** Runs one after the other from a moment on; the id of their project. */
+/** Ingests consecutive runs from a start time. Returns the id of their project. */
 export async function given(ours: Exporter, runs: Runs): Promise<string> {
   const { from, count, step_ms = 1000, text = 10 } = runs;
   const name = crypto.randomUUID();
@@ -59,7 +59,7 @@ export async function given(ours: Exporter, runs: Runs): Promise<string> {
   return runs.project_id ?? (await projectId(ours.viewer, name)) ?? "";
 }
 
-/** Nothing that a compression makes smaller. */
+/** Returns incompressible text. */
 function randomText(bytes: number): string {
   let text = "";
   while (text.length < bytes) {
@@ -71,7 +71,7 @@ function randomText(bytes: number): string {
 
 type Fields = Partial<ExportRow> & { start_time: string; end_time: string };
 
-/** An order that nobody was told of, so that a test says who carries it on. */
+/** Inserts an export without a message, so that the test decides what advances it. */
 export async function ordered(
   ours: Exporter,
   session_id: string,
@@ -113,7 +113,7 @@ export function readFiles(id: string) {
   return db.select().from(bulk_export_files).where(eq(bulk_export_id, id)).orderBy(asc(number));
 }
 
-/** Carries an export to its end, whoever else does too. */
+/** Advances an export to its end, also concurrently with others. */
 export async function carryOn(id: string): Promise<ExportRow> {
   await vi.waitUntil(
     async () => {
@@ -142,7 +142,7 @@ type Manifest = {
   late_files: { key: string; rows: number; sha256: string }[];
 };
 
-/** What lies in the bucket, checked against its manifest: key below the export's folder, rows and hash. */
+/** Returns key, rows and hash of each object, checked against the manifest. */
 export async function contents(row: ExportRow): Promise<[string, number, string][]> {
   const folder = exportFolder(rootOf(row));
   const bytes = await read(`${folder}_manifest.json`);
@@ -172,7 +172,7 @@ async function read(key: string): Promise<Uint8Array> {
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** What is left of an export that did not end well: uploads that are open, and whether it calls itself whole. */
+/** Returns open uploads and markers of an export that did not complete. */
 export async function leftovers(row: ExportRow) {
   const { client } = await openBucket(env, row);
   const folder = exportFolder(rootOf(row));
