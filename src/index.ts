@@ -23,10 +23,14 @@ import {
   sweepDeliveries,
 } from "./control-plane/deployments/rollout/sweep.ts";
 import { resealGrants, sweepAuthorizations } from "./control-plane/oauth/storage/sweep.ts";
-import { consumeExport, consumeFile } from "./exports/progress/consumer.ts";
+import {
+  consumeExport,
+  consumeFile,
+  isExportMessage,
+  isFileMessage,
+} from "./exports/progress/consumer.ts";
 import { spawnWindows } from "./exports/progress/schedule.ts";
 import { resealDestinations, sweepExports, sweepFiles } from "./exports/progress/sweep.ts";
-import { isExportMessage, isFileMessage } from "./exports/queue.ts";
 import { served } from "./served.ts";
 import { log } from "./shared/log.ts";
 import { type Job, runJobs } from "./shared/work/jobs.ts";

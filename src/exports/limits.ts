@@ -25,5 +25,5 @@ export const PAGE_BYTES = 4 * 1024 * 1024;
 /** A consumer without a heartbeat for this long is dead. */
 export const LEASE_MS = 10_000;
 export const HEARTBEAT_MS = 3000;
-/** A message that has led to nothing by then is taken for lost; a second one does no harm. */
+/** Age at which a message counts as lost. Duplicates are harmless. */
 export const RESEND_AFTER_MS = 10_000;

@@ -1,10 +1,10 @@
 import { and, eq, sql } from "drizzle-orm";
-import type { Context } from "../shared/context.ts";
+import { type Context, database } from "../shared/context.ts";
 import { among } from "../shared/storage/sql.ts";
 import { toIso } from "../shared/times.ts";
 import { BulkExport } from "./schema.ts";
 import { progressOf, type Tally } from "./states.ts";
-import { bulk_export_files, type ExportRow } from "./table.ts";
+import { bulk_export_files, bulk_exports, type ExportRow } from "./table.ts";
 
 const NOTHING: Tally = {
   rows_written: 0,
@@ -53,4 +53,10 @@ function toBulkExport(row: ExportRow, tally: Tally): BulkExport {
         ? null
         : progressOf(tally, { status, planned_at, now: new Date() }),
   });
+}
+
+/** Not scoped to a workspace: internal callers only. */
+export async function readExport(env: Env, id: string): Promise<ExportRow | null> {
+  const [row] = await database(env).select().from(bulk_exports).where(eq(bulk_exports.id, id));
+  return row ?? null;
 }

@@ -1,8 +1,8 @@
 import type { Context } from "../../shared/context.ts";
 import { egressPolicy } from "../../shared/egress/egress.ts";
 import { notFound } from "../../shared/errors.ts";
+import { systemContext } from "../access.ts";
 import { type S3Client, type S3Options, s3Client } from "../s3/client.ts";
-import { systemContext } from "../system.ts";
 import type { ExportRow } from "../table.ts";
 import { targetOf } from "./service.ts";
 

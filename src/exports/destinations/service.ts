@@ -1,4 +1,4 @@
-import { and, asc, count, eq } from "drizzle-orm";
+import { and, asc, count, eq, inArray } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { decrypt, encrypt } from "../../shared/crypto/crypto.ts";
 import { egressPolicy } from "../../shared/egress/egress.ts";
@@ -13,10 +13,9 @@ import {
   type DestinationPatchRequest,
 } from "../destination-schema.ts";
 import type { S3Target } from "../s3/signing.ts";
-import { bulk_export_destinations, type DestinationRow } from "../table.ts";
+import { bulk_export_destinations, bulk_exports, type DestinationRow } from "../table.ts";
 import { baseOf } from "./base.ts";
 import { type Probed, probe } from "./probe.ts";
-import { isReferenced } from "./references.ts";
 import { toTarget } from "./target.ts";
 
 type Validated = { destination: Destination; warning: string | null };
@@ -167,4 +166,17 @@ function toDestination(row: DestinationRow | undefined): Destination {
 /** Binds the ciphertext to its row. */
 export function ownerOf(id: string): string {
   return `destination:${id}`;
+}
+
+/** Whether an active export or schedule of the workspace writes to the destination. */
+async function isReferenced(ctx: Context, destination_id: string): Promise<boolean> {
+  const active = await ctx.db.$count(
+    bulk_exports,
+    and(
+      eq(bulk_exports.bulk_export_destination_id, destination_id),
+      eq(bulk_exports.workspace_id, ctx.caller.workspace_id),
+      inArray(bulk_exports.status, ["CREATED", "RUNNING", "INTERVAL_SCHEDULED"]),
+    ),
+  );
+  return active > 0;
 }

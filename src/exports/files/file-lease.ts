@@ -6,7 +6,7 @@ import { bulk_export_files, bulk_exports, type FileRow } from "../table.ts";
 
 const files = bulk_export_files;
 
-/** The file with a new token, when it waits or whoever wrote it is silent; null otherwise. */
+/** Claims a waiting file, or one with an expired lease. Returns `null` for others. */
 export async function claimFile(env: Env, id: string, now: Date): Promise<FileRow | null> {
   const at = now.toISOString();
   const [row] = await database(env)

@@ -7,7 +7,7 @@ import { selectColumns, sourcesOf } from "../columns.ts";
 import { openBucket } from "../destinations/bucket.ts";
 import { PAGE_BYTES } from "../limits.ts";
 import { ParquetWriter } from "../parquet/writer.ts";
-import { readExport } from "../read.ts";
+import { readExport } from "../rows.ts";
 import type { S3Client } from "../s3/client.ts";
 import type { ExportRow, FileRow } from "../table.ts";
 import { toFailure } from "./failure.ts";

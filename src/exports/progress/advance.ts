@@ -12,7 +12,7 @@ import {
   MAX_ACTIVE_EXPORTS,
   MAX_FILES_AT_ONCE,
 } from "../limits.ts";
-import { readExport } from "../read.ts";
+import { readExport } from "../rows.ts";
 import { type FileCounts, isFinal, outcomeOf } from "../states.ts";
 import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
 import { cleanUp } from "./clean-up.ts";

@@ -5,10 +5,10 @@ import { log } from "../../shared/log.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { assertProject } from "../../traces/projects/service.ts";
+import { systemContext } from "../access.ts";
 import { toFailure } from "../files/failure.ts";
 import { CREATES_LEFT_TO_PEOPLE, MAX_CREATES_PER_HOUR } from "../limits.ts";
 import { countCreates } from "../orders/quota.ts";
-import { systemContext } from "../system.ts";
 import { bulk_exports, type ExportRow } from "../table.ts";
 import { dueAt, windowOf } from "../windows.ts";
 
