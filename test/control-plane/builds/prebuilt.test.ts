@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { readLockfile } from "../../../src/control-plane/builds/packages/lockfile.ts";
-import { selectPrebuilt } from "../../../src/control-plane/builds/prebuilt/select.ts";
+import { selectPrebuilt } from "../../../src/control-plane/builds/packages/select.ts";
 import {
   closure,
   entryFile,

@@ -9,8 +9,8 @@ import type {
   PrebuildIsolate,
   PrebuildOrder,
 } from "../contract.ts";
-import { prebuildPackage } from "../prebuilt/prebuild.ts";
 import { runBuild } from "./build.ts";
+import { prebuildPackage } from "./prebuild.ts";
 
 /** The code of one build's isolate. It has no bindings: `storage` is all that it may read and write. */
 export class Build extends WorkerEntrypoint implements BuildIsolate {

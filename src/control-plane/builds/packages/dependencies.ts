@@ -1,7 +1,6 @@
 import type { EgressPolicy } from "../../../shared/egress/egress.ts";
 import type { BuildLog } from "../build-log.ts";
 import type { BuildStore } from "../contract.ts";
-import { selectPrebuilt } from "../prebuilt/select.ts";
 import type { Runtime } from "../prebuilt/unit.ts";
 import { bytesText, countText, durationText, listText } from "../text.ts";
 import { warnOfAdvisories } from "./advisories.ts";
@@ -16,6 +15,7 @@ import {
 } from "./lockfile.ts";
 import type { Project } from "./project.ts";
 import { resolveInstall } from "./registry.ts";
+import { selectPrebuilt } from "./select.ts";
 
 export type Dependencies = {
   install: Install;

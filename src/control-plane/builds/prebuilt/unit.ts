@@ -51,7 +51,7 @@ export const UNIT_OPTIONS: BuildOptions & { write: false; metafile: true } = {
 };
 
 /** Exports that need a browser or React, or are data that nothing imports. */
-const LEFT_OUT = /^\.\/(package\.json|web|react|react-ui|locales|v4\/locales.*|.*\*.*)$/;
+const LEFT_OUT = /^\.\/(package\.json|web|react|react-ui|locales|v4\/locales.*)$|\*/;
 
 /** Import specifiers of a package, by its `exports`. */
 export function specifiersOf(name: string, exports: unknown): string[] {

@@ -1,18 +1,18 @@
 import { gzipSync } from "node:zlib";
 import { buildLog } from "../build-log.ts";
-import { isBuiltin } from "../bundle/builtins.ts";
-import { bundleUnit } from "../bundle/bundle.ts";
-import { disk } from "../bundle/disk.ts";
-import { AGENT_LOADERS, heddlePlugin } from "../bundle/plugin.ts";
-import { createResolver } from "../bundle/resolver.ts";
-import { readTsConfig } from "../bundle/tsconfig.ts";
 import type { PackageStore, PrebuildOrder } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { installer } from "../packages/install.ts";
 import { reachable } from "../packages/lockfile.ts";
 import { resolveInstall } from "../packages/registry.ts";
+import { entryFile, SHARED_PACKAGES, specifiersOf, toUnit } from "../prebuilt/unit.ts";
 import { emptyTree } from "../tree.ts";
-import { entryFile, SHARED_PACKAGES, specifiersOf, toUnit } from "./unit.ts";
+import { isBuiltin } from "./builtins.ts";
+import { bundleUnit } from "./bundle.ts";
+import { disk } from "./disk.ts";
+import { AGENT_LOADERS, heddlePlugin } from "./plugin.ts";
+import { createResolver } from "./resolver.ts";
+import { readTsConfig } from "./tsconfig.ts";
 
 /** Builds the unit of one version from the registry alone, because other agents get it: lockfiles are untrusted. */
 export async function prebuildPackage(

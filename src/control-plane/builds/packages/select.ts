@@ -1,13 +1,13 @@
 import { gunzipSync } from "node:zlib";
 import type { BuildStore } from "../contract.ts";
-import { findPackage, type Install, type Package } from "../packages/lockfile.ts";
 import {
   mergeUnits,
   PREBUILT_PACKAGES,
   type PrebuiltUnit,
   type Runtime,
   SHARED_PACKAGES,
-} from "./unit.ts";
+} from "../prebuilt/unit.ts";
+import { findPackage, type Install, type Package } from "./lockfile.ts";
 
 type Units = Pick<BuildStore, "readPrebuilt">;
 
