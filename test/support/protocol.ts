@@ -130,7 +130,7 @@ export async function openSocket(path: string, headers: Record<string, string>) 
     send(JSON.stringify({ id: mine, method, params }));
     return answer(mine);
   };
-  const close = () => webSocket.close(1000, "done");
+  const close = (code?: number, reason?: string) => webSocket.close(code, reason);
   const { headers: answered } = response;
   return {
     messages,

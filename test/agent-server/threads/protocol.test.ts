@@ -602,6 +602,18 @@ describe("a socket", () => {
     expect((await command("subscription.subscribe", long)).type).toBe("success");
   });
 
+  test.each<{ sent: [number?, string?]; received: { code: number; reason: string } }>([
+    { sent: [], received: { code: 1000, reason: "" } },
+    { sent: [1000, "done"], received: { code: 1000, reason: "done" } },
+    { sent: [4001, "later"], received: { code: 4001, reason: "later" } },
+  ])("answers a close with $sent by a close with $received", async ({ sent, received }) => {
+    const { socket } = protocol();
+    const { command, close, closed } = await socket();
+    await command("subscription.subscribe", ALL);
+    close(...sent);
+    expect(await closed).toEqual(received);
+  });
+
   test("closes with the status that HTTP would have", async () => {
     const { path, socket, command } = protocol();
     const closed = async (at: string, headers: Record<string, string>) =>
