@@ -93,6 +93,10 @@ const CONTROLLED = [
   "/v2/listeners/*",
 ];
 
+/** Room for log queries and for the polls of a CI with many jobs. */
+const CONTROL_READ = { name: "control_read", calls: 3000, in_s: 60 };
+const CONTROL_WRITE = { name: "control_write", calls: 600, in_s: 60 };
+
 /** Paths whose changes are audited. Threads, ingested runs and feedback are traffic. */
 const AUDITED = [...CONTROLLED, "/api/v1/runs/delete", "/api/v1/sessions/*"];
 
@@ -194,7 +198,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
 }
 
 const limitRate = createMiddleware<AppEnv>(async (c, next) => {
-  assertRate(c.var.ctx, c.req.method === "GET" ? "control_read" : "control_write");
+  assertRate(c.var.ctx, c.req.method === "GET" ? CONTROL_READ : CONTROL_WRITE);
   await next();
 });
 

@@ -2,12 +2,13 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { contextFor } from "../../src/shared/context.ts";
 import { AppError } from "../../src/shared/errors.ts";
-import { assertAnonymousRate, assertRate } from "../../src/shared/http/rate-limit.ts";
+import { assertAnonymousRate } from "../../src/shared/http/rate-limit.ts";
 import { ProjectCreateRequest } from "../../src/traces/projects/schema.ts";
 import { createProject } from "../../src/traces/projects/service.ts";
 import { RunsQueryRequest } from "../../src/traces/query/query-schema.ts";
 import { queryRuns } from "../../src/traces/query/query-service.ts";
 import { getTraceRun } from "../../src/traces/query/run-service.ts";
+import { assertTraceRate } from "../../src/traces/rates.ts";
 import { api, workspace } from "../support/workspace.ts";
 
 function callerOf(key_id: string) {
@@ -24,7 +25,7 @@ function callerOf(key_id: string) {
 
 function refusal(key_id: string, now: number): unknown {
   try {
-    assertRate(callerOf(key_id), "delete_project", now);
+    assertTraceRate(callerOf(key_id), "delete_project", now);
     return null;
   } catch (error) {
     return error;

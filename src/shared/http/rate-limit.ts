@@ -2,34 +2,15 @@ import type { Actor, Context } from "../context.ts";
 import { AppError } from "../errors.ts";
 import { clientOf } from "./client-address.ts";
 
-type Limit = { calls: number; in_s: number };
-
-/** Calls of one caller. Each isolate counts for itself: it protects from floods, it does not bill. */
-const LIMITS = {
-  ingest: { calls: 5000, in_s: 60 },
-  feedback: { calls: 5000, in_s: 60 },
-  read: { calls: 2000, in_s: 60 },
-  delete_project: { calls: 30, in_s: 60 },
-  /** Of the control plane and of exports; log queries and polls of a CI with many jobs fit in. */
-  control_read: { calls: 3000, in_s: 60 },
-  control_write: { calls: 600, in_s: 60 },
-} as const satisfies Record<string, Limit>;
-
-/** What the published service allows beside them, where PUBLISHED_READ_LIMITS is "true". */
-const PUBLISHED = {
-  get_run: { calls: 30, in_s: 60 },
-  query_week: { calls: 10, in_s: 10 },
-  query_longer: { calls: 3, in_s: 10 },
-} as const satisfies Record<string, Limit>;
+/**
+ * Calls of one caller within a time; `name` keeps the windows of limits apart. Each isolate counts for itself:
+ * it protects from floods, it does not bill.
+ */
+export type RateLimit = { name: string; calls: number; in_s: number };
 
 /** Requests without a caller, counted by the network they come from. */
-const NETWORK_LIMITS = {
-  anonymous: { calls: 6000, in_s: 60 },
-  failed_authentication: { calls: 6000, in_s: 60 },
-} as const satisfies Record<string, Limit>;
-
-type RateLimited = keyof typeof LIMITS;
-type PublishedRead = keyof typeof PUBLISHED;
+const ANONYMOUS = { name: "anonymous", calls: 6000, in_s: 60 };
+const FAILED_AUTHENTICATION = { name: "failed_authentication", calls: 6000, in_s: 60 };
 
 /** Per limit, so that no number of networks evicts the window of a caller. */
 const MAX_WINDOWS = 10_000;
@@ -38,26 +19,18 @@ type Window = { ends_at_ms: number; calls: number };
 /** Windows of each limit by identity, the oldest first. */
 const windows = new Map<string, Map<string, Window>>();
 
-type Asked = Pick<Context, "caller">;
-
-export function assertRate(asked: Asked, what: RateLimited, now = Date.now()): void {
-  count(asked, what, LIMITS[what], now);
-}
-
-/** A read of traces: within the limit of all reads, and within its own where that is switched on. */
-export function assertReadRate(
-  { env, caller }: Pick<Context, "caller" | "env">,
-  what: PublishedRead,
+export function assertRate(
+  { caller }: Pick<Context, "caller">,
+  limit: RateLimit,
   now = Date.now(),
 ): void {
-  assertRate({ caller }, "read", now);
-  if (env.PUBLISHED_READ_LIMITS === "true") count({ caller }, what, PUBLISHED[what], now);
+  countCall(`${caller.workspace_id}/${whoOf(caller.actor)}`, limit, now);
 }
 
 /** Limits what answers before it knows a caller, or without one. */
 export function assertAnonymousRate(headers: Headers, now = Date.now()): void {
   const client = clientOf(headers);
-  if (client !== null) countCall("anonymous", client, NETWORK_LIMITS.anonymous, now);
+  if (client !== null) countCall(client, ANONYMOUS, now);
 }
 
 /**
@@ -73,15 +46,12 @@ export async function limitFailures<T>(
 ): Promise<T> {
   const client = clientOf(headers);
   if (client === null) return work(() => {});
-  const what = "failed_authentication";
-  const limit = NETWORK_LIMITS[what];
+  const limit = FAILED_AUTHENTICATION;
   const key = `${scope}/${client}`;
   try {
-    return await work(() =>
-      assertWithin(windowOf(what, key, limit, Date.now()), limit, Date.now()),
-    );
+    return await work(() => assertWithin(windowOf(key, limit, Date.now()), limit, Date.now()));
   } catch (error) {
-    if (isRefusal(error)) countCall(what, key, limit, Date.now());
+    if (isRefusal(error)) countCall(key, limit, Date.now());
     throw error;
   }
 }
@@ -90,26 +60,22 @@ function isRefusal(error: unknown): boolean {
   return error instanceof AppError && (error.status === 401 || error.status === 403);
 }
 
-function count({ caller }: Asked, what: string, limit: Limit, now: number): void {
-  countCall(what, `${caller.workspace_id}/${whoOf(caller.actor)}`, limit, now);
-}
-
-function countCall(what: string, identity: string, limit: Limit, now: number): void {
-  const window = windowOf(what, identity, limit, now);
+function countCall(identity: string, limit: RateLimit, now: number): void {
+  const window = windowOf(identity, limit, now);
   assertWithin(window, limit, now);
   window.calls += 1;
 }
 
-function assertWithin(window: Window, { calls, in_s }: Limit, now: number): void {
+function assertWithin(window: Window, { calls, in_s }: RateLimit, now: number): void {
   if (window.calls < calls) return;
   const retry_after_seconds = Math.ceil((window.ends_at_ms - now) / 1000);
   const text = `More than ${calls} requests of this kind in ${in_s} s: retry in ${retry_after_seconds} s.`;
   throw new AppError("rate_limited", text, { retry_after_seconds });
 }
 
-function windowOf(what: string, identity: string, { in_s }: Limit, now: number): Window {
-  const known = windows.get(what) ?? new Map<string, Window>();
-  windows.set(what, known);
+function windowOf(identity: string, { name, in_s }: RateLimit, now: number): Window {
+  const known = windows.get(name) ?? new Map<string, Window>();
+  windows.set(name, known);
   const current = known.get(identity);
   if (current && current.ends_at_ms > now) return current;
   known.delete(identity);

@@ -2,13 +2,13 @@ import { and, eq, gte } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";
-import { assertRate } from "../../shared/http/rate-limit.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
 import { dayOfId, findLocations, livePartitions } from "../object/catalogue.ts";
 import { resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
+import { assertTraceRate } from "../rates.ts";
 import type { MetadataPair } from "../reads/reads.ts";
 import type { DeletedTraces, DeleteTracesRequest } from "./trace-deletion-schema.ts";
 
@@ -24,7 +24,7 @@ export async function deleteTraces(
   input: DeleteTracesRequest,
 ): Promise<DeletedTraces> {
   assertMay(ctx, "delete");
-  assertRate(ctx, "read");
+  assertTraceRate(ctx, "read");
   const project_id = input.session_id ? await resolveProject(ctx, input.session_id) : null;
   const named = [...(input.trace_ids ?? []), ...(input.run_ids ?? [])];
   let runs = 0;

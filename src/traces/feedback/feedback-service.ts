@@ -3,7 +3,6 @@ import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError, invalid, notFound } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/guards.ts";
-import { assertRate } from "../../shared/http/rate-limit.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { among } from "../../shared/storage/sql.ts";
 import type { PartitionKey } from "../changes.ts";
@@ -13,6 +12,7 @@ import { dayOfId, findPartitions, openSlot, saveLocations } from "../object/cata
 import { resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
+import { assertTraceRate } from "../rates.ts";
 import type { FeedbackRow } from "../reads/rows.ts";
 import {
   Feedback,
@@ -26,7 +26,7 @@ export async function createFeedback(
   input: FeedbackCreateRequest,
 ): Promise<Feedback> {
   assertMay(ctx, "write");
-  assertRate(ctx, "feedback");
+  assertTraceRate(ctx, "feedback");
   const row = toRow(input, ["body"]);
   const partition = await partitionOf(ctx, row.run_id, input.session_id ?? null);
   await saveFeedback(ctx, [{ row, partition }]);
@@ -35,7 +35,7 @@ export async function createFeedback(
 
 export async function getFeedback(ctx: Context, feedback_id: string): Promise<Feedback> {
   assertMay(ctx, "read");
-  assertRate(ctx, "read");
+  assertTraceRate(ctx, "read");
   const { row, partition } = await findFeedback(ctx, feedback_id);
   return toFeedback(row, partition);
 }
@@ -47,7 +47,7 @@ export async function updateFeedback(
   change: FeedbackUpdateRequest,
 ): Promise<Feedback> {
   assertMay(ctx, "write");
-  assertRate(ctx, "feedback");
+  assertTraceRate(ctx, "feedback");
   const { row, partition } = await findFeedback(ctx, feedback_id);
   const fields = FeedbackCreateRequest.parse({ ...parseObject(row.body), ...change });
   const { created_at, run_id, id, source } = row;
@@ -64,7 +64,7 @@ export async function deleteFeedback(
   feedback_id: string,
 ): Promise<{ message: string }> {
   assertMay(ctx, "write");
-  assertRate(ctx, "feedback");
+  assertTraceRate(ctx, "feedback");
   const { partition } = await findFeedback(ctx, feedback_id);
   await tracePartition(ctx.env, partition).deleteFeedback(partition, feedback_id);
   return { message: "Feedback deleted." };
@@ -123,7 +123,7 @@ export async function createFeedbackBatch(
 
 export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<Feedback[]> {
   assertMay(ctx, "read");
-  assertRate(ctx, "read");
+  assertTraceRate(ctx, "read");
   const { key: keys, source: sources, limit, offset } = query;
   const tests = {
     has_comment: query.has_comment ?? null,

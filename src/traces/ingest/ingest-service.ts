@@ -2,7 +2,6 @@ import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError, invalid, notFound } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/guards.ts";
-import { assertRate } from "../../shared/http/rate-limit.ts";
 import { log } from "../../shared/log.ts";
 import type { AttachedFile } from "../changes.ts";
 import { type IncomingRun, PAYLOADS } from "../changes.ts";
@@ -12,6 +11,7 @@ import { MAX_RUNS_PER_BATCH } from "../limits.ts";
 import { openSlot, saveLocations } from "../object/catalogue.ts";
 import { storePayloads } from "../object/payloads.ts";
 import { tracePartition } from "../object/stub.ts";
+import { assertTraceRate } from "../rates.ts";
 import { readBytes, readJson } from "./body.ts";
 import { type ChangeKind, toIncoming } from "./incoming.ts";
 import { completeLineage } from "./lineage.ts";
@@ -27,7 +27,7 @@ const CALL_CHARS = 8_000_000;
 
 export async function createTraceRun(ctx: Context, request: Request): Promise<Message> {
   assertMay(ctx, "write");
-  assertRate(ctx, "ingest");
+  assertTraceRate(ctx, "ingest");
   const json = await readJson(request);
   const run = toIncoming(json.value, "post", ["body"], exactTexts(json, PAYLOADS));
   await ingest(ctx, [await completeLineage(ctx, run)]);
@@ -40,7 +40,7 @@ export async function patchTraceRun(
   request: Request,
 ): Promise<Message> {
   assertMay(ctx, "write");
-  assertRate(ctx, "ingest");
+  assertTraceRate(ctx, "ingest");
   const { value, exact } = await readJson(request);
   if (!isRecord(value)) throw invalid(["body"], "must be a JSON object");
   const texts = exactTexts({ value, exact }, PAYLOADS);
@@ -53,7 +53,7 @@ export async function patchTraceRun(
 
 export async function ingestBatch(ctx: Context, request: Request): Promise<Message> {
   assertMay(ctx, "write");
-  assertRate(ctx, "ingest");
+  assertTraceRate(ctx, "ingest");
   const { value, exact } = await readJson(request);
   if (!isRecord(value) || !isRecord(exact)) {
     throw invalid(["body"], "must be an object with the arrays post and patch");
@@ -73,7 +73,7 @@ export async function ingestBatch(ctx: Context, request: Request): Promise<Messa
 
 export async function ingestMultipart(ctx: Context, request: Request): Promise<Message> {
   assertMay(ctx, "write");
-  assertRate(ctx, "ingest");
+  assertTraceRate(ctx, "ingest");
   const boundary = boundaryOf(request.headers.get("Content-Type") ?? "");
   if (boundary === null) {
     const text = "Content-Type must be multipart/form-data with a boundary.";

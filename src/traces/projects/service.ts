@@ -2,7 +2,6 @@ import { and, asc, desc, eq, sql } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
-import { assertRate } from "../../shared/http/rate-limit.ts";
 import { among } from "../../shared/storage/sql.ts";
 import { toIso, toMicros } from "../../shared/times.ts";
 import { sendOrLeave } from "../../shared/work/queue.ts";
@@ -16,6 +15,7 @@ import {
   type ProjectRow,
 } from "../object/projects.ts";
 import { projects } from "../object/table.ts";
+import { assertTraceRate } from "../rates.ts";
 import type { TraceStats } from "../stats/stats-schema.ts";
 import { statsFor } from "./project-stats.ts";
 import {
@@ -130,7 +130,7 @@ export async function deleteProject(
   project_id: string,
 ): Promise<{ message: string }> {
   assertMay(ctx, "delete");
-  assertRate(ctx, "delete_project");
+  assertTraceRate(ctx, "delete_project");
   await findProject(ctx, project_id);
   const now = new Date().toISOString();
   await ctx.db

@@ -1,12 +1,12 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
-import { assertReadRate } from "../../shared/http/rate-limit.ts";
 import { DAY_US, nowMicros } from "../../shared/times.ts";
 import type { PartitionKey } from "../changes.ts";
 import type { JsonObject } from "../json.ts";
 import { findPartitions } from "../object/catalogue.ts";
 import type { ReadRuns } from "../object/object.ts";
 import { tracePartition } from "../object/stub.ts";
+import { assertReadRate } from "../rates.ts";
 import type { Columns } from "../reads/reads.ts";
 import type { RunRow } from "../reads/rows.ts";
 import { writeCursor } from "./cursor.ts";

@@ -1,12 +1,12 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { notFound } from "../../shared/errors.ts";
-import { assertRate, assertReadRate } from "../../shared/http/rate-limit.ts";
 import { DAY_US, dayOf, nowMicros, toMicros } from "../../shared/times.ts";
 import type { PartitionKey } from "../changes.ts";
 import { findPartitions, partitionsOn } from "../object/catalogue.ts";
 import type { ReadRuns } from "../object/object.ts";
 import { tracePartition } from "../object/stub.ts";
+import { assertReadRate, assertTraceRate } from "../rates.ts";
 import type { Columns } from "../reads/reads.ts";
 import type { Pointers, RunRow } from "../reads/rows.ts";
 import { TraceRun } from "./run-schema.ts";
@@ -54,7 +54,7 @@ function daysOf(day: string, { end_us }: RunRow): string[] {
 /** Returns the bytes of an attachment and their type. */
 export async function getAttachment(ctx: Context, run_id: string, name: string) {
   assertMay(ctx, "read");
-  assertRate(ctx, "read");
+  assertTraceRate(ctx, "read");
   const { row } = await findRun(ctx, run_id, ["id", "pointers"]);
   const pointers: Pointers = row.pointers ? JSON.parse(row.pointers) : {};
   const attachment = pointers.attachments?.[name];

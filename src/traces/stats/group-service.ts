@@ -1,10 +1,10 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
-import { assertRate } from "../../shared/http/rate-limit.ts";
 import { toIso } from "../../shared/times.ts";
 import type { PartitionKey } from "../changes.ts";
 import { loadText } from "../object/payloads.ts";
 import { tracePartition } from "../object/stub.ts";
+import { assertTraceRate } from "../rates.ts";
 import type { Pointers, RunRow } from "../reads/rows.ts";
 import type { ThreadTotals } from "../storage/threads.ts";
 import { RunTotals, TIMES } from "../totals.ts";
@@ -20,7 +20,7 @@ type Thread = { thread_id: string; totals: RunTotals; first: End; last: End };
 /** Groups a project's root runs by thread, most recently active first. */
 export async function groupRuns(ctx: Context, input: GroupRunsRequest): Promise<RunGroups> {
   assertMay(ctx, "read");
-  assertRate(ctx, "read");
+  assertTraceRate(ctx, "read");
   const { session_id, filter, start_time, end_time, limit, offset } = input;
   const query = { session: [session_id], filter, start_time, end_time, is_root: true };
   const threads = new Map<string, Thread>();

@@ -1,7 +1,6 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";
-import { assertRate } from "../../shared/http/rate-limit.ts";
 import { chunks } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
 import type { FeedbackTotals } from "../feedback-totals.ts";
@@ -11,6 +10,7 @@ import { matchFarTraces } from "../query/far-traces.ts";
 import { type QueryPlan, scopeOf, toPlan, toQuery } from "../query/query-plan.ts";
 import type { RunsQueryRequest } from "../query/query-schema.ts";
 import { type PartitionRange, partitionsInScope } from "../query/scope.ts";
+import { assertTraceRate } from "../rates.ts";
 import type { RunsQuery } from "../reads/query.ts";
 import type { Facet, GroupBy, PartitionStats } from "../storage/stats.ts";
 import { DISTRIBUTIONS, RunTotals, TIMES } from "../totals.ts";
@@ -23,7 +23,7 @@ const AT_ONCE = 25;
 
 export async function getRunStats(ctx: Context, input: RunStatsRequest): Promise<RunStatsAnswer> {
   assertMay(ctx, "read");
-  assertRate(ctx, "read");
+  assertTraceRate(ctx, "read");
   const { group_by, select } = input;
   const stats = await countRuns(ctx, input, toGroupBy(group_by));
   if (!group_by) return selected(toRunStats(stats.totals, stats.feedback, stats.facets), select);

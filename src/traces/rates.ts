@@ -1,0 +1,34 @@
+import type { Context } from "../shared/context.ts";
+import { assertRate } from "../shared/http/rate-limit.ts";
+
+const LIMITS = {
+  ingest: { calls: 5000, in_s: 60 },
+  feedback: { calls: 5000, in_s: 60 },
+  read: { calls: 2000, in_s: 60 },
+  delete_project: { calls: 30, in_s: 60 },
+};
+
+/** Limits of the published service, where PUBLISHED_READ_LIMITS is "true". */
+const PUBLISHED = {
+  get_run: { calls: 30, in_s: 60 },
+  query_week: { calls: 10, in_s: 10 },
+  query_longer: { calls: 3, in_s: 10 },
+};
+
+export function assertTraceRate(
+  ctx: Pick<Context, "caller">,
+  name: keyof typeof LIMITS,
+  now = Date.now(),
+): void {
+  assertRate(ctx, { name, ...LIMITS[name] }, now);
+}
+
+/** A read of traces counts as any read and, where that is switched on, by a limit of its own. */
+export function assertReadRate(
+  ctx: Pick<Context, "caller" | "env">,
+  name: keyof typeof PUBLISHED,
+  now = Date.now(),
+): void {
+  assertTraceRate(ctx, "read", now);
+  if (ctx.env.PUBLISHED_READ_LIMITS === "true") assertRate(ctx, { name, ...PUBLISHED[name] }, now);
+}
