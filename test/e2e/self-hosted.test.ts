@@ -138,7 +138,7 @@ function messagesOf(agent: string, thread_id: string, words: string): Promise<un
   return until(
     `An answer to "${words}"`,
     () => call<Thread>("GET", `${agent}/threads/${thread_id}/state`),
-    ({ body }) => JSON.stringify(body.values).includes(`You output: ${words}`),
+    ({ body }) => JSON.stringify(body.values).includes(`You said: ${words}`),
   );
 }
 
