@@ -86,7 +86,7 @@ describe("a message", () => {
     expect(await run.json()).toMatchObject({ run_id: task.id, status: "success" });
   });
 
-  test("goes on with a context, and each task keeps what came of it", async () => {
+  test("continues a context, and each task keeps its result", async () => {
     const first = await say("echo", [text("one")]);
     const second = await say("echo", [text("two")], { contextId: first.contextId });
     expect(second.contextId).toBe(first.contextId);
@@ -101,20 +101,20 @@ describe("a message", () => {
     ]);
   });
 
-  test("of data is the graph's input, and values that say nothing are data", async () => {
+  test("of data is the graph's input, and values without messages are data", async () => {
     const task = await say("steps", [data({ delay_ms: 0 })]);
     expect(task.artifacts).toMatchObject([
       { parts: [data({ delay_ms: 0, log: ["a", "b", "c"] })] },
     ]);
   });
 
-  test("that is not waited for is a task to ask for", async () => {
+  test("without blocking is a task to get", async () => {
     const task = await say("steps", [data({ delay_ms: 30 })], {}, { blocking: false });
     expect(["submitted", "working"]).toContain(task.status.state);
     await vi.waitFor(async () => expect((await get(task.id))?.status.state).toBe("completed"));
   });
 
-  test("to an agent that fails is a failed task that says why", async () => {
+  test("to an agent that fails is a failed task with its reason", async () => {
     const task = await say("fails", [data({})]);
     expect(task).toMatchObject({
       status: { state: "failed", message: { parts: [text("RangeError: the node broke")] } },
@@ -147,7 +147,7 @@ describe("a message", () => {
     expect(error).toMatchObject({ code, message: expect.stringContaining(says) });
   });
 
-  test("to nobody is a 404", async () => {
+  test("to an unknown assistant is a 404", async () => {
     expect((await send("nobody", "message/send", message([text("hi")]))).status).toBe(404);
   });
 
@@ -161,7 +161,7 @@ describe("a message", () => {
 });
 
 describe("a question", () => {
-  test("is a task that wants input, and the answer goes on with the same task", async () => {
+  test("is a task that requires input, and the response continues the same task", async () => {
     const asked = await say("ask", [data({})]);
     expect(asked.status).toMatchObject({
       state: "input-required",
@@ -188,7 +188,7 @@ describe("a question", () => {
 });
 
 describe("a stream", () => {
-  test("tells the task, the answer as it is written, and the end", async () => {
+  test("emits the task, chunks of the artifact, and the end", async () => {
     const events = (await stream("tokens", message([text("hi")]))).map(({ result }) => result);
     expect(events.map(({ kind }) => kind)).toEqual([
       "task",
@@ -206,7 +206,7 @@ describe("a stream", () => {
     expect(events.at(-1)).toMatchObject({ final: true, status: { state: "completed" } });
   });
 
-  test("can be taken up again, and tells the same end", async () => {
+  test("can be resumed, and emits the same end", async () => {
     const [first] = await stream("tokens", message([text("hi")]));
     const task = first?.result as unknown as Task;
     const again = await stream("tokens", { id: task.id }, "tasks/resubscribe");
@@ -214,7 +214,7 @@ describe("a stream", () => {
     expect(again.at(-1)?.result).toMatchObject({ final: true, status: { state: "completed" } });
   });
 
-  test("that is refused is an event that says so", async () => {
+  test("that is refused is an error event", async () => {
     const events = await stream("steps", message([text("hi")]));
     expect(events).toMatchObject([{ jsonrpc: "2.0", id: 3, error: { code: -32602 } }]);
   });
@@ -270,7 +270,7 @@ test("other methods are refused in the protocol's words", async () => {
 describe("a card", () => {
   const card = (path: string) => api(`${agent}${path}`, { key: ours.viewer });
 
-  test("says where its assistant is spoken to, from either URL", async () => {
+  test("has the URL of its assistant, from either URL", async () => {
     const made = await api(`${agent}/assistants`, {
       key: ours.editor,
       json: { graph_id: "echo", name: "Parrot", description: "Says it again" },
@@ -292,7 +292,7 @@ describe("a card", () => {
     }
   });
 
-  test("of nobody in particular is refused where there are several", async () => {
+  test("without an assistant is refused when the deployment has several", async () => {
     const refused = await card("/.well-known/agent-card.json");
     expect([refused.status, await refused.text()]).toEqual([
       422,

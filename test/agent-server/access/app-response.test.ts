@@ -149,7 +149,7 @@ describe("the host name of an agent", () => {
       createExecutionContext(),
     );
 
-  test("has cookies, service workers and policies of its own", async () => {
+  test("has its own cookies, service workers and policies", async () => {
     const headers = { Cookie: COOKIES, "Service-Worker": "script" };
     const response = await call("/custom/cookies", headers);
     expect(await response.json()).toMatchObject({ cookie: COOKIES });

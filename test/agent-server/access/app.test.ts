@@ -36,7 +36,7 @@ describe("the agent's own HTTP app", () => {
     expect((await call("/info?interrupt")).json).toEqual({ status: "interrupted" });
   });
 
-  test("has routes of its own, also below those of the server", async () => {
+  test("has its own routes, also below those of the server", async () => {
     expect((await call("/runs/afakeroute")).json).toEqual({ foo: "afakeroute" });
     const who = await call("/custom/who?a=b");
     expect(who.json).toMatchObject({ path: "/custom/who", user: null });
@@ -59,7 +59,7 @@ describe("the agent's own HTTP app", () => {
     expect(stopped.json).toEqual({ status: "interrupted" });
   });
 
-  test("answers what it throws on purpose, and says nothing of what it does not", async () => {
+  test("returns HTTP errors that it throws, and hides other errors", async () => {
     const thrown = await call("/custom/error");
     expect([thrown.status, thrown.text]).toEqual([400, "Bad request"]);
     const crashed = await call("/custom/crash");
@@ -132,7 +132,7 @@ describe("the agent's own HTTP app", () => {
     expect((await call("/custom/stream")).text).toBe("Count: 0\nCount: 1\nCount: 2\n");
   });
 
-  test("a client that leaves its stream ends the run where it asked for that", async () => {
+  test("a client that disconnects cancels the run with on_disconnect", async () => {
     const made = await call("/threads", { json: {} });
     const { thread_id } = made.json as { thread_id: string };
     const response = await api(`${base}/threads/${thread_id}/runs/stream`, {
@@ -163,7 +163,7 @@ describe("the agent's own HTTP app", () => {
     }
   });
 
-  test("and so does one in a graph, also where there is no app", async () => {
+  test("and so does one in a graph, also without an app", async () => {
     const { base: plain } = await agent({ app: null });
     for (const at of [base, plain]) {
       const json = { assistant_id: "calls", input };
@@ -202,7 +202,7 @@ describe("the agent's own HTTP app", () => {
 });
 
 describe("an app beside users", () => {
-  test("comes after them, knows them, and lets nobody around them", async () => {
+  test("runs after them, receives them, and cannot be bypassed", async () => {
     const { as, admin, base } = await agentWithUsers({ http: APP });
     expect((await as(null)("/custom/who")).status).toBe(401);
     expect((await answerOf(`${base}/custom/who`, { key: admin })).status).toBe(401);
@@ -217,7 +217,7 @@ describe("an app beside users", () => {
     expect((await as(null)("/info")).headers.get("x-js-middleware")).toBe("true");
   });
 
-  test("its client is whoever it says it is, and nobody by itself", async () => {
+  test("its client acts as the credentials it sends, and is anonymous without", async () => {
     const { as } = await agentWithUsers({ http: APP });
     const found = await as("anna")("/custom/client");
     expect(found.json).toMatchObject({ messages: [{}, { content: "echo: from within" }] });
@@ -267,7 +267,7 @@ describe("a webhook that is a path", () => {
     return { run_id, delivery };
   }
 
-  test("tells the agent's own app of the run", async () => {
+  test("delivers to the agent's own app", async () => {
     const { call } = await agent();
     const { run_id, delivery } = await runWith(call, "/custom/webhook");
     expect(delivery).toMatchObject({ status: "delivered", url: "/custom/webhook" });
@@ -280,7 +280,7 @@ describe("a webhook that is a path", () => {
     });
   }, 30_000);
 
-  test("tells it as the user whose run it was", async () => {
+  test("delivers as the user who created the run", async () => {
     const { as } = await agentWithUsers({ http: APP });
     const { run_id } = await runWith(as("anna:me"), "/custom/webhook");
     const [one] = await told(as("anna"), run_id);
@@ -308,7 +308,7 @@ describe("a webhook that is a path", () => {
 });
 
 test.each([{ http: APP }, { auth: { path: "./src/auth.ts:auth" } }])(
-  "a revision that was built before Heddle served %j says so, and lets nobody in",
+  "a revision that was built before Heddle served %j is refused with the reason",
   async (config) => {
     const { deployment_id, revision_id } = await testDeployment(ours.workspace_id, config);
     const artifact = await (await env.ARTIFACTS.get(await putArtifact()))?.text();

@@ -26,7 +26,7 @@ async function idOf(answer: ReturnType<UserCall>, name: string): Promise<string>
 const newThread = (user: UserCall, json = {}) => idOf(user("/threads", { json }), "thread_id");
 const NEVER = { assistant_id: "echo", after_seconds: 3600, input: {} };
 
-describe("who is asking", () => {
+describe("authentication", () => {
   test("an HTTPException is the answer, with its status, its text and its headers", async () => {
     const answer = await agent.as(null)("/threads", { json: {} });
     expect([answer.status, answer.text]).toEqual([401, "Who are you?"]);
@@ -38,7 +38,7 @@ describe("who is asking", () => {
   });
 
   test.each(["crash", "nameless"])(
-    "%s: what is no answer is a 500 that says nothing",
+    "%s: an invalid result is a 500 without details",
     async (token) => {
       const { status, text } = await agent.as(token)("/threads", { json: {} });
       expect([status, text]).toEqual([500, "Internal Server Error"]);
@@ -46,7 +46,7 @@ describe("who is asking", () => {
   );
 
   test.each(["crashes", "odd", "number"])(
-    "%s: a handler that throws or returns no filter is a 500 that says nothing",
+    "%s: a handler that throws or returns no filter is a 500 without details",
     async (identity) => {
       const thread_id = await newThread(anna);
       const { status, text } = await agent.as(identity)(`/threads/${thread_id}`);
@@ -128,7 +128,7 @@ describe("who is asking", () => {
     }
   });
 
-  test("the URL of a revision that does not serve is for the workspace, and asks its own code too", async () => {
+  test("the URL of an inactive revision needs the workspace's key and the agent's own authentication", async () => {
     const other = await testDeployment(agent.workspace_id, {
       auth: { path: "./src/auth.ts:auth" },
     });
@@ -151,7 +151,7 @@ async function previewOf({ base, deployment_id }: Agent, revision_id: string) {
 }
 
 describe("what handlers make of a value is what is kept", () => {
-  test("the owner of a thread is who made it, whatever they say", async () => {
+  test("the owner of a thread is its creator, whatever metadata they send", async () => {
     const metadata = { owner: "bob", topic: "soup" };
     const { json } = await anna("/threads", { json: { metadata } });
     expect(json).toMatchObject({ metadata: { owner: "anna", topic: "soup" } });
@@ -187,7 +187,7 @@ describe("what handlers make of a value is what is kept", () => {
   });
 });
 
-describe("graphs know who asked", () => {
+describe("graphs receive the user", () => {
   const SPOOF = {
     langgraph_auth_user: { identity: "admin" },
     langgraph_auth_user_id: "admin",
@@ -207,7 +207,7 @@ describe("graphs know who asked", () => {
     });
   });
 
-  test("a run without users has none, whatever the client says", async () => {
+  test("a run without users has none, whatever the client sends", async () => {
     const { deployment_id } = await testDeployment(agent.workspace_id);
     const json = { assistant_id: "config", input: {}, config: { configurable: SPOOF } };
     const path = `/agents/${deployment_id}/runs/wait`;
@@ -226,7 +226,7 @@ describe("graphs know who asked", () => {
     expect(joined.json).toMatchObject({ seen: { langgraph_auth_user_id: "admin" } });
   });
 
-  test("nobody who reads a thread reads what is known of its user", async () => {
+  test("readers of a thread cannot read its user", async () => {
     const secret = agent.as("anna:secret-permission");
     const thread_id = await newThread(anna);
     const json = { assistant_id: "steps", input: {}, stream_mode: ["debug", "checkpoints"] };
@@ -254,7 +254,7 @@ describe("filters", () => {
     expect((await reader("/threads/count", { json: {} })).text).toBe("1");
   });
 
-  test("pages are of what one may see: none is short, and the total tells nothing of the rest", async () => {
+  test("pages have only visible threads: none is short, and the total reveals no others", async () => {
     const [eve, mallory] = [agent.as("eve"), agent.as("mallory")];
     const mine: string[] = [];
     for (let n = 0; n < 5; n++) {
@@ -355,7 +355,7 @@ describe("a cron", () => {
 });
 
 describe("known ways around such filters in other servers", () => {
-  test("GHSA-747p-c922-m55f: creating a thread that is there gives it to nobody else", async () => {
+  test("GHSA-747p-c922-m55f: creating an existing thread gives no access to it", async () => {
     const thread_id = await newThread(anna, { metadata: { secret: "soup" } });
     for (const if_exists of ["raise", "do_nothing"]) {
       const answer = await bob("/threads", { json: { thread_id, if_exists } });
@@ -365,7 +365,7 @@ describe("known ways around such filters in other servers", () => {
     expect(own.json).toMatchObject({ thread_id, metadata: { secret: "soup" } });
   });
 
-  test("an assistant that is there is given to nobody else either", async () => {
+  test("creating an existing assistant gives no access to it either", async () => {
     const made = { json: { graph_id: "echo", config: { tags: ["secret"] } } };
     const assistant_id = await idOf(anna("/assistants", made), "assistant_id");
     const json = { graph_id: "echo", assistant_id, if_exists: "do_nothing" };
@@ -393,7 +393,7 @@ describe("known ways around such filters in other servers", () => {
     expect(seen.json).toMatchObject({ metadata: { owner: "bob" } });
   });
 
-  test("the log of a run is replayed to nobody else, threaded or threadless", async () => {
+  test("the log of a run is replayed to no other user, threaded or threadless", async () => {
     const json = { assistant_id: "echo", input: { messages: ["secret"] }, on_completion: "keep" };
     const thread_id = await newThread(anna);
     const run_id = await idOf(anna(`/threads/${thread_id}/runs`, { json }), "run_id");
@@ -423,7 +423,7 @@ describe("known ways around such filters in other servers", () => {
     expect(onIt.status).toBe(404);
   });
 
-  test("another's assistant runs for nobody else", async () => {
+  test("no user can run another's assistant", async () => {
     const made = { json: { graph_id: "config", config: { configurable: { key: "secret" } } } };
     const assistant_id = await idOf(anna("/assistants", made), "assistant_id");
     const json = { assistant_id, input: {} };

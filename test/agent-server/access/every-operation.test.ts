@@ -116,10 +116,13 @@ function ask(user: UserCall, operation: Operation) {
   return user(path + query, { method, headers, ...(json === undefined ? {} : { json }) });
 }
 
-test.each(named)("%s asks the agent's handlers and heeds their no", async (_, operation) => {
-  const { status, text } = await ask(nobody, operation);
-  expect([status, text]).toEqual([403, "Forbidden"]);
-});
+test.each(named)(
+  "%s calls the agent's handlers and respects their refusal",
+  async (_, operation) => {
+    const { status, text } = await ask(nobody, operation);
+    expect([status, text]).toEqual([403, "Forbidden"]);
+  },
+);
 
 const reaching = named.filter(([id]) => !MAKING.includes(id));
 

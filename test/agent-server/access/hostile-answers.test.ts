@@ -181,7 +181,7 @@ describe("answers of an agent's graphs and functions", () => {
     expect([status, REFUSED.exec(text)?.[1]]).toEqual([502, "embed:"]);
   });
 
-  test("an origin is not allowed by an answer that is no boolean", async () => {
+  test("an origin is not allowed by a result that is not a boolean", async () => {
     const { call } = await hostileAgent({ http: { cors: { allow_origin_regex: "https://a" } } });
     const answer = await call("/ok", { Origin: "https://evil.test" });
     expect(answer.status).toBe(502);

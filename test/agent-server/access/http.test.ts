@@ -28,7 +28,7 @@ async function preflight(base: string, origin: string) {
 }
 
 describe("pages of other origins", () => {
-  test("may call from everywhere and read what useStream needs, unless http.cors says else", async () => {
+  test("may call from everywhere and read what useStream needs, unless http.cors restricts it", async () => {
     const { base, call } = await agentWith({});
     expect(await preflight(base, PAGE)).toMatchObject({
       "access-control-allow-origin": "*",

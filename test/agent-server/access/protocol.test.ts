@@ -58,7 +58,7 @@ describe("the v2 protocol at an agent with users", () => {
     expect(await (await bob.socket()).closed).toMatchObject({ code: 4404 });
   });
 
-  test("who waited for a thread that another user makes is told nothing of it", async () => {
+  test("a reader that waited for a thread of another user receives nothing", async () => {
     const { thread_id, start, events } = as("anna");
     const bob = as("bob", thread_id);
     const waiting = takeUntil(await bob.open(), endOfRun());
@@ -71,7 +71,7 @@ describe("the v2 protocol at an agent with users", () => {
     expect(socket.events()).toEqual([]);
   });
 
-  test("who was let in long ago is to say again who they are", async () => {
+  test("an old session must authenticate again", async () => {
     const { thread_id, start } = as("anna");
     await start("echo", { input: hi });
     const asked = (expires_at: number) =>

@@ -244,7 +244,7 @@ describe("a firing", () => {
     expect(await runsOf(thread_id)).toHaveLength(2);
   });
 
-  test("of no thread has one of its own, that goes or stays, and is not made twice after it went", async () => {
+  test("without a thread creates one, deletes or keeps it, and never creates it twice", async () => {
     const { deployment_id, create, due, tick, call } = await agent();
     const [gone, kept] = [await create(), await create({ on_run_completed: "keep" })];
     const at = Date.now() - 1000;

@@ -105,7 +105,7 @@ describe.each(Object.entries(ENDS))("when the key of its principal %s", (_, end)
   });
 });
 
-test("a cron goes on as an editor when its principal is no admin any more", async () => {
+test("a cron continues as an editor when its principal loses the admin role", async () => {
   const { create, get, threads, fires } = await agent();
   const { key, user_id } = await person(ours, "admin");
   const cron = await create(key);

@@ -60,7 +60,7 @@ describe("a session that is none", () => {
     });
   });
 
-  test("takes note of notifications, and of answers to what it never asked", async () => {
+  test("accepts notifications, and responses to unknown requests", async () => {
     for (const message of [
       { jsonrpc: "2.0", method: "notifications/initialized" },
       { jsonrpc: "2.0", id: 1, result: {} },
@@ -96,7 +96,7 @@ describe("a session that is none", () => {
     expect(await spoken.json()).toEqual({ jsonrpc: "2.0", id: 1, result: {} });
   });
 
-  test("knows no other method, and says which parameter is wrong", async () => {
+  test("refuses other methods, and names invalid parameters", async () => {
     expect(await ask("resources/list")).toMatchObject({ id: 7, error: { code: -32601 } });
     const { error } = await ask("tools/call", { arguments: {} });
     expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("params.name") });
@@ -152,7 +152,7 @@ describe("the tools", () => {
 describe("a call", () => {
   const hi = { messages: [{ role: "user", content: "hi" }] };
 
-  test("runs the agent and says what came of it, as text and as it is", async () => {
+  test("runs the agent and returns its result as text and as structured content", async () => {
     const result = await call("echo", hi);
     expect(result).toMatchObject({
       isError: false,
@@ -167,7 +167,7 @@ describe("a call", () => {
     expect(await found.json()).toEqual([]);
   });
 
-  test("that fails, or stops to ask, is an error that says so", async () => {
+  test("that fails, or is interrupted, is an error with its reason", async () => {
     expect(await call("fails", {})).toEqual({
       content: [{ type: "text", text: "RangeError: the node broke" }],
       isError: true,

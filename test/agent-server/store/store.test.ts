@@ -117,7 +117,7 @@ describe("items", () => {
     expect(answer).toEqual({ status, text: expect.stringContaining(text) });
   });
 
-  test("an item of nearly two megabytes is kept, and searches say when there are too many", async () => {
+  test("an item of nearly two megabytes is stored, and searches fail when the result is too large", async () => {
     const { put, get, call, search } = await agent();
     const value = { x: "x".repeat(1_899_000) };
     for (let n = 0; n < 14; n++) expect((await put(["big"], `k${n}`, value)).status).toBe(204);
@@ -240,7 +240,7 @@ describe("time to live", () => {
     expect(await runDurableObjectAlarm(object())).toBe(true);
   });
 
-  test("reading keeps an item alive unless it is asked not to", async () => {
+  test("reading refreshes the TTL unless refresh_ttl is false", async () => {
     const { put, get, search, object } = await agent();
     const ends = () =>
       runInDurableObject(object(), (_, { storage }) =>
@@ -405,7 +405,7 @@ describe("inside a graph", () => {
     expect((await search(["m"], { query: "food" }))[0]).toMatchObject({ key: "soup" });
   });
 
-  test("is there for the condition of an edge that an update of a state asks", async () => {
+  test("is available in the condition of an edge during a state update", async () => {
     const { call, put } = await agent();
     await put(["ways"], "next", { to: "b" });
     const metadata = { graph_id: "branches" };

@@ -55,7 +55,7 @@ function tag() {
 }
 
 describe("each graph has an assistant from the start", () => {
-  test("with a stable id that its graph's name stands for", async () => {
+  test("with a stable id, which the name of its graph resolves to", async () => {
     const byName = await read<Assistant>(send("GET", "/assistants/echo"));
     expect(byName).toMatchObject({
       assistant_id: systemAssistantId("echo"),
@@ -126,7 +126,7 @@ describe("create", () => {
     expect(await create()).toMatchObject({ name: "Untitled", description: null, config: {} });
   });
 
-  test("refuses an id that is taken, or gives what is there where that is asked for", async () => {
+  test("refuses an existing id, or returns the assistant with do_nothing", async () => {
     const { assistant_id } = await create({ name: "first" });
     const again = { graph_id: "echo", assistant_id, name: "second" };
     expect(await refusal(send("POST", "/assistants", again))).toEqual([
@@ -236,7 +236,7 @@ describe("search and count", () => {
     }
   });
 
-  test("in the order that is asked for, in pages that say whether there are more", async () => {
+  test("in the requested order, in pages with pagination headers", async () => {
     const mine = tag();
     for (const name of ["b", "c", "a"]) await create({ name, metadata: mine });
     const page = (body: object) =>
@@ -300,7 +300,7 @@ describe("delete", () => {
     expect((await send("DELETE", `/assistants/${assistant_id}`)).status).toBe(404);
   });
 
-  test("takes the threads where that is asked for, of no other assistant", async () => {
+  test("deletes its threads with delete_threads, and those of no other assistant", async () => {
     const { assistant_id } = await create();
     const [mine, other] = [await threadOf(assistant_id), await threadOf("echo")];
     await told(mine);
@@ -336,7 +336,7 @@ describe("the graph of an assistant", () => {
   const draw = (ref: string, query = "") =>
     read<Drawn>(send("GET", `/assistants/${ref}/graph${query}`));
 
-  test("is drawn as nodes and edges, with what is within them where that is asked for", async () => {
+  test("is drawn as nodes and edges, with subgraphs for xray", async () => {
     const flat = await draw("interrupts_after_a_step");
     expect(flat.nodes.map(({ id }) => id)).toEqual(["__start__", "inner", "after", "__end__"]);
     expect(flat.edges).toContainEqual(
@@ -360,7 +360,7 @@ describe("the graph of an assistant", () => {
     expect((await draw("factory")).nodes.map(({ id }) => id)).toContain("first");
   });
 
-  test("has schemas: whole from zod, of annotations what the source says", async () => {
+  test("has schemas: complete from zod, of annotations what the source declares", async () => {
     const typed = await read<Record<string, unknown>>(send("GET", "/assistants/typed/schemas"));
     expect(typed).toMatchObject({
       graph_id: "typed",

@@ -123,7 +123,7 @@ describe("messages of clients", () => {
 
   const refused = Object.entries(envelopes).filter(([name]) => name !== "human");
   test.each(refused)(
-    "an object that is no message fails one run alone: %s",
+    "an object that is not a message fails only one run: %s",
     async (_name, message) => {
       const { run, state } = await newThread();
       await run({ input: { messages: [user(1)], data: 1 } });

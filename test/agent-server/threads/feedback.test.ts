@@ -29,7 +29,7 @@ async function given(run_id: string): Promise<Feedback[]> {
   return (await api(`/feedback?run=${run_id}`, { key: ours.viewer })).json();
 }
 
-test("a run that is asked for feedback ends with a URL for each key, which has one say", async () => {
+test("a run with feedback_keys ends with a URL for each key, valid for one rating", async () => {
   const { run_id, last, data } = await run("echo", ["good", "useful"]);
   expect(last).toBe("feedback");
   const urls = data as Record<string, string>;
@@ -47,7 +47,7 @@ test("a run that is asked for feedback ends with a URL for each key, which has o
   expect((await api(`${good}?score=much`)).status).toBe(422);
 });
 
-test("a run that failed ends with its error, and one that is not asked with its values", async () => {
+test("a run that failed ends with its error, and one without keys with its values", async () => {
   expect((await run("fails", ["good"])).last).toBe("error");
   expect((await run("echo")).last).toBe("values");
 });

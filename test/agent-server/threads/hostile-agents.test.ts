@@ -247,7 +247,7 @@ describe("commits", () => {
     });
   });
 
-  test("a payload of 10 MB that thousands of rows name is kept once and told in part", async () => {
+  test("a payload of 10 MB that thousands of rows share is stored once and delivered in part", async () => {
     const shared = { of: 0, before: "", from: 0, chars: Number.MAX_SAFE_INTEGER, rest: "" };
     const first = trace({ texts: { inputs: { id: 0, text: { $text: 10 * MIB } } } });
     const rows = Array.from({ length: 2000 }, () => trace({ texts: { inputs: shared } }));

@@ -24,7 +24,7 @@ async function newThread(): Promise<string> {
   return thread_id;
 }
 
-test("an agent says that it serves, by its id and by its slug", async () => {
+test("an agent responds to ok by its id and by its slug", async () => {
   for (const path of ["/ok", "/ok?check_db=1", "/ok?check_db=0"]) {
     expect(await (await get(path)).json()).toEqual({ ok: true });
   }
@@ -35,7 +35,7 @@ test("an agent says that it serves, by its id and by its slug", async () => {
   expect((await api(`${bySlug}/ok`, { key: ours.viewer })).status).toBe(200);
 });
 
-test("a thread is created once, and again only where that is asked for", async () => {
+test("a thread is created once, and returned again with do_nothing", async () => {
   const body = { thread_id: crypto.randomUUID(), metadata: { topic: "looms" } };
   const created = await post("/threads", body);
   expect(created.status).toBe(200);
@@ -76,7 +76,7 @@ test("a list of runs with more than 20 Mi characters is refused, and a smaller o
   expect(await answered.json()).toHaveLength(2);
 }, 60_000);
 
-test("a run says where it is", async () => {
+test("a run returns its location", async () => {
   const id = await newThread();
   const response = await post(`/threads/${id}/runs`, { assistant_id: "echo", input: hi });
   const run = (await response.json()) as { run_id: string; assistant_id: string };
@@ -109,7 +109,7 @@ test("a threadless run streams, can be followed by its id, and leaves no thread"
   expect((await get(`/threads/${run_id}`)).status).toBe(404);
 });
 
-test("a threadless run is kept where that is asked for", async () => {
+test("a threadless run is kept with on_completion", async () => {
   const response = await post("/runs/wait", {
     assistant_id: "echo",
     input: hi,
@@ -269,7 +269,7 @@ describe("what is wrong is named, and changes nothing", () => {
 });
 
 test.each(["[x", "[1]", '["values", []]', `${"[".repeat(2000)}${"]".repeat(2000)}`])(
-  "a list in a query that is no list of names is refused: %s",
+  "a list in a query that is not a list of names is refused: %s",
   async (text) => {
     const id = await newThread();
     const created = await post(`/threads/${id}/runs`, { assistant_id: "echo" });
@@ -285,7 +285,7 @@ test.each(["[x", "[1]", '["values", []]', `${"[".repeat(2000)}${"]".repeat(2000)
   },
 );
 
-describe("a value nested too deep for whoever reads it is refused", () => {
+describe("a value nested too deep for its readers is refused", () => {
   const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
   const send = (path: string, body: string) => {
     const headers = { "Content-Type": "application/json" };
@@ -357,7 +357,7 @@ test("who may only read cannot cancel a run by leaving it", async () => {
   expect([join.status, await join.json()]).toEqual([200, expect.anything()]);
 });
 
-describe("nobody else gets in", () => {
+describe("no other caller gets access", () => {
   const calls: [string, string, unknown][] = [
     ["GET", "/ok", undefined],
     ["GET", "/info", undefined],

@@ -86,7 +86,7 @@ test("each checkpoint of a long thread has the messages that it had then", async
   expect(new Set(contents.map(({ length }) => length)).size).toBe(1 + 2 + 20 * 2);
 });
 
-test("a reader who comes again gets the long values of each step as they were told", async () => {
+test("a reader that reconnects receives the same long values of each step", async () => {
   const { create, join, follow } = await threadOf(60);
   const { run_id } = await create("echo", { input: { messages: talk(1) } });
   await join(run_id);
@@ -160,7 +160,7 @@ test("of a thread that is pruned nothing is left but what its latest state is ma
   expect(messages).toHaveLength(60 + 1 + 10 * 2 + 2);
 });
 
-test("a copy of a long thread has its whole history, and goes on by itself", async () => {
+test("a copy of a long thread has its whole history, and continues independently", async () => {
   const { place, object, revision, wait } = await threadOf(60);
   await wait("echo", { input: { messages: talk(1) } });
   const copy = { ...place, thread_id: newId() };

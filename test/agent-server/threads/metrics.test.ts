@@ -58,7 +58,7 @@ test("threads and runs are counted as they stand, for Prometheus and as JSON", a
   });
 });
 
-test("a run that waits behind another is told of with the time that it waits", async () => {
+test("a run that waits behind another is counted with its waiting time", async () => {
   const { deployment_id } = await testDeployment(ours.workspace_id);
   const path = `/agents/${deployment_id}`;
   const send = async (to: string, json: unknown) =>

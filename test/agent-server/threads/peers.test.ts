@@ -134,7 +134,7 @@ describe("over HTTP", () => {
   test.each([
     ["complete", 404],
     ["continue", 200],
-  ])("on_completion %s is what the SDK's types say", async (on_completion, status) => {
+  ])("on_completion %s behaves as the SDK's types document", async (on_completion, status) => {
     const body = { assistant_id: "echo", input: hi, on_completion };
     const response = await post("/runs/wait", body);
     await response.text();

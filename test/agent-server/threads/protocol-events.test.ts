@@ -27,7 +27,7 @@ describe("lifecycle below the root", () => {
   ];
   const ended = (more: object): Row => ["tasks", { id: "t1", name: "tools", result: {}, ...more }];
 
-  test("an agent that a tool calls says which call that is, and what it is called", () => {
+  test("an agent that a tool calls emits its tool call and its name", () => {
     expect(dataOf([begins, within, ended({})], ["lifecycle"])).toEqual([
       [
         "lifecycle tools:t1",
@@ -61,7 +61,7 @@ describe("lifecycle below the root", () => {
   });
 });
 
-test("a question is told once, in whichever rows it stands", () => {
+test("an interrupt is emitted once, whichever rows repeat it", () => {
   const asked = { __interrupt__: [{ id: "i", value: "well?" }] };
   const rows: Row[] = [
     ["updates|inner:1", asked],
@@ -88,7 +88,7 @@ test("values without their questions, and none where there are only those", () =
   ]);
 });
 
-test("a task's input may be the latest values of its graph, and is told in full", () => {
+test("a task's input that refers to the latest values is emitted in full", () => {
   const task = { id: "1", name: "a", interrupts: [] };
   const rows: Row[] = [
     ["values", { n: 1 }],

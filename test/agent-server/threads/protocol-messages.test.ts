@@ -119,7 +119,7 @@ describe("a message in chunks", () => {
     ]);
   });
 
-  test("two that are said at one time are told apart", () => {
+  test("two concurrent messages are distinguished", () => {
     const log = new RunEvents({ run_id: "run", graph_id: "agent" }, new Set(CHANNELS));
     const say = (id: number, message: string, content: string) =>
       log.toProtocolEvents(
@@ -180,7 +180,7 @@ describe("a whole message", () => {
       ],
     ] as [string, unknown];
 
-  test("is told from its start to its finish at once, and once", () => {
+  test("is emitted from start to finish at once, and once", () => {
     const calls = [{ type: "tool_call", id: "c", name: "go", args: { far: true } }];
     const message = whole({ type: "ai", content: "I go", tool_calls: calls });
     const told = messagesOf([message, message]);
@@ -193,7 +193,7 @@ describe("a whole message", () => {
     expect(told.at(-2)?.content).toEqual(calls[0]);
   });
 
-  test("of a tool says which call it answers", () => {
+  test("of a tool has its tool call id", () => {
     const [first] = messagesOf([
       whole({ type: "tool", name: "go", content: "gone", tool_call_id: "c" }),
     ]);
@@ -201,7 +201,7 @@ describe("a whole message", () => {
   });
 });
 
-test("a run that streams what was said so far is told in deltas too", () => {
+test("a run that streams the text so far is emitted in deltas too", () => {
   const said = (content: string) => ({ type: "ai", id: "m", content });
   const told = messagesOf([
     ["messages/metadata", { m: { metadata } }],

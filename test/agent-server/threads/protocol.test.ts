@@ -48,7 +48,7 @@ function assertInOrder(events: SentEvent[]) {
 }
 
 describe("events", () => {
-  test("a first run makes its thread and tells all of it, in order", async () => {
+  test("a first run creates its thread and emits all events in order", async () => {
     const { start, events, path } = protocol();
     const run_id = await start("echo", { input: hi });
     const told = await events(endOfRun());
@@ -88,7 +88,7 @@ describe("events", () => {
     expect(JSON.stringify(dataOf(told, "values"))).not.toContain("additional_kwargs");
   });
 
-  test("the log of a run says a state once, however many nodes are given it", async () => {
+  test("the log of a run stores a state once, however many nodes receive it", async () => {
     const { start, events, path } = protocol();
     const run_id = await start("tokens", { input: hi });
     const told = await events(endOfRun());
@@ -231,7 +231,7 @@ describe("events", () => {
     expect(resumed.status).toBe(401);
   });
 
-  test("the sequence goes on over runs, REST's too, and is the same for whoever comes", async () => {
+  test("the sequence continues over runs, REST's too, and is the same for all readers", async () => {
     const { start, events, thread_id, open } = protocol();
     await start("echo", { input: hi });
     const first = await events(endOfRun());
@@ -313,7 +313,7 @@ describe("events", () => {
 });
 
 describe("interrupts", () => {
-  test("what a graph within asks is told once, from where it is asked, and answered", async () => {
+  test("an interrupt of a subgraph is emitted once, with its namespace, and resumed", async () => {
     const { start, events, command } = protocol();
     await start("interrupts_within");
     const told = await events(endOfRun());
@@ -356,7 +356,7 @@ describe("interrupts", () => {
     expect(rest.at(-1)).toBe("lifecycle interrupted");
   });
 
-  test("the input of a run that is started is the answer to what is asked", async () => {
+  test("the input of a new run resumes the pending interrupt", async () => {
     const { start, events, command } = protocol();
     await start("ask");
     await events(endOfRun());
@@ -368,7 +368,7 @@ describe("interrupts", () => {
     });
   });
 
-  test("of two who answer, one is told that nothing is asked any more", async () => {
+  test("of two responses, the second fails without a pending interrupt", async () => {
     const { start, events, command } = protocol();
     await start("ask");
     const [asked] = dataOf(await events(endOfRun()), "input.requested");
@@ -380,7 +380,7 @@ describe("interrupts", () => {
     ]);
   });
 
-  test("a fork goes back to its checkpoint, whatever the thread asks now", async () => {
+  test("a fork starts from its checkpoint, whatever interrupt is pending", async () => {
     const { start, events } = protocol();
     await start("ask", { input: { log: ["a"] } });
     const [input] = dataOf(await events(endOfRun()), "checkpoints");
@@ -432,7 +432,7 @@ describe("commands", () => {
     expect(await once(both)).toMatchObject({ type: "success" });
   });
 
-  test("applied_through_seq tells events of before from those of the run", async () => {
+  test("applied_through_seq separates earlier events from those of the run", async () => {
     const { command, start, events } = protocol();
     await start("echo", { input: hi });
     const before = await events(endOfRun());
@@ -467,7 +467,7 @@ describe("commands", () => {
 describe("a socket", () => {
   const place = (thread_id: string) => env.THREADS.getByName(`${deployment_id}/${thread_id}`);
 
-  test("commands, answers and events, from before the thread is there", async () => {
+  test("commands, responses and events, from before the thread exists", async () => {
     const { socket, events } = protocol();
     const { command, ends, until, messages, events: sent } = await socket();
     const subscribed = await command("subscription.subscribe", ALL);
@@ -487,7 +487,7 @@ describe("a socket", () => {
     expect(replayed).toEqual(ofMethod(sent().slice(0, -2), "values"));
   });
 
-  test("the answer that a run begins comes before what the run tells", async () => {
+  test("the response to a run.start precedes the run's events", async () => {
     const { socket } = protocol();
     const { command, ends, until, messages } = await socket();
     await command("subscription.subscribe", ALL);
@@ -515,7 +515,7 @@ describe("a socket", () => {
     expect(inOrder).toEqual(["answer", "running", "answer", "running", "answer", "running"]);
   });
 
-  test("is told each event once, whatever its subscriptions, and none after they are given up", async () => {
+  test("receives each event once, whatever its subscriptions, and none after unsubscribing", async () => {
     const { socket, start, events } = protocol();
     const { command, ends, events: sent } = await socket();
     const all = await command("subscription.subscribe", ALL);
@@ -541,7 +541,7 @@ describe("a socket", () => {
     expect(methods).toEqual(new Set(["lifecycle", "values"]));
   });
 
-  test("sleeps with its object, and is told what comes afterwards", async () => {
+  test("hibernates with its object, and receives later events", async () => {
     const { socket, start, events, thread_id } = protocol();
     const { command, ends, events: sent } = await socket();
     const filter = { channels: ["lifecycle", "messages"] };
@@ -572,7 +572,7 @@ describe("a socket", () => {
     assertInOrder(ofMethod(sent(), "messages"));
   });
 
-  test("refuses what is no command, and goes on", async () => {
+  test("refuses invalid commands, and stays open", async () => {
     const { socket } = protocol();
     const { send, answer, command } = await socket();
     send("{");
@@ -687,7 +687,7 @@ describe("a socket", () => {
     });
   });
 
-  test("a key that is revoked is told nothing more after a minute, by no stream and no socket", async () => {
+  test("a revoked key receives no events after a minute, by stream or socket", async () => {
     const { organization_id, workspace_id } = ours;
     const db = database(env);
     const made = { kind: "service", organization_id, workspace_id, role: "viewer" } as const;

@@ -16,7 +16,7 @@ async function crash(place: { deployment_id: string; thread_id: string }) {
   );
 }
 
-test("a run whose object crashes goes on from its last step, and its reader misses nothing", async () => {
+test("a run whose object crashes resumes from its last step, and its reader misses nothing", async () => {
   const { place, object, create, follow, join } = await testThread();
   const { run_id } = await create("steps", { input: { delay_ms: 150 }, stream_mode: "updates" });
   const before = await object.followRun(run_id, EVERYTHING);
@@ -41,7 +41,7 @@ test("an alarm alone brings a lost run back", async () => {
   expect((await join(run_id)).log).toEqual(["a", "b", "c"]);
 });
 
-test("once its run is over and told of, a thread sleeps until its events expire", async () => {
+test("once its run has ended and is published, a thread sleeps until its events expire", async () => {
   const { place, create, join } = await testThread();
   const { run_id } = await create("echo", { input: { messages: [] } });
   const alarm = () => runInDurableObject(stubOf(place), (_, { storage }) => storage.getAlarm());
@@ -60,7 +60,7 @@ test("an alarm whose thread is deleted while it delivers ends quietly", async ()
   expect(await object.getThread()).toBeNull();
 });
 
-test("a run that loses its isolate three times ends in an error that says so", async () => {
+test("a run that loses its isolate three times ends with IsolateLostError", async () => {
   const { place, object, create, join } = await testThread();
   const { run_id } = await create("steps", { input: { delay_ms: 5_000 } });
   for (let attempt = 1; attempt <= 3; attempt++) {
@@ -98,7 +98,7 @@ test("a temporary thread is gone when its run is over, and its storage a little 
   expect(left).toEqual([]);
 });
 
-test("an object that was only asked for keeps nothing", async () => {
+test("an object that was only read stores nothing", async () => {
   const { object, place } = await testThread();
   await object.deleteThread();
   expect(await object.getThread()).toBeNull();

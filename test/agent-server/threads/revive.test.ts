@@ -83,7 +83,7 @@ describe("stored values", () => {
     expect(read).toEqual([new HumanMessage("x")]);
   });
 
-  test("a serialized object that is no message becomes data", () => {
+  test("a serialized object that is not a message becomes data", () => {
     const template = PromptTemplate.fromTemplate("{a}");
     const read = parseCheckpointJson(toCheckpointJson({ template }));
     expect(read).toEqual({ template: JSON.parse(JSON.stringify(template)) });

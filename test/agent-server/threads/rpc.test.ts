@@ -5,7 +5,7 @@ import { applyToStore } from "../../../src/agent-server/store/service.ts";
 import { stateUpdate, testThread } from "../../support/threads.ts";
 
 // Whoever is given an answer with a disposer has to use it; nobody of ours knows of one.
-test("what a thread was answered goes on to its callers without a disposer", async () => {
+test("a result of a thread reaches its callers without a disposer", async () => {
   const { thread_id, revision, create, join } = await testThread();
   const { run_id } = await create("echo", {
     input: { messages: [{ role: "user", content: "hi" }] },

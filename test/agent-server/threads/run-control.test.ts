@@ -165,7 +165,7 @@ describe("a deleted run", () => {
 });
 
 describe("commands and time travel", () => {
-  test("goto runs a node, with an input of its own where that is given", async () => {
+  test("goto runs a node, with its own input if given", async () => {
     const { wait } = await testThread();
     expect((await wait("steps", { command: { goto: "c" } })).log).toEqual(["c"]);
     const goto = { node: "c", input: { delay_ms: 1 } };
@@ -434,7 +434,7 @@ describe("over HTTP", () => {
     expect(await stream.text()).not.toContain('"c"');
   });
 
-  test("a run says why it was cancelled", async () => {
+  test("a run has its cancel_reason", async () => {
     const taken = await newRun(slow);
     expect((await post(`${pathOf(taken)}/cancel?wait=1&reason=taken`, {})).status).toBe(204);
     expect((await get(pathOf(taken))).cancel_reason).toMatch(/^taken:/);

@@ -46,7 +46,7 @@ describe("a run that takes longer than it may", () => {
     expect((await object.getThread())?.status).toBe("idle");
   });
 
-  test("is ended also where it does not listen, and told to stop where it does", async () => {
+  test("is ended whether or not it handles the signal, and receives the signal", async () => {
     const { object, stream } = await limitedThread("0.5");
     for (const graph_id of ["talks", "plain"]) {
       const { run_id } = await stream(graph_id, { input: { wait_ms: 60_000 } });

@@ -55,7 +55,7 @@ test("a stream resumes after Last-Event-ID", async () => {
   expect(await follow(run_id, all[1]?.id)).toEqual(all.slice(2));
 });
 
-test("a reader may ask for some of the modes only", async () => {
+test("a reader may select modes", async () => {
   const { object, create, join } = await testThread();
   const { run_id } = await create("steps", { input: {}, stream_mode: ["values", "updates"] });
   await join(run_id);
@@ -86,7 +86,7 @@ test("a failing node ends its run with an error event, and the next run still ru
   expect((await object.getThread())?.status).toBe("idle");
 });
 
-test("an agent that floods its stream fails with the limit, and the thread goes on", async () => {
+test("an agent that floods its stream fails with the limit, and the thread stays usable", async () => {
   const { wait } = await testThread();
   const custom = { stream_mode: "custom" };
   expect(await wait("flood", { ...custom, input: { count: 3 } })).toMatchObject({ count: 3 });
@@ -125,7 +125,7 @@ test("an event larger than a row arrives whole", async () => {
 });
 
 test.each(["async", "sync", "exit"] as const)(
-  "what a node said before it failed is all told, whenever it is kept: %s",
+  "events that a node emitted before it failed are all streamed: %s",
   async (durability) => {
     const { stream } = await testThread();
     const stream_mode = ["custom", "tasks"] as const;
@@ -146,7 +146,7 @@ test("a value that JSON cannot hold is an error that names it", async () => {
   expect(__error__.message).toMatch(/BigInt/);
 });
 
-test("an interrupted thread waits for its answer and goes on with it", async () => {
+test("an interrupted thread waits for its response and resumes with it", async () => {
   const { object, wait } = await testThread();
   const asked = await wait("ask", { input: { log: [] } });
   expect(asked.__interrupt__).toMatchObject([{ value: { question: "go on?" } }]);
@@ -160,7 +160,7 @@ test("an interrupted thread waits for its answer and goes on with it", async () 
   expect((await object.getThread())?.status).toBe("idle");
 });
 
-test("a node that asks again is waited for again", async () => {
+test("a node that interrupts again is resumed again", async () => {
   const { object, wait } = await testThread();
   const asked = async (resume?: string) => {
     const input = resume === undefined ? { input: {} } : { command: { resume } };
@@ -173,7 +173,7 @@ test("a node that asks again is waited for again", async () => {
   expect(await asked("two")).toEqual(["idle"]);
 });
 
-test("interrupt_before stops ahead of a node, and a run without input goes on", async () => {
+test("interrupt_before stops ahead of a node, and a run without input continues", async () => {
   const { object, wait } = await testThread();
   expect(await wait("steps", { input: {}, interrupt_before: ["b"] })).toEqual({ log: ["a"] });
   expect((await object.getThread())?.status).toBe("interrupted");
@@ -201,7 +201,7 @@ test("messages-tuple sends each chunk with its metadata", async () => {
   expect(chunks[0]?.data).toMatchObject([{ type: "ai" }, { langgraph_node: "model" }]);
 });
 
-test("events of subgraphs carry their namespace when asked for, and are silent otherwise", async () => {
+test("events of subgraphs carry their namespace with stream_subgraphs, and are left out otherwise", async () => {
   const { stream } = await testThread();
   const modes = { input: { log: [] }, stream_mode: ["updates", "custom"] };
   expect(namesOf(await stream("nested", modes))).not.toContainEqual(expect.stringContaining("|"));
@@ -269,7 +269,7 @@ test("a factory builds its graph from the run's configurable", async () => {
   expect(values.log).toEqual(["mine"]);
 });
 
-test("a factory is told what its graph is for, and of a run its context", async () => {
+test("a factory receives the purpose of its graph, and the context of a run", async () => {
   const { object, wait, revision } = await testThread();
   const config = { configurable: { told: true } };
   const values = await wait("factory", { input: { delay_ms: 1 }, config, context: { of: "run" } });

@@ -62,7 +62,7 @@ describe("events", () => {
   });
 });
 
-test("tools tells of each call of a tool, its input and its output", async () => {
+test("tools emits each call of a tool, its input and its output", async () => {
   const { stream } = await testThread();
   const events = await stream("tooled", { input: hi, stream_mode: ["tools"] });
   expect(modesOf(events)).toEqual(new Set(["metadata", "tools"]));
@@ -72,7 +72,7 @@ test("tools tells of each call of a tool, its input and its output", async () =>
   ]);
 });
 
-test("tasks tells of each task twice, checkpoints of each state", async () => {
+test("tasks emits each task twice, checkpoints each state", async () => {
   const { stream } = await testThread();
   const events = await stream("steps", { input: {}, stream_mode: ["tasks", "checkpoints"] });
   const tasks = dataOf(events, "tasks") as Fields[];
@@ -92,7 +92,7 @@ describe("a joined stream that begins after a checkpoint", () => {
   const logOf = (data: unknown) => ((data as Told).values ?? data).log;
 
   test.each([["checkpoints"], ["debug"], ["checkpoints", "debug"]])(
-    "has what came later, where the run has told of it by %s %s",
+    "skips events up to a checkpoint that the run emitted by %s %s",
     async (...modes) => {
       const { stream, wait, object } = await testThread();
       await wait("steps", { input: {} });

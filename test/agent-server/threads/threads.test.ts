@@ -694,7 +694,7 @@ describe("the stream of a thread", () => {
 
   const updates = { stream_mode: "updates" };
 
-  test("tells what all runs say, those of before where that is asked for", async () => {
+  test("emits the events of all runs, earlier ones with Last-Event-ID", async () => {
     const { thread_id } = await create();
     await run(thread_id, "steps", updates);
     const response = await open(thread_id);
@@ -709,7 +709,7 @@ describe("the stream of a thread", () => {
     expect(rest).toEqual(all.slice(5));
   });
 
-  test("tells beginnings, ends and states where that is asked for", async () => {
+  test("emits starts, ends and states with stream_mode", async () => {
     const { thread_id } = await create();
     const query = '?stream_modes=["lifecycle","state_update"]';
     const taking = take(await open(thread_id, { query }), 6);

@@ -54,14 +54,14 @@ test.each([
     "has a prompt before it",
     { messages: [[{ type: "system", content: "Be kind." }, ...talk(100)]] },
   ],
-])("a conversation that %s is told once", (_, other) => {
+])("a conversation that %s is sent once", (_, other) => {
   const payloads = [{ messages: talk(100) }, other];
   const ops = tell(payloads);
   expect(ops.map(charactersOf)[1]).toBeLessThan(1000);
   expect(inputsOf(ops)).toEqual(payloads.map((one) => JSON.stringify(one)));
 });
 
-test("what differs in the middle is told from there on", () => {
+test("a text that differs in the middle is sent from there on", () => {
   const changed = talk(100).with(50, message(1000));
   const ops = tell([{ messages: talk(100) }, { messages: changed }]);
   expect(inputsOf(ops)[1]).toBe(JSON.stringify({ messages: changed }));

@@ -114,7 +114,7 @@ test("a failure and a cancel stand on the root, which is closed", async () => {
   expect(cancelled?.end_time).not.toBeNull();
 });
 
-test("an interrupt ends its root well, and the resumed run has a root of its own", async () => {
+test("an interrupt ends its root without an error, and the resumed run has another root", async () => {
   const thread = await testThread();
   const first = await thread.create("ask", { input: {} });
   await thread.join(first.run_id);
@@ -176,7 +176,7 @@ test("a thread that is deleted right after its run, or in it, leaves its trace",
   });
 });
 
-test("a run whose isolate was lost before it told anything has a root", async () => {
+test("a run whose isolate was lost before it sent traces has a root", async () => {
   const thread = await testThread();
   const { place } = thread;
   const { run_id } = await thread.create("echo", {
@@ -204,7 +204,7 @@ test("a run whose isolate was lost before it told anything has a root", async ()
   expect(root).toMatchObject({ inputs: { messages: [] }, extra: { metadata: { user: "u1" } } });
 });
 
-test("a conversation's messages are told whole in each node's inputs, and once per run", async () => {
+test("a conversation's messages are complete in each node's inputs, and sent once per run", async () => {
   const thread = await testThread();
   const messages = Array.from({ length: 6 }, (_, n) => ({ role: "user", content: `say ${n}` }));
   const { run_id } = await thread.create("tooled", { input: { messages } });
@@ -251,7 +251,7 @@ test("a long conversation waits for its delivery once, and each step has it whol
   expect(bytes).toBeLessThan(1.3 * texts.reduce((sum, length) => sum + length));
 });
 
-test("what JSON cannot hold is told in words, and the run goes well", async () => {
+test("values that JSON cannot represent are described in text, and the run succeeds", async () => {
   const thread = await testThread();
   const { run_id } = await thread.create("odd", { input: {} });
   expect((await thread.join(run_id)).log).toEqual(["odd"]);
@@ -259,7 +259,7 @@ test("what JSON cannot hold is told in words, and the run goes well", async () =
   expect(text).toContain("refers back to itself");
 });
 
-test("a run whose object crashes goes on with the same trace, each step once", async () => {
+test("a run whose object crashes continues the same trace, each step once", async () => {
   const thread = await testThread();
   const { place } = thread;
   const { run_id } = await thread.create("steps", { input: { delay_ms: 600 } });
@@ -300,7 +300,7 @@ test("traces that were committed before an eviction are delivered after it", asy
   expect((await treeOf(thread, run_id)).map(({ id }) => id)).toContain(run_id);
 });
 
-test("a trace of many bytes is told behind the end of its run, whole", async () => {
+test("a large trace is delivered after the end of its run, complete", async () => {
   const thread = await testThread();
   const content = "x".repeat(100_000);
   const { run_id } = await thread.create("echo", {
@@ -329,7 +329,7 @@ test("threads whose runs end together deliver their traces together, each its ow
   }
 });
 
-test("a run may send its trace to a project of its own choice", async () => {
+test("a run may select the project of its trace", async () => {
   const thread = await testThread();
   const name = `chosen-${newId()}`;
   const { run_id } = await thread.create("echo", {

@@ -41,7 +41,7 @@ test("empties what it names of the deployment, and nothing else", async () => {
   );
 });
 
-test("is for who may write, and says what it cannot do", async () => {
+test("needs the write permission, and names what it cannot do", async () => {
   expect((await post("/internal/truncate", { threads: true }, ours.viewer)).status).toBe(403);
   const stranger = await workspace();
   expect((await post("/internal/truncate", { threads: true }, stranger.editor)).status).toBe(404);

@@ -48,7 +48,7 @@ describe("the page of a component", () => {
     expect((await page("echo", "card", base)).html).toContain(`//heddle.test${base}/ui/echo/`);
   });
 
-  test("over http is loaded over http where nobody has https", async () => {
+  test("over http is loaded over http on localhost", async () => {
     const path = `http://localhost:8080${agent}/ui/echo`;
     const response = await api(path, { key: ours.viewer, json: { name: "card" } });
     expect(await response.text()).toContain(`src="http://localhost:8080${agent}/ui/echo/`);
@@ -64,7 +64,7 @@ describe("the page of a component", () => {
     expect(other).toContain("/ui/my-agent's/entrypoint.js");
   });
 
-  test("is not there for an agent without components, and for nobody", async () => {
+  test("is 404 for an agent without components, and for an unknown agent", async () => {
     expect(await page("steps")).toEqual({
       status: 404,
       html: 'UI not found for agent "steps"',
@@ -111,7 +111,7 @@ describe("a file", () => {
   });
 });
 
-test("nothing of it is there where the configuration switches it off", async () => {
+test("responds 404 when the configuration disables it", async () => {
   const off = await testDeployment(ours.workspace_id, { http: { disable_ui: true } });
   const bundles = { echo: { "entrypoint.js": SCRIPT } };
   await env.ARTIFACTS.put(`artifacts/${off.revision_id}.ui.json`, JSON.stringify(bundles));

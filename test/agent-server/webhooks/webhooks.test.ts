@@ -109,7 +109,7 @@ async function attemptNow({ run_id }: Run) {
 }
 
 describe("a run with a webhook", () => {
-  test("tells it once how it ended", async () => {
+  test("delivers its outcome once", async () => {
     const { url, received } = hook("ok");
     const accepted = await run({ webhook: url, metadata: { order: 7 } });
     const delivery = await until(accepted, "delivered");
@@ -143,7 +143,7 @@ describe("a run with a webhook", () => {
     ).toBeNull();
   });
 
-  test("tells of its error, of an interrupt of its graph, and of its cancellation", async () => {
+  test("delivers errors, interrupts and cancellations", async () => {
     const [failed, asked, cancelled] = [hook("ok"), hook("ok"), hook("ok")];
     await until(await run({ assistant_id: "fails", input: {}, webhook: failed.url }), "delivered");
     await until(await run({ assistant_id: "ask", input: {}, webhook: asked.url }), "delivered");
@@ -167,7 +167,7 @@ describe("a run with a webhook", () => {
     expect(await told(cancelled)).toMatchObject({ status: "interrupted", values: null });
   });
 
-  test("tells nothing when it is rolled back: there was no such run", async () => {
+  test("delivers nothing after a rollback", async () => {
     const { url } = hook("ok");
     const thread_id = await newThread();
     const slow = { assistant_id: "steps", input: { delay_ms: 5_000 }, webhook: url };
@@ -178,7 +178,7 @@ describe("a run with a webhook", () => {
     expect(await logOf(running)).toBeNull();
   });
 
-  test("is told of when it had a thread of its own, and after its thread is deleted", async () => {
+  test("delivers for threadless runs and after the thread is deleted", async () => {
     const [threadless, deleted] = [hook("ok"), hook("ok")];
     const response = await post("/runs", {
       assistant_id: "echo",
@@ -207,7 +207,7 @@ describe("a run with a webhook", () => {
 });
 
 describe("a receiver", () => {
-  test("that fails is asked again, under the same id", async () => {
+  test("that fails is retried with the same id", async () => {
     const { url, received } = hook("fails-once");
     const accepted = await run({ webhook: url });
     const first = await until(accepted, "pending");
@@ -237,13 +237,13 @@ describe("a receiver", () => {
     await until(accepted, "failed", 11);
   });
 
-  test("that says when to come again is not asked before", async () => {
+  test("that sends Retry-After is not retried earlier", async () => {
     const accepted = await run({ webhook: hook("later").url });
     const { next_attempt_at } = await until(accepted, "pending");
     expect(Date.parse(next_attempt_at ?? "")).toBeGreaterThan(Date.now() + 3_500_000);
   });
 
-  test("that is gone for good is not asked again", async () => {
+  test("that responds 410 is not retried", async () => {
     expect(await until(await run({ webhook: hook("gone").url }), "failed")).toMatchObject({
       attempts: [{ status: 410 }],
     });
@@ -255,7 +255,7 @@ describe("a receiver", () => {
         .bind(run_id)
         .run();
 
-    test("is told once more by request, of the same and under the same id", async () => {
+    test("redelivers on request with the same payload and id", async () => {
       const { url, received } = hook("fails-once");
       const accepted = await run({ webhook: url });
       await until(accepted, "pending");
@@ -276,7 +276,7 @@ describe("a receiver", () => {
       ]);
     });
 
-    test("has all of its attempts again, and does not wait for the next where it is asked for", async () => {
+    test("restarts its attempts on request, without waiting", async () => {
       const accepted = await run({ webhook: hook("fails").url });
       await until(accepted, "pending");
       await giveUp(accepted);
@@ -288,7 +288,7 @@ describe("a receiver", () => {
       }
     });
 
-    test("is forgotten after a month, with what it was to be told", async () => {
+    test("is deleted after a month, with its payload", async () => {
       const accepted = await run({ webhook: hook("gone").url });
       await until(accepted, "failed");
       const key = `webhooks/${deployment_id}/${accepted.run_id}.json`;
@@ -377,7 +377,7 @@ describe("a crash", () => {
     ]);
   });
 
-  test("of an attempt, and a lost message, are made up for by the sweep", async () => {
+  test("of an attempt, and a lost message, are recovered by the sweep", async () => {
     const { url } = hook("fails-once");
     const accepted = await run({ webhook: url });
     await until(accepted, "pending");
@@ -621,7 +621,7 @@ describe("webhooks of langgraph.json", () => {
     expect(JSON.stringify(row)).not.toContain(SECRET);
   });
 
-  test("a secret that is not there, or is no header, is named in the log; set anew, it is sent", async () => {
+  test("a missing or invalid secret is named in the log; once set, it is sent", async () => {
     const headers = { "x-token": `\${{ env.MY_TOKEN }}` };
     const { start, settled, setSecrets } = await configured({
       env_prefix: "MY_",
@@ -689,7 +689,7 @@ describe("webhooks of langgraph.json", () => {
     }
   });
 
-  test("rules come on top of the installation's, and are asked again when it is told", async () => {
+  test("rules add to the installation's, and are checked again at delivery", async () => {
     const made = await configured({ url: { allowed_ports: [9] } });
     const { start, settled, revision_id, deployment_id: id } = made;
     // Nobody answers there.
