@@ -595,7 +595,7 @@ describe("a socket", () => {
     expect(taken.length).toBeGreaterThan(10);
     expect(answers.at(-1)).toMatchObject({
       error: "invalid_argument",
-      message: expect.stringContaining("at most 64 subscriptions"),
+      message: expect.stringContaining("limit of 64 subscriptions"),
     });
     const { subscription_id } = taken[0]?.result ?? {};
     await command("subscription.unsubscribe", { subscription_id });
