@@ -38,7 +38,7 @@ const RUNS = "/agents/{deployment_id}/threads/{thread_id}/runs";
 const RUN = `${RUNS}/{run_id}` as const;
 const operation = operationWithTag("Runs");
 
-/** What clients look for begins with the word and a colon. */
+/** Published clients match the word and the colon. */
 const TAKEN = "taken: its input was passed to another run";
 
 export const runRoutes = router();
