@@ -45,8 +45,8 @@ function chooseFor({ active, split }: Serving, thread_id: string | null): Active
 }
 
 /**
- * What serves at a deployment's URL, whosever it is: the one question that is asked before it is known who
- * asks, and remembered for those who ask next. Null: nothing does.
+ * Finds the revision that serves a deployment's URL in any workspace, before the caller is known. Cached.
+ * @returns `null` when nothing serves
  */
 export async function findServed(
   env: Env,
@@ -57,11 +57,11 @@ export async function findServed(
   return serving && chooseFor(serving, thread_id);
 }
 
-async function findServing(ctx: Asking, ref: string): Promise<Serving | null> {
+async function findServing(ctx: Reader, ref: string): Promise<Serving | null> {
   try {
     return await recent.get(ref, () => readServing(ctx, ref, null));
   } catch (error) {
-    // Why it does not serve is for its own workspace to hear.
+    // Only the own workspace may learn why it does not serve.
     if (error instanceof AppError) return null;
     throw error;
   }
@@ -75,10 +75,10 @@ export function forgetActive(deployment_id: string): void {
 const active = alias(revisions, "active");
 const latest = alias(revisions, "latest");
 
-type Asking = Pick<Context, "db">;
+type Reader = Pick<Context, "db">;
 
 async function readServing(
-  ctx: Asking,
+  ctx: Reader,
   ref: string,
   workspace_id: string | null,
 ): Promise<Serving> {
@@ -132,7 +132,7 @@ function isServing(revision_id: string | undefined) {
   );
 }
 
-async function readSplit(ctx: Asking, deployment: DeploymentRow, traffic: Traffic) {
+async function readSplit(ctx: Reader, deployment: DeploymentRow, traffic: Traffic) {
   const ids = traffic.map(({ revision_id }) => revision_id);
   const rows = await findRevisions({ ...ctx, caller: deployment }, deployment.id, ids);
   return traffic.flatMap(({ revision_id, percent }) => {

@@ -20,7 +20,7 @@ const NEXT = {
 // The keys of an object that `satisfies` a full Record are exactly its statuses.
 const STATUSES = Object.keys(NEXT) as RevisionStatus[];
 
-/** What a revision is when its row is written: all that it still needs is a builder. */
+/** The status of a new row: it waits for a builder. */
 export const FIRST_STATUS = "AWAITING_BUILD" satisfies RevisionStatus;
 
 /** Reason of a build that was ended on request. */

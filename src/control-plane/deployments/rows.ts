@@ -57,7 +57,7 @@ export async function findRevision(ctx: Context, path: RevisionPath): Promise<Re
   throw notFound("Revision", revision_id);
 }
 
-/** Those of the ids that the deployment has. */
+/** Finds the revisions of the deployment among the ids. */
 export async function findRevisions(
   ctx: Pick<Context, "db"> & { caller: { workspace_id: string } },
   deployment_id: string,
@@ -80,7 +80,7 @@ export function assertChangeable(deployment: DeploymentRow): void {
   if (deployment.status === "AWAITING_DELETE") throw beingDeleted(deployment);
 }
 
-/** A deletion came between: the row tells, and where there is none, that is the answer. */
+/** After a concurrent deletion the row, or its absence, decides the answer. */
 export async function overtaken(
   ctx: Context,
   deployment_id: string,
@@ -96,9 +96,9 @@ function beingDeleted({ id }: DeploymentRow, cause?: unknown): AppError {
 
 type RevisionInput = {
   now: string;
-  /** What a preview has over the deployment's own; null where the revision is none. */
+  /** Fields of a preview; `null` for other revisions. */
   preview?: StoredRevisionConfig | null;
-  /** What a push says; the build finds out for itself. */
+  /** The commit of a push; the build resolves it again. */
   repo_commit_sha?: string;
 };
 

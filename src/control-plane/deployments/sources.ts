@@ -43,7 +43,7 @@ export function toNewSource(input: DeploymentCreateRequest): SourceParts {
   return parts;
 }
 
-/** What a PATCH adds to `before`; undefined where it is silent. */
+/** Merges a PATCH into `before`; `undefined` fields stay. */
 export function toChange(
   before: SourceParts & Place & { name: string },
   input: ChangeInput,

@@ -22,7 +22,7 @@ export const deployments = sqliteTable(
     slug: text().notNull(),
     source: text().$type<"github" | "internal_source">().notNull(),
     source_config: text({ mode: "json" }).$type<StoredSourceConfig>().notNull(),
-    /** What the next revision is merged over. */
+    /** The base that the next revision's config is merged into. */
     source_revision_config: text({ mode: "json" }).$type<StoredRevisionConfig>().notNull(),
     status: text().$type<"READY" | "AWAITING_DELETE">().notNull(),
     latest_revision_id: text(),
@@ -68,7 +68,7 @@ export const revisions = sqliteTable(
     config: text({ mode: "json" }).$type<Record<string, unknown>>(),
     config_env: text({ mode: "json" }).$type<Record<string, string>>(),
     graphs: text({ mode: "json" }).$type<string[]>(),
-    /** What each graph said of itself when it was loaded first. */
+    /** Descriptions of the graphs from their first load. */
     descriptors: text({ mode: "json" }).$type<unknown>(),
     /** Number of the attempt that builds; what an older one still writes finds no row. */
     attempt: integer().notNull(),
@@ -112,7 +112,7 @@ export const build_logs = sqliteTable(
   (table) => [index("build_logs_by_revision").on(table.revision_id, table.id)],
 );
 
-/** What was done is not done again: hosts deliver an event more than once. */
+/** Deduplicates events: hosts deliver an event more than once. */
 export const webhook_deliveries = sqliteTable(
   "webhook_deliveries",
   {
@@ -127,7 +127,7 @@ export const webhook_deliveries = sqliteTable(
   ],
 );
 
-/** Kept and shown; Heddle itself needs nobody to roll out for it. */
+/** Stored and shown; Heddle needs no listener to roll out. */
 export const listeners = sqliteTable(
   "listeners",
   {
@@ -152,7 +152,7 @@ export const integrations = sqliteTable(
     name: text().notNull(),
     /** Base of the repository host's API; the token goes to this host and no other. */
     api_url: text().notNull(),
-    /** Of an app, whose private key is what is encrypted; of a plain token, null. */
+    /** Encrypted private key of an app; `null` for a plain token. */
     app_id: text(),
     app_installation_id: integer(),
     key_id: text().notNull(),

@@ -6,12 +6,12 @@ import type { RevisionStatus } from "./schema.ts";
 export type Share = { revision_id: string; percent: number };
 export type Traffic = readonly Share[];
 
-type Known = { id: string; status: RevisionStatus };
+type RevisionStatusRef = { id: string; status: RevisionStatus };
 
 const LOC = ["body", "traffic"];
 
 /** `known` are those of the deployment's revisions that the split names. */
-export function assertTraffic(traffic: Traffic, known: readonly Known[]): void {
+export function assertTraffic(traffic: Traffic, known: readonly RevisionStatusRef[]): void {
   const seen = new Set<string>();
   for (const [at, { revision_id }] of traffic.entries()) {
     const loc = [...LOC, at, "revision_id"];
@@ -30,13 +30,13 @@ export function assertTraffic(traffic: Traffic, known: readonly Known[]): void {
   }
 }
 
-/** One revision with all of the traffic is no split: it is promoted. */
+/** A split needs two revisions: one with all of the traffic is promoted. */
 export function promotedBy(traffic: Traffic): string | null {
   const [first, second] = traffic;
   return first && !second ? first.revision_id : null;
 }
 
-/** Of a thread always the same, as long as the split stands. */
+/** Chooses by a hash of the thread, so that a thread stays with its revision while the split is unchanged. */
 export function chooseShare<T extends { percent: number }>(
   split: readonly T[],
   key: string,

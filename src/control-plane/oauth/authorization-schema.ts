@@ -54,7 +54,7 @@ export type Authentication = z.infer<typeof Authentication>;
 
 export const AuthorizationPath = z.object({ auth_id: Uuid.describe("Id of the authorization") });
 
-/** The longest that published clients ask for. */
+/** The longest timeout of published clients. */
 const MAX_WAIT_SECONDS = 300;
 export const WaitQuery = z.object({
   timeout: z.coerce.number().min(0).max(MAX_WAIT_SECONDS).default(30).describe("Seconds to wait"),
@@ -88,7 +88,7 @@ export const CallbackQuery = z.object({
 });
 export type CallbackQuery = z.infer<typeof CallbackQuery>;
 
-/** What the page of the callback sends: the query that it was opened with, and the answer. */
+/** The form of the callback page: the query that opened it, and the answer. */
 export const Confirmation = z
   .object({
     state: Text.min(1).openapi({

@@ -1,7 +1,7 @@
 import type { Caller } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 
-/** Whose tokens a caller's are: a person's with any of their keys, or those of one service key. */
+/** The owner of a caller's tokens: a user, with any of their keys, or one service key. */
 export function ownerOf({ actor }: Caller): string {
   if (actor.type === "system")
     throw new AppError("forbidden", "Internal callers have no OAuth tokens.");
@@ -14,7 +14,7 @@ export function ownerOf({ actor }: Caller): string {
   return `user:${actor.user_id}`;
 }
 
-/** Back from what `ownerOf` says. */
+/** Reverses `ownerOf`. */
 export function actorOf(owner: string): { user_id: string } | { key_id: string } {
   const id = owner.slice(owner.indexOf(":") + 1);
   return owner.startsWith("key:") ? { key_id: id } : { user_id: id };
@@ -22,7 +22,7 @@ export function actorOf(owner: string): { user_id: string } | { key_id: string }
 
 type Named = { user_id?: string | null | undefined; ls_user_id?: string | null | undefined };
 
-/** Which of the owner's own users is meant; empty: the owner. Nobody can name another owner by it. */
+/** A user of the owner; empty for the owner. It never names another owner. */
 export function subjectOf(caller: Caller, { user_id, ls_user_id }: Named): string {
   const own = ownUserId(caller);
   if (ls_user_id && ls_user_id !== own) {

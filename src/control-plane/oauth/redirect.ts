@@ -1,6 +1,6 @@
 import { baseUrl } from "../../shared/http/base-url.ts";
 
-/** The one address that a provider sends answers to: ours, whatever a request says. */
+/** The only redirect URI: ours, whatever a request contains. */
 export function redirectUri(
   env: { BASE_URL: string },
   origin: string,
@@ -9,7 +9,7 @@ export function redirectUri(
   return `${baseUrl(env, origin)}/v2/auth/callback/${provider_id}`;
 }
 
-type Asked = {
+type ConsentRequest = {
   client_id: string;
   redirect_uri: string;
   scopes: readonly string[];
@@ -19,19 +19,19 @@ type Asked = {
 };
 
 /** Where the user consents. What auth_url has in its query stays, but never in the place of ours. */
-export function consentUrl(auth_url: string, asked: Asked): string {
+export function consentUrl(auth_url: string, request: ConsentRequest): string {
   const url = new URL(auth_url);
   const params = {
     response_type: "code",
-    client_id: asked.client_id,
-    redirect_uri: asked.redirect_uri,
-    state: asked.state,
-    ...(asked.scopes.length > 0 && { scope: asked.scopes.join(" ") }),
-    ...(asked.challenge && {
-      code_challenge: asked.challenge.value,
-      code_challenge_method: asked.challenge.method,
+    client_id: request.client_id,
+    redirect_uri: request.redirect_uri,
+    state: request.state,
+    ...(request.scopes.length > 0 && { scope: request.scopes.join(" ") }),
+    ...(request.challenge && {
+      code_challenge: request.challenge.value,
+      code_challenge_method: request.challenge.method,
     }),
-    ...(asked.resource !== null && { resource: asked.resource }),
+    ...(request.resource !== null && { resource: request.resource }),
   };
   for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value);
   return url.href;

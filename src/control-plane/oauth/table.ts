@@ -49,11 +49,11 @@ export const oauth_tokens = sqliteTable(
     agent_id: text(),
     provider_account_label: text(),
     scopes: text({ mode: "json" }).$type<string[]>().notNull(),
-    /** What was asked for: a provider may grant less, or name it differently. */
+    /** The requested scopes: a provider may grant fewer, or rename them. */
     requested_scopes: text({ mode: "json" }).$type<string[]>().notNull(),
     expires_at: text(),
     is_default: integer({ mode: "boolean" }).notNull(),
-    /** What its object has sealed the grant with, as far as a rotation of keys has asked. */
+    /** The key that its object has sealed the grant with, as of the last rotation. */
     key_id: text(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
@@ -64,7 +64,7 @@ export const oauth_tokens = sqliteTable(
   ],
 );
 
-/** One consent that was asked for. */
+/** A requested consent. */
 export const oauth_authorizations = sqliteTable(
   "oauth_authorizations",
   {
@@ -79,7 +79,7 @@ export const oauth_authorizations = sqliteTable(
     agent_id: text(),
     scopes: text({ mode: "json" }).$type<string[]>().notNull(),
     is_default: integer({ mode: "boolean" }).notNull(),
-    /** Of the state; null once an answer came. */
+    /** Hash of the state; `null` after the answer. */
     state_sha256: text(),
     /** The PKCE verifier, sealed; empty without PKCE. */
     key_id: text().notNull(),

@@ -1,7 +1,7 @@
 import type { Actor, Caller, Role } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 
-/** One workspace that a credential reaches; a null workspace says that the credential is known. */
+/** A workspace that a credential reaches. `null` when the credential is known and reaches none. */
 type Reach = {
   organization_id: string;
   plan: Caller["plan"];

@@ -27,8 +27,8 @@ export async function assertOrganizationAdmin(ctx: Context): Promise<void> {
 }
 
 /**
- * SQL condition: without this key or user, somebody still administers the workspace, or the organization where
- * `workspace_id` is `null`. A user counts who has signed in or has an active personal key.
+ * SQL condition: without this key or user the workspace, or the organization where `workspace_id` is `null`,
+ * still has an admin. A user counts who has signed in or has an active personal key.
  */
 export function hasOtherAdmin({ organization_id, workspace_id }: Scope, except_id: string): SQL {
   const now = new Date().toISOString();

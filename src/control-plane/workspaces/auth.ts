@@ -14,7 +14,7 @@ import { chooseWorkspace } from "./access.ts";
 import { findApiKey, findUser } from "./credentials.ts";
 import { issuerKeys, verifyJwt } from "./jwt.ts";
 
-type Known = { caller: Caller; expires_at_ms: number };
+type CachedCaller = { caller: Caller; expires_at_ms: number };
 
 /** A revocation must take effect within 10 seconds, with some time left for the request itself. */
 const CACHE_MS = 8000;
@@ -22,10 +22,10 @@ const CACHE_ENTRIES = 1000;
 const API_KEY_START = "lsv2_";
 
 /**
- * Of callers let in, never of those turned away: a key just made must work at once. Named by the
- * credential itself, which is in memory with its request anyway: hashing costs more than the look-up.
+ * Authenticated callers by credential. Refusals are not cached: a new key works at once. The key is the
+ * credential itself: hashing costs more than the look-up.
  */
-const cache = new Map<string, Known>();
+const cache = new Map<string, CachedCaller>();
 
 /** The credential that authenticated a caller. Not a field of the caller, which is stored with runs. */
 const credentials = new WeakMap<Caller, string>();
@@ -53,7 +53,7 @@ async function findCaller(env: Env, headers: Headers, assertRate: () => void): P
   return found.caller;
 }
 
-async function lookUp(env: Env, credential: string, tenant: string | null): Promise<Known> {
+async function lookUp(env: Env, credential: string, tenant: string | null): Promise<CachedCaller> {
   const db = database(env);
   const until = Date.now() + CACHE_MS;
   if (isJwt(credential) && env.OIDC_ISSUER !== "") {
@@ -71,7 +71,7 @@ async function callerOfJwt(
   db: Database,
   token: string,
   tenant: string | null,
-): Promise<Known> {
+): Promise<CachedCaller> {
   const issuer = env.OIDC_ISSUER;
   const keys = await issuerKeys(issuer);
   const identity = await verifyJwt(token, { issuer, audience: env.OIDC_AUDIENCE, keys });
@@ -103,7 +103,7 @@ export function forgetCallers(): void {
   cache.clear();
 }
 
-function remember(key: string, known: Known): void {
+function remember(key: string, known: CachedCaller): void {
   cache.delete(key);
   if (cache.size >= CACHE_ENTRIES) {
     const [oldest] = cache.keys();

@@ -31,7 +31,7 @@ export function findApiKey(
 
 /**
  * Finds the user of a verified token. A verified email identifies a user only until the first token binds its
- * subject: whoever is given that address later is another person.
+ * subject: the address can later belong to another person.
  */
 export async function findUser(
   db: Database,
@@ -189,7 +189,7 @@ function isNamed(tenant: string | null): SQL | undefined {
   return tenant === null ? undefined : eq(workspaces.id, tenant);
 }
 
-/** One write a day and key: a write for each request would cost more than the request. */
+/** Limits last_used_at to a write a day and key: more would cost more than the request. */
 async function recordUse(
   db: Database,
   { key_id, last_used_at }: { key_id: string; last_used_at: string | null },

@@ -8,7 +8,7 @@ export type Identity = { subject: string; email: string | null; expires_at_ms: n
 /** No HS256: a key set is public, so a shared secret in it would prove nothing. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "ES384", "EdDSA"];
 
-/** Of ID tokens and of access tokens (RFC 9068). */
+/** Types of ID tokens and access tokens (RFC 9068). */
 const TYPES = ["jwt", "at+jwt"];
 
 const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
@@ -84,7 +84,7 @@ async function discoverKeys(issuer: string): Promise<string> {
   }
 }
 
-/** What is wrong with the token, as opposed to what kept its key from being fetched. */
+/** Errors of the token itself, as opposed to those of fetching its key. */
 function isRejection(error: unknown): error is Error {
   if (!(error instanceof Error) || !("code" in error)) return false;
   const { code } = error;

@@ -24,8 +24,8 @@ export async function findWorkspace(
 }
 
 /**
- * Throws when the principal of an earlier request may not act any more, or has a lower role than it had: its key is
- * revoked or expired, its user is no member. Read from D1 each time. Users of an agent and jobs of Heddle pass.
+ * Reads the principal of an earlier request from D1. Users of an agent and jobs of Heddle pass. @throws when its
+ * key is revoked or expired, its user is not a member any more, or its role is lower
  */
 export async function assertPrincipalActive(db: Database, caller: Caller): Promise<void> {
   const { role } = caller;

@@ -41,7 +41,7 @@ export const users = sqliteTable(
       .notNull()
       .references(() => organizations.id),
     email: text().notNull(),
-    /** Bound by the first bearer token of the person: from then on the email identifies nobody. */
+    /** Bound by the user's first bearer token. The email identifies no user afterwards. */
     oidc_subject: text(),
     /** An admin of the organization is an admin of each of its workspaces. */
     organization_role: text({ enum: ORGANIZATION_ROLES }).notNull().default("user"),
@@ -106,7 +106,7 @@ export const api_keys = sqliteTable(
   ],
 );
 
-/** One change, or an attempt at one that was refused. Triggers keep rows as they were written. */
+/** A change, or a refused attempt. Triggers make the rows append-only. */
 export const audit_logs = sqliteTable(
   "audit_logs",
   {

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
-import { askProvider } from "../../../src/control-plane/oauth/client/provider-client.ts";
+import { callProvider } from "../../../src/control-plane/oauth/client/provider-client.ts";
 import { ProviderCreateRequest } from "../../../src/control-plane/oauth/provider-schema.ts";
 import { discoverProvider } from "../../../src/control-plane/oauth/providers/mcp-service.ts";
 import { createProvider } from "../../../src/control-plane/oauth/providers/provider-service.ts";
@@ -142,7 +142,7 @@ test.each([
     code: "invalid_request",
     issues: [expect.objectContaining({ loc: ["body", field] })],
   });
-  const asked = await askProvider(cautious, { method: "GET", url });
+  const asked = await callProvider(cautious, { method: "GET", url });
   expect(asked).toMatchObject({ ok: false, reason: "refused" });
   const server = { provider_id: "mcp", name: "M", mcp_server_url: url };
   await expect(discoverProvider(ctx, server, "https://h.test")).rejects.toMatchObject({

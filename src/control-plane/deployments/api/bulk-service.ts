@@ -4,7 +4,7 @@ import { AppError, notFound } from "../../../shared/errors.ts";
 import type { DeploymentsDeleted } from "../schema.ts";
 import { deleteDeployment } from "./service.ts";
 
-/** What cannot be deleted keeps none of the others from it. */
+/** Deletes the others when one cannot be deleted. */
 export async function deleteDeployments(
   ctx: Context,
   deployment_ids: readonly string[],

@@ -17,9 +17,9 @@ export type Change = SourceChange & {
   display_name?: string | null | undefined;
   /** The whole new set; an empty one changes nothing. */
   secrets: readonly SecretInput[];
-  /** Of the revision that the change makes; null where it makes none. */
+  /** The new revision; `null` without one. */
   revision_id: string | null;
-  /** The whole new split; none ends the one that stands. */
+  /** The complete new split; an empty one ends it. */
   traffic?: Traffic | undefined;
 };
 
@@ -63,7 +63,7 @@ export async function assertUploaded(
   );
 }
 
-/** What is active is no preview any more. */
+/** The active revision stops being a preview. */
 function markPromoted(ctx: Context, revision_id: string) {
   const { workspace_id } = ctx.caller;
   return ctx.db

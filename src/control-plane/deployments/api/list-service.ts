@@ -11,7 +11,7 @@ import { inStatus } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
 import type { DeploymentsQuery, RevisionsQuery } from "./query-schema.ts";
 
-/** Oldest first, but for a name that is asked for as a whole: published clients look at the first page alone. */
+/** Oldest first, except for a full name: published clients read only the first page. */
 export async function listDeployments(
   ctx: Context,
   query: DeploymentsQuery,
@@ -33,7 +33,7 @@ export async function listDeployments(
   return { resources, offset: offset + resources.length };
 }
 
-/** What is being deleted is listed for those who ask for it: its name is free already. */
+/** Lists deployments in deletion only on request: their names are free. */
 function deploymentFilters(query: DeploymentsQuery): (SQL | undefined)[] {
   const { name_contains, status, deployment_type, deployment_ids, remote_reconciled } = query;
   const type = sql`${deployments.source_config} ->> 'deployment_type'`;
@@ -49,7 +49,7 @@ function deploymentFilters(query: DeploymentsQuery): (SQL | undefined)[] {
   ].map((filter) => filter || undefined);
 }
 
-/** Without previews, unless they are asked for: published clients take the first one for what serves. */
+/** Lists previews only on request: published clients take the first revision for the active one. */
 export async function listRevisions(
   ctx: Context,
   deployment_id: string,
@@ -80,7 +80,7 @@ export async function listRevisions(
   };
 }
 
-/** Of a revision, or of the latest one that a deployment is listed with. */
+/** Filters by a revision, or by the latest one of a deployment. */
 function isReconciled(wanted: boolean | undefined): SQL | undefined {
   if (wanted === undefined) return undefined;
   const isBusy = sql`coalesce(${inStatus(revisions.status, UNFINISHED)}, false)`;

@@ -2,7 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { PageQuery, QueryBoolean, Uuid } from "../../../shared/schema.ts";
 import { DEPLOYMENT_TYPES, DeploymentStatus, RevisionStatus } from "../schema.ts";
 
-/** What lists may be asked for. Some filters are about things that Heddle has not: nothing matches them. */
+/** Filters of lists. Some concern features that Heddle does not have, and match nothing. */
 
 const MAX_IDS = 100;
 

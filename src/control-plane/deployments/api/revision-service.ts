@@ -125,8 +125,8 @@ export async function redeployRevision(
 }
 
 /**
- * Ends a build for good. Whatever its attempt still sends finds no row to write. It has failed then:
- * published clients take INTERRUPTED for a build that goes on, and would wait.
+ * Ends a build for good: its attempt finds no row to write. The status is a failure, because published clients
+ * wait on INTERRUPTED.
  */
 export async function interruptRevision(
   ctx: Context,

@@ -36,7 +36,10 @@ import { deleteTracingProject, openTracingProject } from "./tracing-project.ts";
 
 export type ActiveRevision = Awaited<ReturnType<typeof findActive>>;
 
-/** What a run on this thread needs of its deployment, named as `{id}`, `{slug}` or either with `@{revision_id}`. 404 when the workspace has no such one, 503 until one is deployed. */
+/**
+ * Returns the serving revision of a deployment of the caller's workspace, named as `{id}`, `{slug}` or either
+ * with `@{revision_id}`. @throws 404 for an unknown one, 503 before the first deploy
+ */
 export function activeRevision(
   ctx: Context,
   deployment_id: string,
@@ -45,7 +48,7 @@ export function activeRevision(
   return findActive(ctx, deployment_id, thread_id);
 }
 
-/** What serves there, whosever it is: for who does not know yet who asks. Null: nothing does. */
+/** Like activeRevision, before the caller is known. @returns `null` when nothing serves */
 export function servedRevision(
   env: Env,
   ref: string,

@@ -7,7 +7,7 @@ import { apiUrl } from "./git-host.ts";
 
 export type App = { app_id: string; installation_id: number; private_key: string };
 
-type Known = { token: string; expires_at_ms: number };
+type CachedToken = { token: string; expires_at_ms: number };
 
 const LIMITS = { timeout_ms: 10_000, max_bytes: 64 * 1024 };
 /** The host allows ten minutes, and its clock may be another. */
@@ -18,9 +18,9 @@ const SPARE_MS = 5 * 60_000;
 
 const Answer = z.object({ token: z.string(), expires_at: z.iso.datetime({ offset: true }) });
 
-const cache = new Map<string, Known>();
+const cache = new Map<string, CachedToken>();
 
-/** A token of the app's installation, for an hour; the host is asked for one when there is none that lasts. */
+/** Returns a token of the app's installation, cached for its hour. */
 export async function installationToken(
   env: Env,
   integration_id: string,
@@ -63,7 +63,7 @@ async function appJwt({ app_id, private_key }: App): Promise<string> {
     .sign(key);
 }
 
-/** Hosts hand out PKCS#1, which Web Crypto does not read. Null for what is no RSA key. */
+/** Hosts issue PKCS#1 keys, which Web Crypto does not import. @returns `null` without an RSA key */
 export function toPkcs8(pem: string): string | null {
   try {
     const key = createPrivateKey(pem);

@@ -10,7 +10,7 @@ import { findIntegration, tokenOf } from "./integration-service.ts";
 
 const LIMITS = { timeout_ms: 10_000, max_bytes: 256 * 1024 };
 
-/** Tells the repository host how the commit of a revision does. Best effort: a build never fails for it. */
+/** Reports the status of a revision to the repository host. Best effort: a build never fails for it. */
 export async function reportCommit(env: Env, revision_id: string): Promise<void> {
   try {
     await report(env, revision_id);

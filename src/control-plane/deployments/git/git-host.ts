@@ -115,7 +115,7 @@ export function statusRequest(
   return { path, body: { ...shared, context: `heddle/${name}` } };
 }
 
-/** What did not end as DEPLOYED is no success, though a skipped one is nobody's failure. */
+/** A skipped build is neither a success nor a failure. */
 function stateOf(kind: ApiKind, status: RevisionStatus): string {
   if (status === "DEPLOYED") return "success";
   if (status.endsWith("_FAILED")) return kind === "gitlab" ? "failed" : "failure";

@@ -84,7 +84,7 @@ export async function readToken(
   return row && isHostOf(row.api_url, repo_url) ? tokenOf(env, row) : null;
 }
 
-/** What opens the host's API now. */
+/** Returns the credential for the host's API. */
 export async function tokenOf(env: Env, row: IntegrationRow): Promise<string> {
   const opened = await decrypt(env, row, tokenOwner(row.id));
   const { app_id, app_installation_id: installation_id } = row;

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { trimEnd } from "../../../shared/trim.ts";
 
-/** What repository hosts say of a push, and whom it concerns. Pure. */
+/** Parses the push events of repository hosts. Pure. */
 
 export type Push = { ref: string; commit: string; repo_urls: string[] };
 
@@ -21,7 +21,7 @@ const Payload = z.object({
 });
 
 const EVENTS = ["x-github-event", "x-gitea-event", "x-gitlab-event"];
-/** Of GitLab's two the first stays through each attempt; older versions have the second alone. */
+/** GitLab keeps the first id in redeliveries; older versions send only the second. */
 const DELIVERIES = [
   "x-github-delivery",
   "x-gitea-delivery",
@@ -50,7 +50,7 @@ export function deliveryId(headers: Headers): string | null {
   return first(headers, DELIVERIES);
 }
 
-/** Null for what is no push of a branch's new commit. */
+/** @returns `null` for events other than a new commit on a branch */
 export function readPush(body: unknown): Push | null {
   const parsed = Payload.safeParse(body);
   if (!parsed.success) return null;
@@ -70,7 +70,7 @@ export function concerns(push: Push, source: Source, repo_ref: string | undefine
   return push.repo_urls.map(sameForm).includes(sameForm(repo_url));
 }
 
-/** Hosts do not tell `https://Host/a/b`, `https://host/a/b/` and `https://host/a/b.git` apart. */
+/** Hosts treat `https://Host/a/b`, `https://host/a/b/` and `https://host/a/b.git` alike. */
 function sameForm(url: string): string {
   return trimEnd(url.toLowerCase().replace(/^https?:\/\//, ""), "/").replace(/\.git$/, "");
 }

@@ -9,7 +9,7 @@ import { findIntegration, type IntegrationRow, tokenOf } from "./integration-ser
 const LIMITS = { timeout_ms: 10_000, max_bytes: 8 * 1024 * 1024 };
 const MAX_PAGES = 10;
 
-/** What the integration may read, as its host says now. */
+/** Lists the repositories that the integration can read now. */
 export async function listRepositories(ctx: Context, id: string): Promise<Repository[]> {
   assertMay(ctx, "read");
   const row = await findIntegration(ctx.db, ctx.caller.workspace_id, id);

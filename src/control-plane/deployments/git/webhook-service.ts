@@ -23,7 +23,10 @@ import {
 
 const PURPOSE = "webhooks";
 
-/** What to enter at the repository host. The secret follows from the installation's key: it is stored nowhere. */
+/**
+ * Returns the values to enter at the repository host. The secret is derived from the installation's key and not
+ * stored.
+ */
 export async function getWebhook(ctx: Context, id: string, origin: string): Promise<Webhook> {
   assertMay(ctx, "write");
   if (!(await findIntegration(ctx.db, ctx.caller.workspace_id, id))) {
@@ -33,7 +36,7 @@ export async function getWebhook(ctx: Context, id: string, origin: string): Prom
   return { url: `${baseUrl(ctx.env, origin)}/webhooks/${id}`, secret };
 }
 
-/** A revision for each deployment that is built on this push. Nobody is asked who they are: the signature says it. */
+/** Creates a revision for each deployment of the pushed branch. Needs no caller: the signature authorizes it. */
 export async function receiveWebhook(
   env: Env,
   integration_id: string,
@@ -126,7 +129,7 @@ async function isProven(env: Env, id: string, proof: Proof | null, body: string)
   return false;
 }
 
-/** Hosts can send a form as well; what is no JSON is no push that is understood. */
+/** Hosts can also send forms, which are ignored. */
 function parse(body: string): unknown {
   try {
     return JSON.parse(body);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AgentFailure, Answer } from "../../../isolate/contract.ts";
 import { AppError } from "../../../shared/errors.ts";
 
-/** What the entrypoint of an agent's isolate answers. The agent's code can replace any of it. */
+/** Answers of the entrypoint of an agent's isolate, which the agent's code can replace. */
 
 /** Longer ones are cut: a failure is one column of the run and of its thread. */
 const MAX_ERROR_NAME_CHARACTERS = 256;

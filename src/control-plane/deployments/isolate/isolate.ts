@@ -10,7 +10,7 @@ import { agentEgress, agentServer, agentTail, type ServerProps } from "./callbac
 export type RevisionRef = { deployment_id: string; revision_id: string };
 export type RevisionCode = { artifact: Artifact; env: Record<string, string> };
 
-/** Of one call; a run is one call however long it waits for models, so this is generous. */
+/** Limit of a call. A run is one call however long it waits for models. */
 const CPU_LIMIT_MS = 120_000;
 
 export type IsolateRef = RevisionRef & {
@@ -116,7 +116,7 @@ function toTailProps({ deployment_id, revision_id }: RevisionRef): TailProps {
 
 type Configured = { deployment_id: string; config_env: Record<string, string> | null };
 
-/** What the agent's code finds in its environment. Secrets win over the `env` of langgraph.json. */
+/** The environment of the agent's code. Secrets override the `env` of langgraph.json. */
 export async function readVariables(
   env: Env,
   { deployment_id, config_env }: Configured,

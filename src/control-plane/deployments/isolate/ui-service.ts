@@ -4,7 +4,7 @@ import { type UiBundles, uiKeyOf } from "../../builds/contract.ts";
 import type { ActiveRevision } from "../active.ts";
 import { revisions } from "../table.ts";
 
-/** Of one agent: its files by name. */
+/** Files of an agent by name. */
 export type UiFiles = UiBundles[string];
 
 /** The components of an agent, as its revision was built; null: it has none. */

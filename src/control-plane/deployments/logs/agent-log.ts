@@ -8,7 +8,7 @@ import { deployments } from "../table.ts";
 import type { LogFilter, LoggedLine } from "./log-filter.ts";
 import type { AgentLine } from "./tail-lines.ts";
 
-// The types of RPC turn null into never in places; the calls are what the class says.
+// The types of RPC turn null into never in places; the class has the real ones.
 type AgentLogCalls = Pick<AgentLog, "append" | "list" | "clear">;
 
 /** Appended to, never changed. */

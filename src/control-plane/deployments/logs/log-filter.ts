@@ -2,7 +2,7 @@ import { invalid } from "../../../shared/errors.ts";
 import { toMicros } from "../../../shared/times.ts";
 import type { LogPage, LogQuery } from "./log-schema.ts";
 
-/** What a log is asked for, wherever its lines are kept. Pure. */
+/** Filters of log lines, for every store of lines. Pure. */
 
 export type LogFilter = {
   /** Oldest first. */
@@ -32,7 +32,7 @@ export function toFilter(input: LogQuery): LogFilter {
   };
 }
 
-/** An offset that is given again says: nothing new yet. None says: nothing more will come. */
+/** The same offset again means nothing new yet. No offset means the end. */
 export function nextOffset(
   lines: readonly LoggedLine[],
   { is_up, after, limit }: LogFilter,

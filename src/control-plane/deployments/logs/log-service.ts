@@ -49,7 +49,7 @@ function matches({ is_up, after, level, text, from_us, to_us }: LogFilter) {
   );
 }
 
-/** What the agents say while they run: of one revision, or of the whole deployment. */
+/** Returns the lines of running agents, of a revision or of the whole deployment. */
 export async function listAgentLogs(
   ctx: Context,
   path: { deployment_id: string; revision_id?: string },

@@ -2,21 +2,21 @@ import { z } from "zod";
 import { plainData } from "../../../shared/plain.ts";
 import type { LogLevel } from "./log-schema.ts";
 
-/** Lines of a log from what the runtime tells of a call. Pure. */
+/** Log lines from the runtime's events of a call. Pure. */
 
 export type AgentLine = {
   revision_id: string;
   level: LogLevel;
   message: string;
   at_us: number;
-  /** Of a line that may come twice: while its run lasts, and after the end of the call. */
+  /** Key of a line that arrives twice: during its run and after the end of the call. */
   key: string | null;
 };
 
-/** As src/isolate sends it. */
+/** The form in which src/isolate sends it. */
 export type EarlyLine = { key: string; level: string; message: string; ms: number };
 
-/** What stands before the key that a run prints in front of a line. */
+/** Prefix of the key that a run prints before a line. */
 export const LINE_MARK = "\u001eheddle-line ";
 
 const LEVELS = new Map<string, LogLevel>([
@@ -24,7 +24,7 @@ const LEVELS = new Map<string, LogLevel>([
   ["warn", "WARNING"],
   ["error", "ERROR"],
 ]);
-/** What else an outcome says is in the lines already, or is the caller's doing. */
+/** Other outcomes are in the lines already, or are caused by the caller. */
 const FATAL: Partial<Record<string, string>> = {
   exceededCpu: "The agent was stopped: it exceeded the CPU time of a call.",
   exceededMemory: "The agent was stopped: it exceeded the memory of an isolate.",
@@ -72,7 +72,7 @@ export function toLines(revision_id: string, events: readonly TraceItem[]): Agen
     .map((line) => toLine(revision_id, { ...line, ms: Math.min(line.ms, now) }));
 }
 
-/** Of a run that goes on. Its clock may be anything; the log's times only grow, so none lies ahead. */
+/** Times of a running call. Its clock is not trusted: times of the log only grow, and none is in the future. */
 export function toEarlyLines(revision_id: string, lines: EarlyLine[], now: number): AgentLine[] {
   return parseSome(lines, Early).map(({ key, level, message, ms }) => {
     const line = { key, level: LEVELS.get(level) ?? "INFO", message, ms: Math.min(ms, now) };
@@ -109,8 +109,8 @@ function linesOf({ logs, exceptions, outcome, eventTimestamp }: Item): Line[] {
 }
 
 /**
- * On one machine workerd reports a call of another process as hung when the answer was sent and one of the
- * caller's promises is still open. A run that really hangs ends with an error of its own.
+ * Excludes a report of workerd on one machine: a call of another process counts as hung when its answer was sent
+ * and a promise of the caller is still open.
  */
 function isOfAgent({ message }: { message: string }): boolean {
   return !message.startsWith("The Workers runtime canceled this request because it detected");

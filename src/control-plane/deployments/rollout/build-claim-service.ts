@@ -74,7 +74,7 @@ const isDeploymentReady = sql`exists (
   select 1 from deployments
   where deployments.id = ${revisions.deployment_id} and deployments.status = 'READY'
 )`;
-/** A preview is overtaken by a newer one of its own branch; what is to be active by whatever comes after it. */
+/** A newer preview of the branch supersedes a preview; any newer revision supersedes the others. */
 const isOvertaken = sql`exists (
   select 1 from revisions as newer
   where newer.deployment_id = ${revisions.deployment_id} and newer.number > ${revisions.number}

@@ -8,7 +8,7 @@ import type { RevisionStatus } from "../schema.ts";
 import { inStatus } from "../sql.ts";
 import { build_logs, deployments, revisions } from "../table.ts";
 
-/** What the builder of a revision may do with its rows. Every write names the attempt and thereby fences older ones. */
+/** Writes of a revision's builder. Each names the attempt, which fences older ones. */
 
 export type Build = typeof revisions.$inferSelect & {
   source_config: (typeof deployments.$inferSelect)["source_config"];
@@ -36,7 +36,7 @@ type BuiltFields = Partial<
 
 /** Three missed beats and a bit: a build whose Worker died is taken up again after this long. */
 export const LEASE_MS = 15_000;
-/** Of a line of the log and of the sentence for people. What agents and bundlers say may be megabytes; a row takes two. */
+/** Limits a log line and the status message: bundlers print megabytes, and a row has two. */
 const MAX_LINE_CHARACTERS = 8000;
 
 /** False once this attempt is no longer the current one. */

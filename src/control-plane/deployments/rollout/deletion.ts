@@ -14,7 +14,7 @@ export type Cleaner = (env: Env, deployment_id: string) => Promise<boolean>;
 const LOG_LINES = 5000;
 const REVISIONS = 200;
 
-/** One message does one bounded step; when more is left it sends the next message. The row goes last. */
+/** Each message does one bounded step and sends the next one. The row is deleted last. */
 export async function consumeDeletion(
   env: Env,
   { deployment_id }: DeletionMessage,

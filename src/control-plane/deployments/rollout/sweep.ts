@@ -9,7 +9,7 @@ import { inStatus } from "../sql.ts";
 import { deployments, integrations, revisions, secrets, webhook_deliveries } from "../table.ts";
 import { LEASE_MS } from "./build-service.ts";
 
-/** A message that has not led to a lease by then is taken for lost; a second one does no harm. */
+/** A message without a lease after this time is lost; a second one does no harm. */
 const RESEND_AFTER_MS = LEASE_MS;
 const BATCH = 50;
 const KEEP_DELIVERIES_MS = 30 * 24 * 3600 * 1000;
@@ -49,7 +49,7 @@ export async function sweepDeletions(env: Env, now: Date): Promise<void> {
   if (rows.length > 0) await env.DELETIONS.sendBatch(rows.map((body) => ({ body })));
 }
 
-/** By then no host delivers again what it delivered. */
+/** Past every host's redelivery window. */
 export async function sweepDeliveries(env: Env, now: Date): Promise<void> {
   const oldest = new Date(now.getTime() - KEEP_DELIVERIES_MS).toISOString();
   const isOld = lt(webhook_deliveries.created_at, oldest);

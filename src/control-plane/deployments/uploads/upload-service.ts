@@ -42,7 +42,7 @@ export async function createUploadUrl(
   return { upload_url: `${base}${path}?${query}`, object_path: objectPath(upload) };
 }
 
-/** Nobody is asked who they are: the signature says what they may do. */
+/** Needs no caller: the signature in the URL authorizes the upload. */
 export async function receiveUpload(
   env: Env,
   upload: Upload,
@@ -65,7 +65,7 @@ export async function receiveUpload(
     const text = "The URL was used before: create another upload URL.";
     throw new AppError("conflict", text);
   }
-  // A deletion that went by meanwhile has not seen this object.
+  // A concurrent deletion has not seen this object.
   await assertWanted(env, upload).catch(async (error: unknown) => {
     await env.ARTIFACTS.delete(key);
     throw error;
@@ -87,7 +87,7 @@ async function assertWanted(env: Env, { deployment_id, workspace_id }: Upload): 
   if (!row) throw notFound("Deployment", deployment_id);
 }
 
-/** Published clients ask for one when they would push an image. */
+/** Published clients request one before they push an image. */
 export async function refusePushToken(ctx: Context, deployment_id: string): Promise<never> {
   assertMay(ctx, "write");
   await findDeployment(ctx, deployment_id);

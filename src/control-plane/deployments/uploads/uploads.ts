@@ -3,9 +3,9 @@ import { uploadPrefix } from "../sources.ts";
 
 /** Decisions about uploaded tarballs. Pure. */
 
-/** Who holds the URL may PUT there once, this long and this much. */
+/** The URL is a credential for one PUT, limited in time and size. */
 export const UPLOAD_SECONDS = 3600;
-/** What a build can hold of a source; more would be refused there. */
+/** The size that a build accepts. */
 const MAX_UPLOAD_BYTES = 64 * 1024 * 1024;
 
 export type Upload = {
@@ -20,7 +20,7 @@ export function objectPath({ workspace_id, deployment_id, upload_id }: Upload): 
   return `${uploadPrefix({ id: deployment_id, workspace_id })}${upload_id}.tar.gz`;
 }
 
-/** What the signature of an upload's URL is about. */
+/** The signed fields of an upload's URL. */
 export function signedText(upload: Upload): string {
   return `PUT ${objectPath(upload)} ${upload.expires}`;
 }

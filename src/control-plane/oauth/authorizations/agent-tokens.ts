@@ -6,12 +6,12 @@ import { AuthenticateRequest } from "../authorization-schema.ts";
 import { subjectOf } from "../owner.ts";
 import { authenticateUser } from "./authorization-service.ts";
 
-/** Whose run it is, for which of their users, and under which names its agent may ask. */
+/** The principal of a run, its user, and the ids of its agent. */
 type RunProps = { caller: Caller; origin: string; user_id: string | null; agent_ids: string[] };
 
 type Answer = { status: number; body: string; retry_after_seconds: number | null };
 
-/** What a run may do here: get the token of its own user. Its props are ours, its body is the agent's. */
+/** Returns the token of a run's user. The props come from Heddle, the body from the agent. */
 export class AgentTokens extends WorkerEntrypoint<Env, RunProps> {
   async authenticate(body: string): Promise<Answer> {
     try {

@@ -18,11 +18,11 @@ import { choose, type Wanted } from "./choice.ts";
 const AUTHORIZATION_MS = 10 * 60 * 1000;
 const POLL_MS = 200;
 const SLOWEST_POLL_MS = 1000;
-/** 43 to 128 unreserved characters, says RFC 7636; letters and digits are. */
+/** A code verifier has 43 to 128 unreserved characters (RFC 7636). */
 const VERIFIER_LENGTH = 64;
 const STATE_LENGTH = 43;
 
-type Asked = { owner: string; subject: string; agent_id: string | null };
+type AuthorizationRequest = { owner: string; subject: string; agent_id: string | null };
 type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
 
 /** The token if there is one, else where to consent. */
@@ -32,19 +32,19 @@ export async function authenticateUser(
   origin: string,
 ): Promise<Authentication> {
   assertMay(ctx, "read");
-  const asked = {
+  const request = {
     owner: ownerOf(ctx.caller),
     subject: subjectOf(ctx.caller, input),
     agent_id: input.agent_id ?? null,
   };
   const provider = await needProvider(ctx, input.provider);
   const [tokens, connected] = await Promise.all([
-    findTokens(ctx, asked, provider),
-    findConnected(ctx, asked),
+    findTokens(ctx, request, provider),
+    findConnected(ctx, request),
   ]);
   const choice = choose(tokens, toWanted(input), connected);
   const consent = (token_id: string | null) =>
-    beginAuthorization(ctx, provider, asked, input, token_id, origin);
+    beginAuthorization(ctx, provider, request, input, token_id, origin);
   switch (choice.do) {
     case "refuse":
       throw notFound("OAuth token", input.token_id ?? "");
@@ -71,7 +71,11 @@ function toWanted({ scopes, agent_id, token_id, force_new }: AuthenticateRequest
   };
 }
 
-async function findTokens(ctx: Context, { owner, subject }: Asked, provider: ProviderRow) {
+async function findTokens(
+  ctx: Context,
+  { owner, subject }: AuthorizationRequest,
+  provider: ProviderRow,
+) {
   return ctx.db
     .select()
     .from(oauth_tokens)
@@ -85,8 +89,11 @@ async function findTokens(ctx: Context, { owner, subject }: Asked, provider: Pro
     );
 }
 
-/** Of the owner: another one's connection says nothing about these tokens. */
-async function findConnected(ctx: Context, { owner, agent_id }: Asked): Promise<Set<string>> {
+/** Scoped to the owner: other connections have other tokens. */
+async function findConnected(
+  ctx: Context,
+  { owner, agent_id }: AuthorizationRequest,
+): Promise<Set<string>> {
   if (agent_id === null) return new Set();
   const rows = await ctx.db
     .select({ token_id: oauth_connections.oauth_token_id })
@@ -101,11 +108,11 @@ async function findConnected(ctx: Context, { owner, agent_id }: Asked): Promise<
   return new Set(rows.map(({ token_id }) => token_id));
 }
 
-/** The state and the verifier serve once, and for ten minutes. The state is told once and kept as a hash. */
+/** State and verifier are valid once, for ten minutes. The state is returned once and stored as a hash. */
 async function beginAuthorization(
   ctx: Context,
   provider: ProviderRow,
-  asked: Asked,
+  asked: AuthorizationRequest,
   { scopes, is_default }: AuthenticateRequest,
   token_id: string | null,
   origin: string,

@@ -9,7 +9,7 @@ import { CallbackQuery, Confirmation, SetupQuery } from "../authorization-schema
 import { ProviderPath } from "../provider-schema.ts";
 import type { Ended } from "./callback-service.ts";
 import { answerConsent, openConsent } from "./consent-service.ts";
-import { askPage, endPage } from "./page.ts";
+import { consentPage, endPage } from "./page.ts";
 
 /** Where browsers come back to: without a key, so these stand before the authentication. */
 export const callbackRoutes = router();
@@ -43,7 +43,7 @@ const callback = operation("get", "/v2/auth/callback/{provider_id}", "oauthCallb
   responses,
 });
 callbackRoutes.openapi(callback, (c) =>
-  ask(c, c.req.valid("param").provider_id, c.req.valid("query")),
+  openPage(c, c.req.valid("param").provider_id, c.req.valid("query")),
 );
 
 const setup = operation("get", "/v2/auth/setup/{provider_id}", "oauthSetup", {
@@ -54,7 +54,7 @@ const setup = operation("get", "/v2/auth/setup/{provider_id}", "oauthSetup", {
   responses,
 });
 callbackRoutes.openapi(setup, (c) =>
-  ask(c, c.req.valid("param").provider_id, c.req.valid("query")),
+  openPage(c, c.req.valid("param").provider_id, c.req.valid("query")),
 );
 
 const confirm = operation("post", "/v2/auth/callback/{provider_id}/confirm", "confirmOAuth", {
@@ -90,9 +90,9 @@ function assertOwnForm(headers: Headers): void {
   throw new AppError("bad_request", text);
 }
 
-async function ask(c: Context<AppEnv>, provider_id: string, query: CallbackQuery) {
+async function openPage(c: Context<AppEnv>, provider_id: string, query: CallbackQuery) {
   const opened = await openConsent(c.env, provider_id, query);
-  return "ok" in opened ? end(c, opened) : c.html(askPage(opened), 200, NOT_CACHED);
+  return "ok" in opened ? end(c, opened) : c.html(consentPage(opened), 200, NOT_CACHED);
 }
 
 function end(c: Context<AppEnv>, ended: Ended) {

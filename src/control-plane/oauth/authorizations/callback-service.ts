@@ -4,7 +4,7 @@ import { decrypt } from "../../../shared/crypto/crypto.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { isForeignKeyViolation } from "../../../shared/storage/sql.ts";
 import type { CallbackAnswer, CallbackQuery } from "../authorization-schema.ts";
-import { saidBy } from "../client/grants.ts";
+import { providerMessage } from "../client/grants.ts";
 import { isSameIssuer } from "../client/metadata.ts";
 import type { Grant } from "../client/provider-access.ts";
 import { requestGrant } from "../client/provider-client.ts";
@@ -25,7 +25,7 @@ export type Ended = {
   token_id: string | null;
 };
 
-/** What the browser brought ends the authorization. The state alone says whose: it was told to its asker and serves once. */
+/** Ends the authorization with the browser's query. The state identifies it and is valid once. */
 export async function finishAuthorization(
   env: Env,
   provider_id: string,
@@ -53,20 +53,20 @@ export async function submitCallback(
   provider_id: string,
   input: { code: string; state: string },
 ): Promise<CallbackAnswer> {
-  const asker = { owner: ownerOf(ctx.caller), workspace_id: ctx.caller.workspace_id };
-  const row = await takeState(ctx.db, provider_id, input.state, asker);
+  const requester = { owner: ownerOf(ctx.caller), workspace_id: ctx.caller.workspace_id };
+  const row = await takeState(ctx.db, provider_id, input.state, requester);
   if (!row) throw new AppError("not_found", unknownState().message);
   const { ok, message } = await finish(ctx.env, ctx.db, row, input);
   if (!ok) throw new AppError("bad_request", message);
   return { status: "completed", provider_id, token_id: row.token_id };
 }
 
-/** One statement takes it, so that of two who bring it one has it. */
+/** Compare-and-set: only one of two callers receives it. */
 async function takeState(
   db: Database,
   provider_id: string,
   state: string,
-  asker: { owner: string; workspace_id: string } | null,
+  requester: { owner: string; workspace_id: string } | null,
 ): Promise<AuthorizationRow | undefined> {
   const [row] = await db
     .update(oauth_authorizations)
@@ -74,8 +74,10 @@ async function takeState(
     .where(
       and(
         isPending(provider_id, state),
-        asker === null ? undefined : eq(oauth_authorizations.owner, asker.owner),
-        asker === null ? undefined : eq(oauth_authorizations.workspace_id, asker.workspace_id),
+        requester === null ? undefined : eq(oauth_authorizations.owner, requester.owner),
+        requester === null
+          ? undefined
+          : eq(oauth_authorizations.workspace_id, requester.workspace_id),
       ),
     )
     .returning();
@@ -107,9 +109,9 @@ async function finish(
   };
 }
 
-/** What the provider itself says is wrong, or that another provider answers (RFC 9207). */
+/** Errors of the provider, and answers of another provider (RFC 9207). */
 export function problemOf(query: CallbackQuery, { issuer }: ProviderRow): string | null {
-  if (query.error !== undefined) return saidBy(query) ?? "the provider refused";
+  if (query.error !== undefined) return providerMessage(query) ?? "the provider refused";
   if (issuer !== null && query.iss !== undefined && !isSameIssuer(issuer, query.iss)) {
     return "the response came from another provider";
   }
@@ -137,11 +139,11 @@ async function undo(env: Env, db: Database, row: AuthorizationRow, provider: Pro
   return fail(db, row, provider, "the provider was deleted");
 }
 
-/** The grant is kept already: this says that it is there. False: its provider is not any more. */
+/** Records the stored grant. @returns `false` when its provider was deleted */
 async function saveToken(db: Database, row: AuthorizationRow, grant: Grant): Promise<boolean> {
   const now = new Date().toISOString();
   const { workspace_id, oauth_provider_id, provider_id, owner, subject, agent_id } = row;
-  const said = {
+  const values = {
     scopes: grant.scopes ?? row.scopes,
     requested_scopes: row.scopes,
     expires_at: grant.expires_at,
@@ -152,8 +154,8 @@ async function saveToken(db: Database, row: AuthorizationRow, grant: Grant): Pro
   const whose = { workspace_id, oauth_provider_id, provider_id, owner, subject, agent_id };
   const insert = db
     .insert(oauth_tokens)
-    .values({ id: row.token_id, ...whose, ...said, created_at: now })
-    .onConflictDoUpdate({ target: oauth_tokens.id, set: said });
+    .values({ id: row.token_id, ...whose, ...values, created_at: now })
+    .onConflictDoUpdate({ target: oauth_tokens.id, set: values });
   const end = db
     .update(oauth_authorizations)
     .set({ status: "completed", ciphertext: "" })

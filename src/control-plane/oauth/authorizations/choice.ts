@@ -42,7 +42,7 @@ function isFor(token: Candidate, agent_id: string | null, connected: ReadonlySet
   return token.agent_id === null || token.agent_id === agent_id || connected.has(token.id);
 }
 
-/** A provider may grant less than was asked, or name it differently: asking again would change nothing. */
+/** Ignores missing scopes: a provider may grant fewer or rename them, and a new consent would not change that. */
 function covers(token: Candidate, scopes: readonly string[]): boolean {
   const had = new Set([...token.scopes, ...token.requested_scopes]);
   return scopes.every((scope) => had.has(scope));

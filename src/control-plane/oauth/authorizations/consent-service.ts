@@ -13,12 +13,12 @@ import {
   unknownState,
 } from "./callback-service.ts";
 
-/** For the person in front of the browser, who need not be the one who asked. */
+/** Shown to the person at the browser, who may differ from the requester. */
 export type Question = {
   provider_id: string;
   provider_name: string;
-  asker: Identity;
-  /** The asker's own name for this person; empty: the asker means themselves. */
+  requester: Identity;
+  /** The requester's name for this user; empty for the requester. */
   subject: string;
   agent_id: string | null;
   scopes: readonly string[];
@@ -26,8 +26,8 @@ export type Question = {
 };
 
 /**
- * The browser came back from the provider. Whoever was sent the link of another may sit in front of
- * it, so nothing is done with the code before the person has seen for whom it is.
+ * Opens the consent page after the provider's redirect. A link can reach another person, so the code is used
+ * only after a confirmation.
  */
 export async function openConsent(
   env: Env,
@@ -40,9 +40,9 @@ export async function openConsent(
   const { authorization, provider } = pending;
   if (problemOf(query, provider) !== null) return finishAuthorization(env, provider_id, query);
   const { workspace_id, owner, subject, agent_id, scopes } = authorization;
-  const asker = await findIdentity(db, workspace_id, actorOf(owner));
-  if (asker === null) return unknownState();
-  return { provider_id, provider_name: provider.name, asker, subject, agent_id, scopes, query };
+  const requester = await findIdentity(db, workspace_id, actorOf(owner));
+  if (requester === null) return unknownState();
+  return { provider_id, provider_name: provider.name, requester, subject, agent_id, scopes, query };
 }
 
 export function answerConsent(

@@ -13,14 +13,14 @@ const STYLE = [
   "@media(prefers-color-scheme:dark){body{color:#ddd;background:#111}}",
 ].join("");
 
-/** What the person in front of the browser sees at the end. */
+/** The last page of the flow. */
 export function endPage({ ok, message, provider_name }: Ended): string {
   const title = `${provider_name ?? "OAuth"} ${ok ? "connected" : "not connected"}`;
   return page(title, `<p>${escapeHtml(message)}</p>`);
 }
 
-/** Asks, before anything is done, whether this person means the one who asked. */
-export function askPage(question: Question): string {
+/** The page on which the person confirms the requester. */
+export function consentPage(question: Question): string {
   const { provider_id, provider_name, query } = question;
   const facts = factsOf(question).map(
     ([name, value]) => `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>`,
@@ -42,10 +42,10 @@ export function askPage(question: Question): string {
   );
 }
 
-function factsOf({ asker, subject, agent_id, scopes }: Question): [string, string][] {
+function factsOf({ requester, subject, agent_id, scopes }: Question): [string, string][] {
   const facts: [string, string][] = [
-    ["Requested by", asker.name],
-    ["Workspace", `${asker.workspace}, ${asker.organization}`],
+    ["Requested by", requester.name],
+    ["Workspace", `${requester.workspace}, ${requester.organization}`],
   ];
   if (subject !== "") facts.push(["For their user", subject]);
   facts.push(["Agents", agent_id ?? "all of theirs"]);

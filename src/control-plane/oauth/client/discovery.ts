@@ -2,17 +2,17 @@ import type { z } from "@hono/zod-openapi";
 import { isTransient } from "./grants.ts";
 import { issuersOf, metadataUrls, ServerMetadata } from "./metadata.ts";
 import type { Failure } from "./provider-access.ts";
-import { askProvider, isFailure } from "./provider-client.ts";
+import { callProvider, isFailure } from "./provider-client.ts";
 
-type Found<T> = { ok: true; value: T | null } | Failure;
+type Discovered<T> = { ok: true; value: T | null } | Failure;
 
 /** A published document; null where there is none of that shape. A host that is down is a failure. */
 async function readDocument<T extends z.ZodType>(
   env: Env,
   schema: T,
   url: string,
-): Promise<Found<z.infer<T>>> {
-  const answer = await askProvider(env, { method: "GET", url });
+): Promise<Discovered<z.infer<T>>> {
+  const answer = await callProvider(env, { method: "GET", url });
   if (isFailure(answer)) return answer;
   if (isTransient(answer.status)) {
     const message = `${answer.host} answers ${answer.status} for ${url}.`;
@@ -29,7 +29,7 @@ export async function readFirst<T extends z.ZodType>(
   schema: T,
   urls: readonly string[],
   isWanted: (value: z.infer<T>) => boolean,
-): Promise<Found<z.infer<T>>> {
+): Promise<Discovered<z.infer<T>>> {
   for (const url of urls) {
     const found = await readDocument(env, schema, url);
     if (!found.ok) return found;
@@ -38,8 +38,8 @@ export async function readFirst<T extends z.ZodType>(
   return { ok: true, value: null };
 }
 
-/** Where a provider says that it revokes. Believed only of the host of token_url, about that very endpoint. */
-export async function discoverRevocation(env: Env, token_url: string): Promise<Found<string>> {
+/** Discovers the revocation endpoint. Trusted only on the host of token_url. */
+export async function discoverRevocation(env: Env, token_url: string): Promise<Discovered<string>> {
   const urls = [...new Set(issuersOf(token_url).flatMap(metadataUrls))];
   const isOurs = (metadata: ServerMetadata) =>
     new URL(metadata.token_endpoint).href === new URL(token_url).href;

@@ -10,11 +10,11 @@ const MAX_MARGIN_MS = 60_000;
 const MARGIN_SHARE = 0.1;
 const MAX_LABEL = 200;
 const MAX_SAID = 300;
-/** Where the provider does not say when. */
+/** Lifetime for providers that send no expires_in. */
 export const RETRY_AFTER_SECONDS = 30;
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
-/** What the answer of a token endpoint says. GitHub and Slack refuse with status 200. */
+/** Parses the answer of a token endpoint. GitHub and Slack refuse with status 200. */
 export function readGrant(answer: Answer, now: number): { ok: true; grant: Grant } | Failure {
   const { status, body } = answer;
   const user = fields(body.authed_user);
@@ -64,7 +64,7 @@ function claimsOf(id_token: string | null): Fields {
 
 function toFailure({ status, body, retry_after, host }: Answer): Failure {
   const error = text(body.error);
-  const said = saidBy(body) ?? `status ${status}`;
+  const detail = providerMessage(body) ?? `status ${status}`;
   if (isTransient(status)) {
     return {
       ok: false,
@@ -74,7 +74,7 @@ function toFailure({ status, body, retry_after, host }: Answer): Failure {
     };
   }
   const ended = error !== null && ENDED.has(error);
-  return { ok: false, reason: ended ? "ended" : "refused", message: `${host} answers: ${said}` };
+  return { ok: false, reason: ended ? "ended" : "refused", message: `${host} answers: ${detail}` };
 }
 
 const ENDED = new Set(["invalid_grant", "bad_refresh_token", "bad_verification_code"]);
@@ -83,8 +83,8 @@ export function isTransient(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
-/** `error: description` as a provider says it, short enough to show. */
-export function saidBy(body: Fields): string | null {
+/** Returns `error: description` of a provider, short enough to show. */
+export function providerMessage(body: Fields): string | null {
   const error = text(body.error);
   const description = text(body.error_description);
   if (error === null) return null;

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { HttpUrl } from "../../../shared/schema.ts";
 
-/** What an authorization server publishes of itself: RFC 8414, or OpenID discovery. */
+/** Metadata of an authorization server: RFC 8414, or OpenID discovery. */
 export const ServerMetadata = z.object({
   issuer: z.string(),
   authorization_endpoint: HttpUrl,

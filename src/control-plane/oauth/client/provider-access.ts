@@ -1,6 +1,6 @@
 import type { ClientAuth, ProviderType } from "../provider-schema.ts";
 
-/** What it takes to speak to a provider as its client. Its secret is plain here and nowhere stored so. */
+/** A provider with the client's credentials. The secret is plain here and sealed in storage. */
 export type ProviderAccess = {
   provider_id: string;
   provider_type: ProviderType | null;
@@ -14,15 +14,15 @@ export type ProviderAccess = {
   resource: string | null;
 };
 
-/** What a provider has granted. Only its access token ever leaves, and only to its owner. */
+/** A grant. Only its access token is returned, and only to its owner. */
 export type Grant = {
   access_token: string;
   refresh_token: string | null;
   token_type: string;
   expires_at: string | null;
-  /** When to ask for the next one: a little before it ends. */
+  /** The time of the next refresh, a little before the expiry. */
   refresh_at: string | null;
-  /** Null: the provider did not say. */
+  /** `null` when the provider sent no expiry. */
   scopes: string[] | null;
   account_label: string | null;
 };

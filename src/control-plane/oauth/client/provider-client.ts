@@ -21,7 +21,7 @@ type Request = {
 };
 
 /** Any status is an answer. What is none becomes a failure, so that callers decide by value. */
-export async function askProvider(
+export async function callProvider(
   env: Env,
   { method, url, headers, body }: Request,
 ): Promise<ProviderAnswer | Failure> {
@@ -48,7 +48,7 @@ export function isFailure(answer: object): answer is Failure {
   return "ok" in answer && answer.ok === false;
 }
 
-/** One request to the token endpoint: an exchange or a refresh. */
+/** Sends an exchange or a refresh to the token endpoint. */
 export async function requestGrant(
   env: Env,
   provider: ProviderAccess,
@@ -56,7 +56,7 @@ export async function requestGrant(
 ): Promise<{ ok: true; grant: Grant } | Failure> {
   const { resource, token_url: url } = provider;
   const { headers, form } = signed(provider, { ...params, ...(resource && { resource }) });
-  const answer = await askProvider(env, { method: "POST", url, headers, body: form });
+  const answer = await callProvider(env, { method: "POST", url, headers, body: form });
   if (isFailure(answer)) return answer;
   const { status, body, host } = answer;
   const retry_after = answer.headers.get("retry-after");
@@ -92,7 +92,7 @@ function formEncode(text: string): string {
   return new URLSearchParams({ "": text }).toString().slice(1);
 }
 
-/** JSON, or the form that GitHub speaks to who does not ask for JSON. */
+/** Parses JSON, or the form that GitHub sends without an Accept header. */
 function parse(body: string): Record<string, unknown> {
   try {
     return fields(JSON.parse(body));

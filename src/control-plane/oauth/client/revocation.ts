@@ -1,4 +1,4 @@
-import { isTransient, saidBy, text } from "./grants.ts";
+import { isTransient, providerMessage, text } from "./grants.ts";
 import type { ProviderAccess } from "./provider-access.ts";
 
 /** How a provider takes a token back. `published`: RFC 7009, at an address that it may publish. */
@@ -7,10 +7,13 @@ type RevocationForm =
   | { kind: "published" }
   | { kind: "none" };
 
-/** What an answer to a revocation means for the token. */
+/** The result of a revocation for the token. */
 export type Verdict = "gone" | "unsupported" | "refused" | "unavailable";
 
-type Known = Pick<ProviderAccess, "provider_type" | "token_url" | "revocation_url" | "client_id">;
+type RevocableProvider = Pick<
+  ProviderAccess,
+  "provider_type" | "token_url" | "revocation_url" | "client_id"
+>;
 
 const TYPE_OF_HOST: Record<string, ProviderAccess["provider_type"]> = {
   "github.com": "github",
@@ -21,7 +24,7 @@ const TYPE_OF_HOST: Record<string, ProviderAccess["provider_type"]> = {
 };
 
 /** The address that was configured, else the provider's own form, else what it publishes. */
-export function revocationForm(provider: Known): RevocationForm {
+export function revocationForm(provider: RevocableProvider): RevocationForm {
   if (provider.revocation_url !== null) return { kind: "rfc7009", url: provider.revocation_url };
   const token_url = new URL(provider.token_url);
   const at = (path: string) => new URL(path, token_url).href;
@@ -77,21 +80,21 @@ export function judge(
   return status === 400 && error !== null && ENDED.has(error) ? "gone" : "refused";
 }
 
-/** Slack answers 200 whatever happens; `ok` tells. */
+/** Slack always answers 200; `ok` has the result. */
 function judgeSlack(status: number, ok: unknown, error: string | null): Verdict {
   if (status !== 200) return "refused";
   if (ok === true || (error !== null && SLACK_ENDED.has(error))) return "gone";
   return error !== null && SLACK_TRANSIENT.has(error) ? "unavailable" : "refused";
 }
 
-/** Of the parts of a grant: one that was taken back takes the others along, where they are not taken singly. */
+/** Revoking one token of a grant can revoke the others; providers differ. */
 export function overall(verdicts: readonly Verdict[]): "gone" | "unsupported" {
   return verdicts.includes("gone") ? "gone" : "unsupported";
 }
 
 export function refusalText(host: string, status: number, body: Record<string, unknown>): string {
   return (
-    `${host} refused to revoke the token: ${saidBy(body) ?? `status ${status}`}. The token is kept: ` +
+    `${host} refused to revoke the token: ${providerMessage(body) ?? `status ${status}`}. The token is kept: ` +
     "correct the provider's client_id, client_secret or revocation_url, then retry."
   );
 }

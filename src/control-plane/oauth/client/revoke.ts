@@ -1,7 +1,7 @@
 import { discoverRevocation } from "./discovery.ts";
 import { retryAfter } from "./grants.ts";
 import type { Failure, Grant, ProviderAccess } from "./provider-access.ts";
-import { askProvider, basic, isFailure, signed } from "./provider-client.ts";
+import { basic, callProvider, isFailure, signed } from "./provider-client.ts";
 import { judge, overall, refusalText, revocationForm, type Verdict } from "./revocation.ts";
 
 /** `revoked`: the provider has taken it back, or never knew it. `unsupported`: it takes nothing back. */
@@ -56,7 +56,7 @@ async function revokePart(
   way: Way,
   part: Part,
 ): Promise<Verdict | Failure> {
-  const answer = await askProvider(env, toRequest(provider, way, part));
+  const answer = await callProvider(env, toRequest(provider, way, part));
   if (isFailure(answer)) return answer;
   const { host, status, body } = answer;
   const verdict = judge(way.kind, status, body);

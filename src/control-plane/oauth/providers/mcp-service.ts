@@ -3,7 +3,7 @@ import type { Context } from "../../../shared/context.ts";
 import { assertReachable } from "../../../shared/egress/egress.ts";
 import { AppError, invalid } from "../../../shared/errors.ts";
 import { readFirst } from "../client/discovery.ts";
-import { saidBy } from "../client/grants.ts";
+import { providerMessage } from "../client/grants.ts";
 import {
   ClientRegistration,
   isSameIssuer,
@@ -13,7 +13,7 @@ import {
   resourceMetadataUrls,
   ServerMetadata,
 } from "../client/metadata.ts";
-import { askProvider, isFailure } from "../client/provider-client.ts";
+import { callProvider, isFailure } from "../client/provider-client.ts";
 import type { ClientAuth, McpDiscoverRequest, Provider } from "../provider-schema.ts";
 import { redirectUri } from "../redirect.ts";
 import { toError } from "../storage/deletion.ts";
@@ -66,7 +66,7 @@ export async function discoverProvider(
 
 /** RFC 9728: the challenge of the server names its metadata; where there is none, the server is its own issuer. */
 async function issuerOf(env: Env, mcp_server_url: string): Promise<string> {
-  const answer = await askProvider(env, { method: "GET", url: mcp_server_url });
+  const answer = await callProvider(env, { method: "GET", url: mcp_server_url });
   if (isFailure(answer)) throw asIssue(answer);
   const named = resourceMetadataOf(answer.headers.get("www-authenticate"));
   const urls = [...(named === null ? [] : [named]), ...resourceMetadataUrls(mcp_server_url)];
@@ -94,7 +94,7 @@ async function register(env: Env, server: ServerMetadata, redirect_uri: string) 
   }
   const supported = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
   const wanted = AUTHS.find((method) => supported.includes(method)) ?? "none";
-  const answer = await askProvider(env, {
+  const answer = await callProvider(env, {
     method: "POST",
     url,
     headers: { "Content-Type": "application/json" },
@@ -112,7 +112,7 @@ async function register(env: Env, server: ServerMetadata, redirect_uri: string) 
   if (status >= 300 || !registered.success) {
     throw invalid(
       LOC,
-      `${issuer} refused to register a client: ${saidBy(body) ?? `status ${status}`}`,
+      `${issuer} refused to register a client: ${providerMessage(body) ?? `status ${status}`}`,
     );
   }
   const { client_id, client_secret, token_endpoint_auth_method } = registered.data;

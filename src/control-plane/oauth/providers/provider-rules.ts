@@ -1,7 +1,7 @@
 import { invalid } from "../../../shared/errors.ts";
 import type { ProviderPatchRequest } from "../provider-schema.ts";
 
-/** Tokens go where they came from: whoever may change a provider must not send them elsewhere. */
+/** A changed provider must not send tokens to another host. */
 export function assertSameHost(token_url: string, revocation_url: string | null | undefined): void {
   if (!revocation_url || isSameHost(token_url, revocation_url)) return;
   const text = `must be on ${new URL(token_url).origin}, the host of token_url`;

@@ -95,7 +95,7 @@ export async function getProvider(ctx: Context, provider_id: string): Promise<Pr
   return Provider.parse(await needProvider(ctx, provider_id));
 }
 
-/** Consents that are asked for go with the change: they began with what the provider was before. */
+/** Ends pending consents: they began with the former provider. */
 export async function updateProvider(
   ctx: Context,
   provider_id: string,

@@ -32,7 +32,7 @@ export async function deleteOne(
 
 export type Counts = { revoked: number; not_revoked: number };
 
-/** Each that can be given back is, though another one cannot; the first failure is told at the end. */
+/** Revokes every token, even when one fails. @throws the first failure at the end */
 export async function deleteMany(
   env: Env,
   db: Database,
@@ -50,7 +50,7 @@ export async function deleteMany(
   return counts;
 }
 
-/** For a token that its provider will not take back, whoever asks. */
+/** Deletes a token whose provider refuses to revoke it. */
 export async function deleteUnrevoked(env: Env, db: Database, token_id: string): Promise<void> {
   await tokenObject(env, token_id).forget();
   await dropRows(db, token_id);
@@ -64,7 +64,6 @@ async function dropRows(db: Database, token_id: string): Promise<void> {
   ]);
 }
 
-/** What discovery found needs no second look. */
 async function rememberRevocation(
   db: Database,
   provider: ProviderRow,

@@ -5,8 +5,8 @@ import type { Failure, Grant, ProviderAccess } from "../client/provider-access.t
 import { requestGrant } from "../client/provider-client.ts";
 import { type Revoked, revokeGrant } from "../client/revoke.ts";
 
-/** What is plain says when to refresh; the tokens themselves are sealed. */
-type Kept = { expires_at: string | null; refresh_at: string | null; tokens: Sealed };
+/** The times are plain; the tokens are sealed. */
+type StoredToken = { expires_at: string | null; refresh_at: string | null; tokens: Sealed };
 type Tokens = Pick<Grant, "access_token" | "refresh_token" | "token_type">;
 
 export type ReadToken =
@@ -21,7 +21,7 @@ export type ReadToken =
 
 const KEY = "grant";
 
-/** One token. Named by its id; it alone asks the provider for the next one, and gives it back. */
+/** A token, named by its id. Only this object refreshes and revokes it. */
 export class TokenObject extends DurableObject<Env> {
   /** A refresh that overtakes a revocation would leave a live token behind. */
   readonly #queue = new SerialQueue();
@@ -31,7 +31,7 @@ export class TokenObject extends DurableObject<Env> {
     await this.#queue.run(() => this.#write(token_id, grant, grant));
   }
 
-  /** The access token as it is now: refreshed when it is about to end, once however many ask. */
+  /** Returns the access token. It is refreshed before it expires, once for concurrent callers. */
   async read(token_id: string, provider: ProviderAccess): Promise<ReadToken> {
     const kept = this.#kept();
     if (kept === null) return ended(provider);
@@ -94,7 +94,7 @@ export class TokenObject extends DurableObject<Env> {
   }
 
   /** A token that cannot be refreshed serves until it ends. */
-  #lastOf(kept: Kept, { access_token }: Tokens, failure: Failure): ReadToken {
+  #lastOf(kept: StoredToken, { access_token }: Tokens, failure: Failure): ReadToken {
     const { expires_at } = kept;
     if (expires_at !== null && Date.parse(expires_at) <= Date.now()) return failure;
     return { ok: true, access_token, expires_at, refreshed: null };
@@ -102,26 +102,26 @@ export class TokenObject extends DurableObject<Env> {
 
   async #answer(
     token_id: string,
-    kept: Kept,
+    kept: StoredToken,
     refreshed: { scopes: string[] | null } | null,
   ): Promise<ReadToken> {
     const { access_token } = await this.#open(token_id, kept);
     return { ok: true, access_token, expires_at: kept.expires_at, refreshed };
   }
 
-  #kept(): Kept | null {
-    return this.ctx.storage.kv.get<Kept>(KEY) ?? null;
+  #kept(): StoredToken | null {
+    return this.ctx.storage.kv.get<StoredToken>(KEY) ?? null;
   }
 
-  async #open(token_id: string, { tokens }: Kept): Promise<Tokens> {
+  async #open(token_id: string, { tokens }: StoredToken): Promise<Tokens> {
     return JSON.parse(await decrypt(this.env, tokens, sealOwner(token_id)));
   }
 
   async #write(
     token_id: string,
-    { expires_at, refresh_at }: Pick<Kept, "expires_at" | "refresh_at">,
+    { expires_at, refresh_at }: Pick<StoredToken, "expires_at" | "refresh_at">,
     { access_token, refresh_token, token_type }: Tokens,
-  ): Promise<Kept> {
+  ): Promise<StoredToken> {
     const plain = JSON.stringify({ access_token, refresh_token, token_type });
     const tokens = await encrypt(this.env, plain, sealOwner(token_id));
     const kept = { expires_at, refresh_at, tokens };
@@ -130,7 +130,7 @@ export class TokenObject extends DurableObject<Env> {
   }
 }
 
-function isFresh({ refresh_at }: Kept): boolean {
+function isFresh({ refresh_at }: StoredToken): boolean {
   return refresh_at === null || Date.parse(refresh_at) > Date.now();
 }
 

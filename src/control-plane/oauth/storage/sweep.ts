@@ -9,7 +9,7 @@ import { tokenObject } from "./stub.ts";
 
 /** After its end an authorization can be waited for this long; an exchange that lasts so long is dead. */
 const KEEP_MS = 60 * 60 * 1000;
-/** How long an unreachable provider keeps us from forgetting a grant that nobody can use. */
+/** How long an unreachable provider delays the deletion of an unused grant. */
 const GIVE_UP_MS = 24 * KEEP_MS;
 const BATCH = 100;
 const ORPHANS = 10;

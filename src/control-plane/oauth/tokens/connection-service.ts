@@ -8,7 +8,7 @@ import { oauth_connections, oauth_tokens } from "../table.ts";
 import { Connection, type ConnectionsList } from "../token-schema.ts";
 import { needOwnToken } from "./token-service.ts";
 
-/** The caller's own: what others have connected says whose accounts they have. */
+/** Lists the caller's connections only: those of others name their accounts. */
 export async function listConnections(ctx: Context, agent_id: string): Promise<ConnectionsList> {
   assertMay(ctx, "read");
   const rows = await ctx.db

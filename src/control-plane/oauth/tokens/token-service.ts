@@ -18,7 +18,7 @@ import {
 
 export type TokenRow = typeof oauth_tokens.$inferSelect;
 
-/** The access token from its object; what a refresh has changed is told to the directory. */
+/** Returns the access token from its object and records a refresh in the directory. */
 export async function readToken(
   env: Env,
   db: Database,

@@ -54,7 +54,7 @@ function names(id: string): SQL {
   return sql`EXISTS (SELECT 1 FROM json_each(${audit_logs.resources}) WHERE json_each.value ->> 'id' = ${id})`;
 }
 
-/** As text that sorts with `created_at`, which has milliseconds. */
+/** Text that sorts with `created_at`, which has milliseconds. */
 function isoOf(time: string): string {
   return toIso(toMicros(time) ?? 0);
 }

@@ -7,7 +7,7 @@ import { isChanging, isWorthRecording, resourcesOf } from "./changes.ts";
 
 type FindOperation = (c: HonoContext<AppEnv>) => string | null;
 
-/** Writes down what the operations behind it change, before the client hears of it. */
+/** Records the changes of operations before the response is sent. */
 export function audit(findOperation: FindOperation) {
   return createMiddleware<AppEnv>(async (c, next) => {
     await next();

@@ -1,6 +1,6 @@
 export type Resource = { name: string; id: string };
 
-/** What is written down of a change: never a body, never a secret. */
+/** The recorded part of a change: never a body, never a secret. */
 export type Change = {
   request_id: string;
   action: string;
@@ -29,7 +29,7 @@ export function resourcesOf(
   query: Record<string, string[]>,
   answer: unknown,
 ): Resource[] {
-  const asked = Object.entries(query)
+  const params = Object.entries(query)
     .filter(([name]) => /_ids?$/.test(name))
     .flatMap(([name, values]) =>
       values
@@ -37,7 +37,7 @@ export function resourcesOf(
         .map((id) => ({ name: name.replace(/s$/, ""), id })),
     );
   const named = Object.entries(path).map(([name, id]) => ({ name, id }));
-  return [...named, ...asked, ...madeBy(answer)]
+  return [...named, ...params, ...madeBy(answer)]
     .map(({ name, id }) => ({ name, id: id.trim().slice(0, MAX_ID_CHARACTERS) }))
     .slice(0, MAX_RESOURCES);
 }

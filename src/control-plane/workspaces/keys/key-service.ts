@@ -171,9 +171,12 @@ async function insertKey(ctx: Context, scope: KeyScope, key: NewKey): Promise<Ap
   return ApiKeyWithSecret.parse({ ...(row && toApiKey(row)), key: api_key });
 }
 
-/** A key with an expiry creates none that outlives it: whoever has it has access until then and not longer. */
-async function expiryOf(ctx: Context, asked: string | null | undefined): Promise<string | null> {
-  const micros = asked ? toMicros(asked) : null;
+/** A key with an expiry creates no key that outlives it. */
+async function expiryOf(
+  ctx: Context,
+  requested: string | null | undefined,
+): Promise<string | null> {
+  const micros = requested ? toMicros(requested) : null;
   const expires_at = micros === null ? null : new Date(micros / 1000).toISOString();
   if (expires_at !== null && expires_at <= new Date().toISOString()) {
     throw invalid(["body", "expires_at"], "must be in the future");

@@ -15,7 +15,7 @@ import type {
 } from "./member-schema.ts";
 
 type Invitation = { email: string; role: Role };
-type Found = { user: typeof users.$inferSelect; role: Role };
+type MemberRow = { user: typeof users.$inferSelect; role: Role };
 
 /** Lists are answered whole. */
 const MAX_MEMBERS = 1000;
@@ -147,13 +147,13 @@ async function emailOf(ctx: Context, user_id: string | null | undefined): Promis
   return user.email;
 }
 
-async function getMember(ctx: Context, user_id: string): Promise<Found> {
+async function getMember(ctx: Context, user_id: string): Promise<MemberRow> {
   const [found] = await findMembers(ctx, eq(users.id, user_id));
   if (found === undefined) throw notFound("Member", user_id);
   return found;
 }
 
-function findMembers({ db, caller }: Context, isMeant?: SQL): Promise<Found[]> {
+function findMembers({ db, caller }: Context, isMeant?: SQL): Promise<MemberRow[]> {
   const { organization_id, workspace_id } = caller;
   return db
     .select({ user: users, role: memberships.role })
@@ -179,11 +179,11 @@ function isMembership({ caller }: Context, user_id: string): SQL | undefined {
 }
 
 /** SQL condition of the write: two admins who remove each other at once cannot both succeed. */
-function isDispensable({ caller }: Context, { user, role }: Found): SQL | undefined {
+function isDispensable({ caller }: Context, { user, role }: MemberRow): SQL | undefined {
   return role === "admin" ? hasOtherAdmin(caller, user.id) : undefined;
 }
 
-function toMember({ caller }: Context, { user, role }: Found): WorkspaceMember {
+function toMember({ caller }: Context, { user, role }: MemberRow): WorkspaceMember {
   return {
     ...toIdentity(user),
     ...workspaceRoleFields(role),
