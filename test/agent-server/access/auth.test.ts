@@ -311,7 +311,7 @@ describe("filters", () => {
 describe("a cron", () => {
   const HOURLY = { schedule: "0 * * * *", input: {}, on_run_completed: "keep" };
 
-  /** Fires as if its time had come; says which thread its run is on. */
+  /** Fires the cron now and returns the thread of its run. */
   async function fire(cron_id: string) {
     const object = env.CRONS.getByName(agent.deployment_id);
     await runInDurableObject(object, (_, { storage }) => {

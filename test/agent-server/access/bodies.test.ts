@@ -68,7 +68,7 @@ describe("the body of a request to an agent's app", () => {
     const base = await agent({ ...APP, enable_custom_route_auth: false });
     const { status, read } = await sendLarge(`${base}/custom/early`);
     expect(status).toBe(200);
-    // What the pipe to the isolate holds.
+    // Capacity of the pipe to the isolate.
     expect(read).toBeLessThan(BODY_BYTES / 4);
   });
 

@@ -4,9 +4,9 @@ import { agentWithUsers, type UserCall } from "../../support/agent-users.ts";
 import { urlOf } from "../../support/belongings.ts";
 import { operations, sampleBodyOf } from "../../support/operations.ts";
 
-/** What has nothing of a user's in its answer. All else asks the agent's handlers, or is withheld. */
+/** Operations without user data in the response. All others call the agent's handlers. */
 const UNASKED = ["agentOk", "agentInfo", "getUi", "getUiFile"];
-/** What makes something of the caller's own, whoever else has what. */
+/** Operations that create a resource of the caller. */
 const MAKING = [
   "createThread",
   "createAssistant",
@@ -62,7 +62,7 @@ async function made(path: string, json: unknown): Promise<Record<string, string>
   return answer.json as Record<string, string>;
 }
 
-/** Bodies that name what is Anna's; of the others the least that the document asks for. */
+/** Bodies that refer to Anna's resources; minimal bodies for the others. */
 function bodyOf(operation: Operation): unknown {
   const { thread_id, agent_run_id } = ids;
   const namespace = ["anna"];

@@ -14,7 +14,7 @@ async function agentWith(http: Record<string, unknown>) {
 
 const PAGE = "https://page.example";
 
-/** What a browser asks before it lets a page call. */
+/** Preflight request of a browser. */
 async function preflight(base: string, origin: string) {
   const headers = {
     Origin: origin,

@@ -97,7 +97,7 @@ describe.each(cases)("an agent called by %s, with its %s", (name, by) => {
     const base = spellings(attacker)[name] ?? "";
     const keys = [undefined, attacker.admin, attacker.viewer];
     const calls = keys.flatMap((key) => targets().map((target) => ({ key, ...target })));
-    // Below its own server, an anonymous caller of the routes behind the app is asked for a key first.
+    // Below its own server, an anonymous caller of the routes behind the app needs a key first.
     const refused = by === "builtin" ? /^40[14]$/ : /^404$/;
     for (const { key, path, ...sent } of calls) {
       const { status, text } = await reach(base, key, { by, url: `https://x${path}`, ...sent });

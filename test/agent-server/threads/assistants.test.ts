@@ -49,7 +49,7 @@ const refusal = async (response: Promise<Response>) => {
   return [status, await (await response).text()];
 };
 
-/** Of this test alone. */
+/** Used by this test only. */
 function tag() {
   return { test: crypto.randomUUID() };
 }

@@ -7,7 +7,7 @@ import { threadObject } from "../../../src/agent-server/threads/object/stub.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { testThread } from "../../support/threads.ts";
 
-// What a run costs must follow from what is new in it, not from how long the thread is.
+// The cost of a run must depend on its new data, not on the length of the thread.
 
 const RUNS = 10;
 const ROLES = ["user", "assistant"] as const;
@@ -18,17 +18,17 @@ const talk = (count: number, from = 0) =>
     content: `message ${from + n}: ${"words of a sentence ".repeat(8)}`,
   }));
 
-type Place = { deployment_id: string; thread_id: string };
+type TestThread = { deployment_id: string; thread_id: string };
 
-function stubOf({ deployment_id, thread_id }: Place) {
+function stubOf({ deployment_id, thread_id }: TestThread) {
   return env.THREADS.getByName(`${deployment_id}/${thread_id}`) as DurableObjectStub<ThreadObject>;
 }
 
-function inObject<T>(place: Place, work: (sql: SqlStorage) => T) {
+function inObject<T>(place: TestThread, work: (sql: SqlStorage) => T) {
   return runInDurableObject(stubOf(place), (_thread, { storage }) => work(storage.sql));
 }
 
-function rowsOf(place: Place, query: string) {
+function rowsOf(place: TestThread, query: string) {
   return inObject(place, (sql) => sql.exec<Record<string, number>>(query).toArray());
 }
 

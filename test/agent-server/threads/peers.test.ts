@@ -6,20 +6,20 @@ import { testDeployment } from "../../support/agent-deployment.ts";
 import { namesOf, testThread } from "../../support/threads.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
-// What went wrong on other servers; docs/reference/conformance.md has the list, with the tests elsewhere.
+// Regressions of other servers; docs/reference/conformance.md has the list, with the tests elsewhere.
 
 const hi = { messages: [{ role: "user", content: "hi" }] };
 const slow = { input: { delay_ms: 2_000 } };
 const quick = { input: { delay_ms: 0 } };
 const interrupt = { wait: true, reason: null };
 
-type Place = { deployment_id: string; thread_id: string };
+type TestThread = { deployment_id: string; thread_id: string };
 
-function stubOf({ deployment_id, thread_id }: Place) {
+function stubOf({ deployment_id, thread_id }: TestThread) {
   return env.THREADS.getByName(`${deployment_id}/${thread_id}`) as DurableObjectStub<ThreadObject>;
 }
 
-function tablesOf(place: Place) {
+function tablesOf(place: TestThread) {
   return runInDurableObject(stubOf(place), (_thread, { storage }) =>
     storage.sql
       .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE name NOT GLOB '_cf_*'")

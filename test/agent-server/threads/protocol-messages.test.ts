@@ -4,7 +4,7 @@ import { RunEvents } from "../../../src/agent-server/threads/events/run-events.t
 
 type Data = Record<string, unknown> & { event: string };
 
-/** What a run's log says as messages of the protocol, without the ids that each of them carries. */
+/** Converts a run's log to protocol messages without ids. */
 function messagesOf(rows: [event: string, data: unknown][]): Data[] {
   const log = new RunEvents({ run_id: "run", graph_id: "agent" }, new Set(CHANNELS));
   const events = rows.flatMap(([event, data], n) =>

@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 const protocol = (thread_id?: string, key = ours.editor) => protocolOf(agent, key, thread_id);
 
-/** What was told, in short: the method, below which node, and what the data says. */
+/** Summarizes events: method, node and data. */
 function inShort({ method, params }: SentEvent): string {
   const where = params.namespace.map((segment) => segment.split(":")[0]).join("/");
   const { data } = params;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { applyToStore } from "../../../src/agent-server/store/service.ts";
 import { stateUpdate, testThread } from "../../support/threads.ts";
 
-// Whoever is given an answer with a disposer has to use it; nobody of ours knows of one.
+// Receivers of a result with a disposer must call it, and ours do not.
 test("a result of a thread reaches its callers without a disposer", async () => {
   const { thread_id, revision, create, join } = await testThread();
   const { run_id } = await create("echo", {

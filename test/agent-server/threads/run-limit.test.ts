@@ -7,7 +7,7 @@ import { database } from "../../../src/shared/context.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { EVERYTHING, readEvents, testThread } from "../../support/threads.ts";
 
-/** A thread whose revision says how long a run may take. */
+/** A thread whose revision limits the duration of runs. */
 async function limitedThread(seconds: string) {
   const thread = await testThread();
   const { revision_id, deployment_id } = thread.revision;

@@ -124,9 +124,9 @@ describe("a joined stream that begins after a checkpoint", () => {
   );
 });
 
-describe("an agent without LangGraph is told of like a graph of one node", () => {
+describe("an agent without LangGraph emits events like a graph of one node", () => {
   const MODES = ["values", "updates", "debug", "tasks", "checkpoints", "events", "tools"];
-  // What is another of each run, and the steps: a graph has one more, of its input.
+  // Removes ids, which differ between runs, and steps: a graph has one more for its input.
   const MASKS: [RegExp, string][] = [
     [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "id"],
     [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "time"],
@@ -166,7 +166,7 @@ describe("an agent without LangGraph is told of like a graph of one node", () =>
       const ofGraph = masked(graph.events, name).filter((data) => !isOfInput(data));
       expect(masked(plain.events, name), name).toEqual(ofGraph);
     }
-    // Values are told with each yield, and not when the task is over.
+    // Values are emitted with each yield, not at the end of the task.
     const kinds = ({ events }: typeof graph) => {
       const all = events.filter(({ data }) => !isOfInput(data));
       const kindOf = ({ event, data }: SentEvent) => [event, (data as Fields).type];
@@ -257,7 +257,7 @@ describe("namespaces", () => {
     );
   });
 
-  test("a reader may ask for the events of some graphs only", async () => {
+  test("a reader may select graphs by namespace", async () => {
     const { object, create, join } = await testThread();
     const { run_id } = await create("team", body);
     await join(run_id);
@@ -278,7 +278,7 @@ describe("namespaces", () => {
     expect(graphs(await read(["writer:none"]))).toEqual(new Set(["metadata"]));
   });
 
-  test("subgraphs tell nothing of checkpoints that nobody asked for", async () => {
+  test("subgraphs emit no checkpoints unless requested", async () => {
     const { stream } = await testThread();
     const events = await stream("nested", {
       input: { log: [] },
@@ -290,7 +290,7 @@ describe("namespaces", () => {
 });
 
 describe("interrupts", () => {
-  test("inside a subgraph, they are told in every mode and answered one by one", async () => {
+  test("inside a subgraph, they are emitted in every mode and resumed one by one", async () => {
     const { object, stream, wait } = await testThread();
     const modes = { stream_mode: ["values", "updates"], stream_subgraphs: true };
     const events = await stream("interrupts_within", { input: {}, ...modes });
@@ -311,7 +311,7 @@ describe("interrupts", () => {
     expect(done.log).toEqual(["answer: by id", "done"]);
   });
 
-  test("strict_resume refuses an answer that nobody waits for, and the right one still counts", async () => {
+  test("strict_resume refuses an unexpected response, and the right one still counts", async () => {
     const { wait, object } = await testThread();
     const strict = (resume: unknown) => wait("ask", { command: { resume }, strict_resume: true });
     const [{ id }] = (await wait("ask", { input: {} })).__interrupt__;

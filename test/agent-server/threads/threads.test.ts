@@ -76,7 +76,7 @@ function stubOf(thread_id: string) {
   return env.THREADS.getByName(`${deployment_id}/${thread_id}`) as DurableObjectStub<ThreadObject>;
 }
 
-/** As if so many minutes had passed since the thread's last change. */
+/** Moves the thread's last change minutes into the past. */
 async function age(thread_id: string, minutes: number) {
   const then = new Date(Date.now() - minutes * 60_000).toISOString();
   await runInDurableObject(stubOf(thread_id), async (_instance, state) => {
@@ -160,7 +160,7 @@ describe("search and count", () => {
     expect([await count({}), await count({ status: "interrupted" })]).toEqual([2, 1]);
   });
 
-  test("in the order that is asked for, by page", async () => {
+  test("in the requested order, by page", async () => {
     const mine = tag();
     const made: string[] = [];
     for (let n = 0; n < 3; n++) made.push((await create({ metadata: mine })).thread_id);
@@ -179,7 +179,7 @@ describe("search and count", () => {
     expect((await send("POST", "/threads/search", { sort_by: "colour" })).status).toBe(422);
   });
 
-  test("shows what is selected, and extracts what lies deep", async () => {
+  test("returns selected fields, and extracts nested values", async () => {
     const metadata = tag();
     const { thread_id } = await create({ metadata });
     await run(thread_id, "steps");
@@ -229,7 +229,7 @@ describe("create", () => {
     expect((await get(thread_id)).values).toEqual({ log: ["in", "a", "b", "c"] });
   });
 
-  test("with a history that the graph refuses there is no thread", async () => {
+  test("a history that the graph refuses creates no thread", async () => {
     const thread_id = crypto.randomUUID();
     const body = {
       thread_id,
@@ -246,7 +246,7 @@ describe("create", () => {
 });
 
 describe("update", () => {
-  test("merges metadata, and says no more than is asked for", async () => {
+  test("merges metadata, and returns nothing with return=minimal", async () => {
     const { thread_id } = await create({ metadata: { a: 1, b: { c: 2 } } });
     const patch = { metadata: { b: { d: 3 } } };
     const minimal = await send("PATCH", `/threads/${thread_id}`, patch, {
@@ -315,7 +315,7 @@ describe("copy", () => {
     expect((await stateOf(copy)).values).toEqual((await stateOf(thread_id)).values);
   });
 
-  test("of a thread in the middle of a run stands where its last checkpoint is", async () => {
+  test("of a thread in the middle of a run has the status of its last checkpoint", async () => {
     const { thread_id } = await create();
     await send("POST", `/threads/${thread_id}/runs`, {
       assistant_id: "steps",
@@ -335,7 +335,7 @@ describe("copy", () => {
     expect(await read(send("GET", `/threads/${copy}/runs`))).toEqual([]);
   });
 
-  test("that was broken off is nobody's thread, and goes by itself", async () => {
+  test("that was interrupted by a crash is hidden, and deleted by the alarm", async () => {
     const { thread_id } = await create();
     await run(thread_id, "steps");
     const copy = await read<Thread>(send("POST", `/threads/${thread_id}/copy`));
@@ -375,7 +375,7 @@ describe("prune", () => {
     expect((await send("POST", "/threads/prune", { thread_ids: ["mine"] })).status).toBe(422);
   });
 
-  test("keeps the latest state, from which the thread goes on", async () => {
+  test("keeps the latest state, from which the thread continues", async () => {
     const { thread_id } = await create();
     const large = "x".repeat(1_500_000);
     await run(thread_id, "echo", { input: { messages: [{ role: "user", content: large }] } });
@@ -416,7 +416,7 @@ describe("prune", () => {
 describe("time to live", () => {
   const wake = (thread_id: string) => runDurableObjectAlarm(stubOf(thread_id));
 
-  test("is shown where it is asked for, and counts from the last change", async () => {
+  test("is returned on request, and counts from the last change", async () => {
     const { thread_id } = await create({ ttl: { ttl: 60, strategy: "keep_latest" } });
     expect(await get(thread_id)).not.toHaveProperty("ttl");
     const { ttl, updated_at } = await get(thread_id, "?include=ttl");
@@ -544,7 +544,7 @@ describe("state", () => {
     });
   });
 
-  test("of a graph within can be written, and is what its run goes on from", async () => {
+  test("of a subgraph can be written, and its run continues from it", async () => {
     const { thread_id } = await create();
     await run(thread_id, "interrupts_after_a_step");
     const checkpoint = (await stateOf(thread_id)).tasks[0]?.checkpoint;

@@ -14,7 +14,7 @@ const message = (n: number) => ({ type: "human", content: `${n}: ${"what was sai
 const talk = (count: number, from = 0) =>
   Array.from({ length: count }, (_, n) => message(from + n));
 
-/** As an isolate tells payloads that are long. */
+/** Encodes long payloads like an isolate. */
 function tell(payloads: unknown[]): TraceOp[] {
   const [json, said] = [new TraceJson(), new SaidTexts()];
   return payloads.map((payload) => {

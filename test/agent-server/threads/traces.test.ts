@@ -14,9 +14,9 @@ import { queryRuns } from "../../../src/traces/query/query-service.ts";
 import { testThread } from "../../support/threads.ts";
 
 type Thread = Awaited<ReturnType<typeof testThread>>;
-type Place = Thread["place"];
+type TestThread = Thread["place"];
 
-function contextOf({ workspace_id }: Place) {
+function contextOf({ workspace_id }: TestThread) {
   const caller: Caller = {
     organization_id: newId(),
     workspace_id,
@@ -27,24 +27,24 @@ function contextOf({ workspace_id }: Place) {
   return contextFor(env, caller);
 }
 
-function stubOf({ deployment_id, thread_id }: Place) {
+function stubOf({ deployment_id, thread_id }: TestThread) {
   return env.THREADS.getByName(`${deployment_id}/${thread_id}`) as DurableObjectStub<ThreadObject>;
 }
 
-function waiting(place: Place) {
+function waiting(place: TestThread) {
   return runInDurableObject(stubOf(place), (_instance, { storage }) => ({
     outbox: storage.sql.exec("SELECT seq FROM trace_outbox").toArray().length,
     roots: storage.sql.exec("SELECT run_id FROM runs WHERE trace IS NOT NULL").toArray().length,
   }));
 }
 
-async function delivered(place: Place) {
+async function delivered(place: TestThread) {
   await vi.waitFor(async () => expect(await waiting(place)).toEqual({ outbox: 0, roots: 0 }), {
     timeout: 5000,
   });
 }
 
-async function read(place: Place, query: Record<string, unknown>) {
+async function read(place: TestThread, query: Record<string, unknown>) {
   const ctx = contextOf(place);
   const session = [await tracingProject(ctx, place.deployment_id)];
   const { runs } = await queryRuns(
