@@ -1,9 +1,9 @@
-/** What the Worker asks of the `Auth` that langgraph.json names. Plain data only. */
+/** RPC contract of the `Auth` that langgraph.json names. Plain data only. */
 
-/** A request without its body. */
+/** Request without its body. */
 export type WireRequest = { url: string; method: string; headers: [string, string][] };
 
-/** Who asks, as `authenticate` says it, with all that it says. */
+/** User that `authenticate` returned, with all its fields. */
 export type AgentUser = {
   identity: string;
   permissions: string[];
@@ -23,21 +23,21 @@ export type AuthCall = {
 
 type Scalar = string | number | boolean | null;
 
-/** Of the rows' metadata; null: all rows. */
+/** Filters on metadata; `null` matches all rows. */
 export type WireFilters = Record<string, { eq: Scalar } | { contains: Scalar[] }> | null;
 
-/** The value as the handler left it. */
+/** Value as the handler left it. */
 export type AuthVerdict = { value: Record<string, unknown>; filters: WireFilters };
 
-/** What was thrown on purpose, or what the caller may hear of a mistake in the code. */
+/** Error thrown on purpose, or the public text of a bug in the handler. */
 export type AuthRefusal = { status: number; message: string; headers: [string, string][] };
 
 export type AuthAnswered<T> = { ok: true; value: T } | { ok: false; refusal: AuthRefusal };
 
-/** What the entrypoint `Agent` has beside its graphs. */
+/** Methods of the entrypoint `Agent` beside its graphs. */
 export interface AuthEntrypoint {
   authenticateRequest(request: WireRequest): Promise<AuthAnswered<AgentUser>>;
   authorize(call: AuthCall): Promise<AuthAnswered<AuthVerdict>>;
-  /** Of the whole text, by a regular expression that langgraph.json names. */
+  /** Matches the whole text against a regular expression of langgraph.json. */
   matchesPattern(pattern: string, text: string): Promise<boolean>;
 }

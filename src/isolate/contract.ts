@@ -2,7 +2,7 @@ import type { AgentUser, AuthEntrypoint } from "./auth-contract.ts";
 import type { Server } from "./server.ts";
 import type { EmbedCall, Embedded, StoreAnswer, StoreOp } from "./store-contract.ts";
 
-/** What a ThreadObject and the isolate of a revision say to each other over RPC. Plain data only. */
+/** RPC contract between a ThreadObject and the isolate of a revision. Plain data only. */
 
 export const STREAM_MODES = [
   "values",
@@ -40,28 +40,28 @@ export type LoadedCheckpoint = StoredCheckpoint & {
   writes: StoredWrite[];
 };
 
-/** What a run has to say, in order. A batch of operations is applied in one transaction. */
+/** Ordered output of a run. One transaction applies a batch of operations. */
 export type Op =
   | ({ op: "checkpoint"; values: StoredValue[] } & StoredCheckpoint)
   | { op: "writes"; ns: string; checkpoint_id: string; writes: StoredWrite[] }
   | { op: "event"; event: string; data: string }
   | TraceOp;
 
-/** A trace run, or what changed of it, as JSON text in the form that ingestion takes. */
+/** Trace run or its changes as JSON in the form of ingestion. */
 export type TraceOp = {
   op: "trace";
   kind: "post" | "patch";
   id: string;
-  /** The run's place in its trace while it is open; null once it ended. */
+  /** Dotted order while the trace run is open, `null` once it ended. */
   open: string | null;
   data: string;
-  /** Long payloads, which `data` leaves out. */
+  /** Long payloads, which `data` omits. */
   texts?: Partial<Record<TracePayload, TraceText>>;
 };
 
 export type TracePayload = "inputs" | "outputs";
 
-/** A JSON text, or what it has in common with one that was told before in the same batch. */
+/** JSON text, or its difference to an earlier one of the same batch. */
 export type TraceText =
   | { id: number; text: string }
   | { of: number; before: string; from: number; chars: number; rest: string };
@@ -78,30 +78,30 @@ export type CheckpointQuery = {
 
 export type AuthAnswer = { status: number; body: string; retry_after_seconds: number | null };
 
-/** The RpcTarget that an isolate calls back. Commits of an attempt that is over are refused. */
+/** RpcTarget that an isolate calls back. Rejects commits of an attempt that is over. */
 export interface Host {
   commit(ops: Op[]): Promise<void>;
   readCheckpoint(ns: string, checkpoint_id: string | null): Promise<LoadedCheckpoint | null>;
   listCheckpoints(query: CheckpointQuery): Promise<LoadedCheckpoint[]>;
-  /** The body and the answer of `POST /v2/auth/authenticate`, for the user of this run alone. */
+  /** Request and response of `POST /v2/auth/authenticate`, for the user of this run only. */
   authenticate(body: string): Promise<AuthAnswer>;
-  /** Of the deployment that the thread is of. */
+  /** Store of the thread's deployment. */
   store(ops: StoreOp[]): Promise<StoreAnswer>;
   /** Settles when the run is cancelled (true) or over (false). */
   cancelled(): Promise<boolean>;
 }
 
-/** A line that a run has printed, before its call is over. */
+/** Line that a run printed before its call ended. */
 export type EarlyLine = { key: string; level: string; message: string; ms: number };
 
-/** What the entrypoint of an isolate is given; the agent itself does not see it. */
+/** Props of an isolate's entrypoint, invisible to the agent. */
 export type AgentProps = {
-  /** Before the key, it is the first thing printed in a line. */
+  /** Marks a line's key at the start of the printed line. */
   line_mark: string;
   lines: { early(lines: EarlyLine[]): Promise<void> };
-  /** The server that the agent is of, as its own code calls it. */
+  /** Server of this agent, for calls by its own code. */
   server?: Server;
-  /** Of a request to the agent's HTTP app: where its routes end, and who asks. */
+  /** Fallback routes and user of a request to the agent's HTTP app. */
   builtin?: Server;
   user?: AgentUser | null;
 };
@@ -133,24 +133,27 @@ export type RunCall = GraphCall & {
   resuming: boolean;
   input: unknown;
   command: WireCommand | null;
-  /** An answer to an interrupt that does not wait fails the run. */
+  /** Fails the run when it answers an interrupt that is not pending. */
   strict_resume: boolean;
   stream_modes: StreamMode[];
   stream_subgraphs: boolean;
-  /** For the v2 protocol: each checkpoint in short before its values, and no input of a task that they say. */
+  /**
+   * For the v2 protocol: sends checkpoint envelopes before values, and omits task inputs that
+   * values contain.
+   */
   short_forms: boolean;
   interrupt_before: string[] | "*" | null;
   interrupt_after: string[] | "*" | null;
   durability: "sync" | "async" | "exit";
-  /** Newest checkpoint of the root namespace; null on a thread without one. */
+  /** Newest checkpoint of the root namespace, `null` on a new thread. */
   head: LoadedCheckpoint | null;
-  /** Where the run's trace begins, the same for every attempt, and what each trace run carries. */
+  /** Start of the run's trace, the same for every attempt, and metadata of each trace run. */
   trace: { start_time: string; dotted_order: string; metadata: Record<string, string> };
 };
 
 export type AgentFailure = { error: string; message: string; stack: string | null };
 
-/** Where a thread stands after a run: JSON texts, made beside the graph because only it can read its channels. */
+/** Summary of a thread after a run, as JSON. Only the graph can read its channels. */
 export type ThreadSummary = {
   values: string;
   next: string[];
@@ -159,13 +162,13 @@ export type ThreadSummary = {
 };
 
 export type RunOutcome = {
-  /** The last batch: it travels in the answer and saves a round trip. */
+  /** Last batch: returning it with the outcome saves a round trip. */
   ops: Op[];
   failure: AgentFailure | null;
-  /** The failure is that it took too long. */
+  /** Whether the run exceeded its time limit. */
   is_timeout: boolean;
   summary: ThreadSummary | null;
-  /** Asked until it gives the last, after the end was told; null when `ops` have all there is to tell. */
+  /** Called after the end until the last batch; `null` when `ops` contain all traces. */
   traces: (() => Promise<TraceBatch>) | null;
 };
 
@@ -178,16 +181,16 @@ export type StateCall = GraphCall & {
 export type UpdateCall = GraphCall & {
   ns: string;
   checkpoint_id: string | null;
-  /** One after the other; the updates of one are made together. */
+  /** Applied in order; the updates of one superstep apply together. */
   supersteps: WireUpdate[][];
 };
 
-/** As if a node had written it: values, or what a command says. */
+/** Update as if a node had written it: values or a command. */
 export type WireUpdate = { values: unknown; command: WireCommand | null; as_node: string | null };
 
 export type HistoryCall = GraphCall & {
   ns: string;
-  /** This checkpoint alone. */
+  /** Restricts the history to this checkpoint. */
   checkpoint_id: string | null;
   limit: number;
   before_id: string | null;
@@ -201,11 +204,11 @@ export type Checkpoint = {
   checkpoint_map: Record<string, unknown> | null;
 };
 
-/** A graph as an assistant has it, without a thread. */
+/** Graph with an assistant's configuration, without a thread. */
 export type GraphRef = Pick<GraphCall, "graph_id" | "config">;
 
 export type DrawCall = GraphRef & {
-  /** Whether graphs within are drawn too, or how many levels of them. */
+  /** Whether to draw subgraphs, or the number of their levels. */
   xray: boolean | number;
 };
 
@@ -221,7 +224,7 @@ export type GraphDescription = {
   schemas: GraphSchemas;
 };
 
-/** JSON Schemas as far as the graph itself tells them at run time; null elsewhere. */
+/** JSON Schemas known at run time, `null` where unknown. */
 export type GraphSchemas = {
   input: unknown;
   output: unknown;
@@ -230,16 +233,16 @@ export type GraphSchemas = {
   context: unknown;
 };
 
-/** The entrypoint `Agent` of every isolate. */
+/** Entrypoint `Agent` of every isolate. */
 export interface AgentEntrypoint extends AuthEntrypoint {
   describe(): Promise<Answer<GraphDescription[]>>;
-  /** False: its configuration has switched tracing off. */
+  /** False when the configuration disables tracing. */
   isTraced(): Promise<boolean>;
   run(call: RunCall, host: Host): Promise<RunOutcome>;
   /** `{nodes, edges}` as JSON text. */
   drawGraph(call: DrawCall): Promise<Answer<string>>;
   describeSchemas(call: GraphRef): Promise<Answer<GraphSchemas>>;
-  /** By namespace. */
+  /** Schemas by namespace. */
   describeSubgraphs(call: SubgraphsCall): Promise<Answer<Record<string, GraphSchemas>>>;
   /** A ThreadState as JSON text. */
   getState(call: StateCall, host: Host): Promise<Answer<string>>;
@@ -250,6 +253,6 @@ export interface AgentEntrypoint extends AuthEntrypoint {
     host: Host,
   ): Promise<Answer<{ checkpoint: Checkpoint; summary: ThreadSummary; ops: Op[] }>>;
   summarize(call: GraphCall, host: Host): Promise<Answer<ThreadSummary>>;
-  /** By the function that `store.index` of langgraph.json names. */
+  /** Calls the function that `store.index` of langgraph.json names. */
   embed(call: EmbedCall): Promise<Answer<Embedded>>;
 }

@@ -1,15 +1,15 @@
 import { graphs as exported, types } from "heddle:graphs";
 
-/** What `heddle:graphs` holds: one entry per graph of langgraph.json, made by the builder. */
+/** Content of `heddle:graphs`: one entry per graph of langgraph.json, written by the builder. */
 export type ExportedGraph = {
   module: Record<string, unknown>;
   export_name: string;
   description: string | null;
-  /** JSON Schema of its context as the source says it, where LangGraph keeps nothing of it. */
+  /** JSON Schema of the context, read from the source where LangGraph keeps none. */
   context?: Record<string, unknown> | null;
 };
 
-/** What the source says of fields of a state whose types are gone at run time, by name. */
+/** Types of state fields read from the source, by name. */
 export const fieldTypes = types;
 
 export function contextOf(graph_id: string): unknown {

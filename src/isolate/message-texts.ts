@@ -1,6 +1,6 @@
-// A conversation is written again with each step: each message of it as text once, for as long as it is the same.
+// Caches the text of each message: every step writes the conversation again.
 
-/** As checkpoints hold it, and flattened as clients see it. */
+/** Form in checkpoints, and flattened form for clients. */
 type Kind = "checkpoint" | "wire";
 type Written = { marks: unknown[]; texts: Partial<Record<Kind, string>> };
 export type Message = {
@@ -23,18 +23,18 @@ export function kwargsOf(message: Message): Record<string, unknown> {
   );
 }
 
-/** The same in every message, or told of key by key. */
+/** Constant in every message, or marked key by key. */
 const CONSTANT = new Set(["lc_namespace", "lc_serializable", "lc_kwargs"]);
 
-/** A constructor that gives back what it is given: the fields of a class that extends it come onto that. */
+/** Constructor that returns its argument, so that subclasses add their fields to it. */
 function given(value: object) {
   return value;
 }
 const Given = given as unknown as new (value: object) => object;
 
 /**
- * What was written of a message, as a private field of the message itself: nobody else sees it, and of a
- * thousand messages a run a WeakMap costs more to collect than all of their texts.
+ * Stores the text as a private field of the message: a WeakMap of a thousand messages costs more to
+ * collect than the texts.
  */
 class Noted extends Given {
   #written: Written | undefined;
@@ -60,7 +60,7 @@ export function knownText(message: Message, kind: Kind): string | undefined {
   return isUnchanged(message, before.marks) ? before.texts[kind] : undefined;
 }
 
-/** `marks` are those of the message when the text was made; null keeps nothing. */
+/** `marks` are those of the message at the time of the text; `null` stores nothing. */
 export function rememberText(message: Message, marks: unknown[] | null, kind: Kind, text: string) {
   const before = Noted.of(message);
   if (!marks) Noted.set(message, undefined);
@@ -68,13 +68,13 @@ export function rememberText(message: Message, marks: unknown[] | null, kind: Ki
   else Noted.set(message, { marks, texts: { [kind]: text } });
 }
 
-/** Of a message that is new, both of its texts. */
+/** Stores both texts of a new message. */
 export function rememberTexts(message: Message, texts: Record<Kind, string>) {
   const marks = marksOf(message);
   if (marks) Noted.set(message, { marks, texts });
 }
 
-/** All that the texts follow from; null: it holds something whose changes could not be seen. */
+/** Returns the values that determine the text, `null` when changes would go unnoticed. */
 export function marksOf(message: Message): unknown[] | null {
   const marks: unknown[] = [];
   return eachMark(message, (mark) => marks.push(mark) > 0) ? marks : null;
@@ -85,7 +85,7 @@ function isUnchanged(message: Message, marks: unknown[]): boolean {
   return eachMark(message, (mark) => Object.is(mark, marks[at++])) && at === marks.length;
 }
 
-/** False: `see` said so of a mark, or there is something that has none. */
+/** Returns false when `see` did, or when a value has no mark. */
 function eachMark(message: Message, see: (mark: unknown) => boolean): boolean {
   const own = message as unknown as Record<string, unknown>;
   const { lc_kwargs } = message;
@@ -99,7 +99,7 @@ function eachMark(message: Message, see: (mark: unknown) => boolean): boolean {
   return true;
 }
 
-/** What is in an object may change without it: of one that is not empty the text is a mark too. */
+/** Marks non-empty objects by their text: their content may change. */
 function seeValue(value: unknown, see: (mark: unknown) => boolean): boolean {
   if (typeof value !== "object" || value === null) return see(value);
   if (!isPlain(value) || !see(value)) return false;

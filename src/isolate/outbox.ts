@@ -1,15 +1,15 @@
 import type { Host, Op } from "./contract.ts";
-import { charactersOf } from "./said-texts.ts";
+import { charactersOf } from "./text-deduplicator.ts";
 
 // RPC takes 32 MiB a message; a batch is also one transaction and one copy in memory.
 const BATCH_BYTES = 4 * 1024 * 1024;
 /** The thread refuses a commit of more than 65,536. */
 const BATCH_OPS = 8192;
 
-// What waits to be stored is in the isolate's memory, of which it has 128 MB.
+// Bounds memory: an isolate has 128 MB.
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
-/** The agent says more than can be stored while it says it. */
+/** Error of an agent that emits faster than the thread can store. */
 class FloodError extends Error {
   override name = "EventLimitError";
 
@@ -22,43 +22,43 @@ class FloodError extends Error {
 }
 
 /**
- * One ordered queue of what a run has to say. One commit is in flight at a time; the next batch
- * leaves when it returns, so a token costs neither a hop nor a row's commit of its own.
+ * Ordered queue of a run's output. One commit is in flight at a time and the next batch follows it,
+ * so a token costs neither a round trip nor a transaction.
  */
 export class Outbox {
   #ops: Op[] = [];
   #bytes = 0;
-  #said_bytes = 0;
+  #total_bytes = 0;
   #inFlight: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: { reason: unknown } | undefined;
   readonly #host: Pick<Host, "commit">;
-  #ride: (batch: Op[]) => Op[] = () => [];
+  #piggyback: (batch: Op[]) => Op[] = () => [];
 
   constructor(host: Pick<Host, "commit">) {
     this.#host = host;
   }
 
-  /** What travels with a batch on its way; not with the last one, which nothing holds up. */
-  onSend(ride: (batch: Op[]) => Op[]) {
-    this.#ride = ride;
+  /** Adds operations to each batch on its way, except the last. */
+  onSend(piggyback: (batch: Op[]) => Op[]) {
+    this.#piggyback = piggyback;
   }
 
   push(op: Op) {
     const bytes = sizeOf(op);
     if (this.#bytes + bytes > MAX_WAITING_BYTES) throw new FloodError();
     this.#bytes += bytes;
-    this.#said_bytes += bytes;
+    this.#total_bytes += bytes;
     this.#ops.push(op);
     this.#schedule();
   }
 
-  /** In all, since the run began. */
-  get said_bytes(): number {
-    return this.#said_bytes;
+  /** Total bytes since the run began. */
+  get total_bytes(): number {
+    return this.#total_bytes;
   }
 
-  /** More waits than one batch takes: who can wait with saying more should flush first. */
+  /** Whether more waits than one batch holds: callers that can wait should flush first. */
   get isBehind(): boolean {
     return this.#bytes > BATCH_BYTES || this.#ops.length > BATCH_OPS;
   }
@@ -71,7 +71,7 @@ export class Outbox {
     }
   }
 
-  /** Waits for the commit in flight and hands over the rest, which travels in the run's answer. */
+  /** Waits for the commit in flight and returns the rest, which travels with the outcome. */
   async drain(): Promise<Op[]> {
     await this.#inFlight;
     while (this.isBehind && !this.#failure) await this.#commit();
@@ -89,7 +89,7 @@ export class Outbox {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const batch = this.#take();
-    this.#inFlight = this.#send([...batch, ...this.#ride(batch)]);
+    this.#inFlight = this.#send([...batch, ...this.#piggyback(batch)]);
     return this.#inFlight;
   }
 

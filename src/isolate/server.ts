@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** The agent server that this agent is of, as its own code may call it. */
+/** Agent server of this agent, for calls by its own code. */
 export type Server = { fetch(request: Request): Promise<Response> };
 
 const servers = new AsyncLocalStorage<Server>();
 
-/** Where a client of the SDK that is given no URL sends its calls, by way of `globals.ts`. */
+/** Target of SDK clients without a URL, by way of `globals.ts`. */
 Reflect.set(globalThis, Symbol.for("heddle:fetch"), callServer);
 
 async function callServer(input: RequestInfo, init?: RequestInit): Promise<Response> {
@@ -14,7 +14,7 @@ async function callServer(input: RequestInfo, init?: RequestInit): Promise<Respo
   throw new Error("A client without a URL reaches this server while a run or a request is served.");
 }
 
-/** What `work` asks of this agent's own server goes there. */
-export function besideServer<T>(server: Server | undefined, work: () => Promise<T>): Promise<T> {
+/** Routes calls of `work` to this agent's own server. */
+export function withServer<T>(server: Server | undefined, work: () => Promise<T>): Promise<T> {
   return server ? servers.run(server, work) : work();
 }

@@ -1,4 +1,4 @@
-/** What the store's object, the threads between and the isolates say to each other. Plain data only. */
+/** RPC contract between the store's object, threads and isolates. Plain data only. */
 
 export type NamespaceCondition = { match: "prefix" | "suffix"; path: string[] };
 
@@ -7,7 +7,7 @@ export type StoreOp =
       op: "get";
       namespace: string[];
       key: string;
-      /** An item that ends lives on from now for as long as it was given. */
+      /** Renews the TTL of the items read. */
       refresh: boolean;
     }
   | {
@@ -16,9 +16,9 @@ export type StoreOp =
       key: string;
       /** JSON text of an object. */
       value: string;
-      /** What of the item is found by meaning; none: nothing. */
+      /** Vectors of the item; none when it is not searchable by meaning. */
       vectors: Float32Array[];
-      /** Null: it never ends. */
+      /** `null` for items that never expire. */
       ttl_ms: number | null;
     }
   | { op: "delete"; namespace: string[]; key: string }
@@ -26,7 +26,7 @@ export type StoreOp =
       op: "search";
       prefix: string[];
       filter: Record<string, unknown> | null;
-      /** The query's; null: newest first. */
+      /** Vector of the query; `null` sorts newest first. */
       vector: Float32Array | null;
       limit: number;
       offset: number;
@@ -48,11 +48,11 @@ export type StoredItem = {
   /** Milliseconds. */
   created_at: number;
   updated_at: number;
-  /** Cosine of the angle to the query; null where there was none. */
+  /** Cosine similarity to the query, `null` without a query. */
   score: number | null;
 };
 
-/** Of a `get` an item or null, of a `search` items, of `namespaces` those, of the others null. */
+/** Item or `null` of a `get`, items of a `search`, namespaces of `namespaces`, else `null`. */
 export type StoreResult = StoredItem | StoredItem[] | string[][] | null;
 
 export type StoreRefusal = {
@@ -60,12 +60,12 @@ export type StoreRefusal = {
   message: string;
 };
 
-/** All of a batch happens or none of it. */
+/** Atomic: all operations of a batch, or none. */
 export type StoreAnswer =
   | { ok: true; results: StoreResult[] }
   | { ok: false; refusal: StoreRefusal };
 
-/** Null: by the fields that the configuration names; false: not at all. */
+/** `null` indexes the configured fields, false none. */
 export type IndexChoice = string[] | false | null;
 
 export type EmbedCall = {

@@ -1,23 +1,23 @@
 import { isMessage, knownText } from "./message-texts.ts";
 
-/** What one payload of a trace may be; more of it is of no use to a reader and of much cost to a run. */
+/** Bounds a payload: larger ones are costly to runs and useless to readers. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
-/** Messages lie no deeper than `{ messages: [[message]] }`; what is below is written as it is. */
+/** Depth of messages in `{ messages: [[message]] }`; deeper values are written directly. */
 const DEPTH = 4;
 
 type Message = { toJSON(): unknown; content: unknown };
 type Written = { fields: unknown[]; text: string };
 
-/** A text, cut between the items of its lists; `first` is the first item, -1 where there is none. */
+/** Text split between the items of its lists; `first` is the first item, -1 when there is none. */
 export type Pieces = { texts: string[]; first: number; length: number };
 
 /**
- * JSON text of anything: tracing never fails a run, so what JSON cannot hold is told in words. The
- * nodes of a conversation are given the same messages again and again; each is written once.
+ * Writes any value as JSON text: tracing never fails a run, so a description replaces what JSON
+ * cannot hold. Writes each message of a conversation once.
  */
 export class TraceJson {
   readonly #written = new WeakMap<object, Written>();
-  /** Of the batch that is being written: nothing changes meanwhile. */
+  /** Texts of the current batch, within which values do not change. */
   #fresh = new Map<object, string>();
 
   write(value: unknown): string {
@@ -33,7 +33,7 @@ export class TraceJson {
     return { texts: [JSON.stringify({ left_out })], first: -1, length: 0 };
   }
 
-  /** From now on messages may change again. */
+  /** Ends the batch: messages may change afterwards. */
   endBatch() {
     this.#fresh = new Map();
   }
@@ -90,13 +90,13 @@ export class TraceJson {
     return text;
   }
 
-  // What a checkpoint has holds its text already: there a mark stands for what JSON has no word for.
+  // Reuses the text of a checkpoint, in which marks replace what JSON cannot hold.
   #messageText(message: Message): string | undefined {
     const stored = isMessage(message) ? knownText(message, "checkpoint") : undefined;
     if (stored !== undefined && !stored.includes('"lc":2')) return stored;
     const fields = Object.values(message);
     const before = this.#written.get(message);
-    // A reducer may give a message its id later: it is the same while its fields are.
+    // Compares fields: a reducer may add a message's id later.
     if (before && isSame(before.fields, fields)) return before.text;
     const text = stringify(message);
     if (text !== undefined) this.#written.set(message, { fields, text });

@@ -7,7 +7,7 @@ import {
   rememberText,
 } from "./message-texts.ts";
 
-/** Messages lie no deeper than in the states of a history; what is below is written as it is. */
+/** Depth of messages in the states of a history; deeper values are written directly. */
 const DEPTH = 6;
 
 /** A LangChain message: `toDict()` gives the pieces that the wire shows flattened. */
@@ -22,7 +22,9 @@ function isDictLike(value: unknown): value is DictLike {
   );
 }
 
-/** JSON text of anything an agent says: messages flattened to `{...data, type}`, errors readable. */
+/**
+ * Writes an agent's value as JSON text: messages flattened to `{...data, type}`, errors readable.
+ */
 export function toWire(value: unknown): string {
   try {
     return write(value, DEPTH) ?? "null";

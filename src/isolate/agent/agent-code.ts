@@ -1,23 +1,23 @@
-// First: what a module of the agent makes when it is loaded may be a client of this server.
+// Comes first: modules of the agent may create a client of this server when they load.
 import "../server.ts";
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { AuthCall, AuthEntrypoint, WireRequest } from "../auth-contract.ts";
 import type { AgentProps, Answer } from "../contract.ts";
 import { answer } from "../failure.ts";
-import { besideServer } from "../server.ts";
+import { withServer } from "../server.ts";
 import type { EmbedCall, Embedded } from "../store-contract.ts";
 import { authenticateRequest, authorize } from "./auth.ts";
 import { embed } from "./embedding.ts";
 import { serveApp } from "./http-app.ts";
 
-/** What langgraph.json names beside the graphs. */
+/** Code that langgraph.json names beside the graphs. */
 export class AgentCode extends WorkerEntrypoint<unknown, AgentProps> implements AuthEntrypoint {
   override async fetch(request: Request): Promise<Response> {
     const { server, builtin, user = null } = this.ctx.props;
     if (!builtin) return new Response("404 Not Found", { status: 404 });
     const work = () => serveApp(request, { builtin, user }, Object(this.env), this.ctx);
-    return besideServer(server, work);
+    return withServer(server, work);
   }
 
   async embed(call: EmbedCall): Promise<Answer<Embedded>> {

@@ -20,24 +20,24 @@ import type {
 } from "../contract.ts";
 import { answer, toFailure } from "../failure.ts";
 import { Outbox } from "../outbox.ts";
-import { besideServer } from "../server.ts";
+import { withServer } from "../server.ts";
 import { RunTracer } from "../tracing/run-tracer.ts";
 import { isTracingOff } from "../tracing/tracing-switch.ts";
 import { toWire } from "../wire.ts";
 import { AgentCode } from "./agent-code.ts";
 import { assertAuth } from "./auth.ts";
 import { assertApp } from "./http-app.ts";
-import { readAlong } from "./lines.ts";
+import { streamLogs } from "./lines.ts";
 import { limitOf, RunTimeoutError, withinLimit } from "./run-limit.ts";
 import { asRun } from "./tokens.ts";
 
-/** One way to drive a graph: LangGraph's, or our own for plain functions. */
+/** Driver of a graph: LangGraph's, or the one for plain functions. */
 export interface Engine {
   describe(): Promise<GraphDescription>;
   /** `{nodes, edges}`. */
   draw(xray: boolean | number): Promise<unknown>;
   subgraphs(call: SubgraphsCall): Promise<Record<string, GraphSchemas>>;
-  /** Runs to the end, an interrupt or the abort; everything said goes to the outbox. */
+  /** Runs to the end, an interrupt or the abort. All output goes to the outbox. */
   run(call: RunCall, tools: RunTools): Promise<void>;
   summarize(call: GraphCall, host: Host): Promise<ThreadSummary>;
   getState(call: StateCall, host: Host): Promise<string>;
@@ -49,24 +49,24 @@ export type RunTools = {
   host: Host;
   outbox: Outbox;
   signal: AbortSignal;
-  /** Null: the agent's configuration has switched tracing off. */
+  /** `null` when the agent's configuration disables tracing. */
   tracer: RunTracer | null;
-  /** Reads where the thread stands from what this run has written, without a round trip. */
+  /** Reads the thread's summary from this run's writes, without a round trip. */
   onSummary(summarize: () => Promise<ThreadSummary>): void;
 };
 
-/** What for a graph is opened, as servers name it to the factories of graphs. */
+/** Purpose of opening a graph, in the names that factories of graphs receive. */
 type Access = "assistants.read" | "threads.create_run" | "threads.read" | "threads.update";
 export type ServerRuntime = {
   accessContext: Access;
-  /** Of a run. */
+  /** `null` outside of runs. */
   executionRuntime: { context: unknown } | null;
 };
 
 type OpenEngine = (graph_id: string, config: WireConfig, runtime: ServerRuntime) => Promise<Engine>;
 
-type Opened = Pick<GraphRef, "graph_id"> & Partial<Pick<GraphCall, "config" | "context">>;
-type Open = (call: Opened, accessContext: Access) => Promise<Engine>;
+type GraphRequest = Pick<GraphRef, "graph_id"> & Partial<Pick<GraphCall, "config" | "context">>;
+type Open = (call: GraphRequest, accessContext: Access) => Promise<Engine>;
 
 function opener(openEngine: OpenEngine): Open {
   return ({ graph_id, config = {}, context }, accessContext) => {
@@ -116,7 +116,7 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
     async run(call: RunCall, host: Host): Promise<RunOutcome> {
       const { props } = this.ctx;
       const work = () => runGraph(open, call, host);
-      return readAlong(props, () => besideServer(props?.server, work));
+      return streamLogs(props, () => withServer(props?.server, work));
     }
 
     async getState(call: StateCall, host: Host): Promise<Answer<string>> {
@@ -149,7 +149,7 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
 async function runGraph(open: Open, call: RunCall, host: Host): Promise<RunOutcome> {
   const outbox = new Outbox(host);
   const tracer = isTracingOff(process.env) ? null : new RunTracer(call, outbox);
-  outbox.onSend((batch) => tracer?.ride(batch) ?? []);
+  outbox.onSend((batch) => tracer?.piggyback(batch) ?? []);
   const abort = abortedBy(host);
   let summarize: (() => Promise<ThreadSummary>) | undefined;
   const onSummary = (read: () => Promise<ThreadSummary>) => {
@@ -166,8 +166,8 @@ async function runGraph(open: Open, call: RunCall, host: Host): Promise<RunOutco
   const summary = (await summarize?.().catch(() => null)) ?? null;
   tracer?.finish(failure);
   const ops = await outbox.drain();
-  const traces = tracer && !tracer.isBrief ? async () => tracer.take() : null;
-  if (tracer && traces === null) ops.push(...tracer.take().ops);
+  const traces = tracer && !tracer.isBrief ? async () => tracer.drain() : null;
+  if (tracer && traces === null) ops.push(...tracer.drain().ops);
   return { ops, failure, is_timeout, summary, traces };
 }
 
@@ -175,7 +175,7 @@ function abortedBy(host: Host): AbortController {
   const abort = new AbortController();
   void host.cancelled().then(
     (cancelled) => cancelled && abort.abort("cancelled"),
-    () => {}, // The thread is gone, and with it whoever could cancel.
+    () => {}, // The thread is deleted, so no cancellation can come.
   );
   return abort;
 }

@@ -2,7 +2,10 @@ import type { WireFilters } from "../auth-contract.ts";
 
 type Wire = NonNullable<WireFilters>[string];
 
-/** What a handler returned, as the Worker applies it. Throws where it says nothing that can be applied. */
+/**
+ * Converts a handler's result to the filters that the Worker applies. Throws when it is not
+ * applicable.
+ */
 export function toFilters(result: unknown): WireFilters {
   if (!isPlain(result)) throw new Error(`it returned ${kindOf(result)}; a filter is an object.`);
   const entries = Object.entries(result).map(([key, filter]) => [key, toFilter(key, filter)]);

@@ -9,20 +9,23 @@ import type {
 } from "../auth-contract.ts";
 import { toFilters } from "./auth-filters.ts";
 
-/** One export of the agent that langgraph.json names beside its graphs. */
+/** Export of the agent that langgraph.json names beside its graphs. */
 export type NamedExport = { module: Record<string, unknown>; export_name: string };
 
-type Handler = (asked: Record<string, unknown>) => unknown;
+type Handler = (value: Record<string, unknown>) => unknown;
 
-/** What the class `Auth` of the SDK keeps. Its copy is the agent's own, so it is known by its shape. */
+/**
+ * Handlers of the SDK's class `Auth`. The agent has its own copy of the class, so only the shape
+ * identifies it.
+ */
 type Handlers = {
   authenticate?: (request: Request) => unknown;
   callbacks?: Record<string, Handler>;
 };
 
-// It is kept with each run, in one row.
+// Bounds the user, which is stored in one row with each run.
 const MAX_USER_CHARACTERS = 64 * 1024;
-/** As an HTTPException has it. */
+/** Shape of the SDK's HTTPException. */
 class Forbidden extends Error {
   readonly status = 403;
   readonly headers = {};
@@ -34,7 +37,7 @@ class Forbidden extends Error {
 
 const MISTAKE: AuthRefusal = { status: 500, message: "Internal Server Error", headers: [] };
 
-/** Throws, with a text for the log of the build, what will never work. */
+/** Throws for the log of the build when the configuration can never work. */
 export function assertAuth() {
   if (auth) authenticator(handlersOf(auth));
 }
@@ -47,7 +50,7 @@ export function authenticateRequest(request: WireRequest): Promise<AuthAnswered<
   });
 }
 
-/** By the most special handler that there is; where there is none, it is allowed. */
+/** Calls the most specific handler. Allows when there is none. */
 export function authorize(call: AuthCall): Promise<AuthAnswered<AuthVerdict>> {
   const { resource, action, value, user } = call;
   const event = `${resource}:${action}`;
@@ -60,7 +63,7 @@ export function authorize(call: AuthCall): Promise<AuthAnswered<AuthVerdict>> {
     const result = await handler({ event, resource, action, value, user, permissions });
     if (result === false) throw new Forbidden();
     const isAllowed = result === null || result === undefined || result === true;
-    // What is no JSON is gone with it, as it would be from the row.
+    // Drops values that JSON cannot hold, as the row would.
     const kept = JSON.parse(JSON.stringify(value)) as AuthVerdict["value"];
     return { value: kept, filters: isAllowed ? null : toFilters(result) };
   });
@@ -87,15 +90,15 @@ function authenticator({ authenticate }: Handlers) {
 }
 
 function toUser(answer: unknown): AgentUser {
-  const said = typeof answer === "string" ? { identity: answer } : answer;
-  if (!isUser(said)) {
+  const user = typeof answer === "string" ? { identity: answer } : answer;
+  if (!isUser(user)) {
     throw new Error("it must return a string, or an object whose identity is a string.");
   }
-  const { permissions, display_name, is_authenticated } = said;
+  const { permissions, display_name, is_authenticated } = user;
   const text = JSON.stringify({
-    ...said,
+    ...user,
     permissions: Array.isArray(permissions) ? permissions : [],
-    display_name: display_name ?? said.identity,
+    display_name: display_name ?? user.identity,
     is_authenticated: is_authenticated ?? true,
   });
   if (text.length <= MAX_USER_CHARACTERS) return JSON.parse(text) as AgentUser;
@@ -117,7 +120,7 @@ async function answered<T>(what: string, work: () => Promise<T>): Promise<AuthAn
   }
 }
 
-/** An HTTPException is an answer; what else is thrown is for the agent's log and nobody else. */
+/** Returns HTTPExceptions to the caller; other errors go only to the agent's log. */
 function toRefusal(what: string, error: unknown): AuthRefusal {
   if (isException(error)) {
     const headers = [...new Headers(error.headers)];
@@ -128,7 +131,7 @@ function toRefusal(what: string, error: unknown): AuthRefusal {
   return MISTAKE;
 }
 
-/** Of the SDK, or of Hono. */
+/** Recognizes the exceptions of the SDK and of Hono. */
 function isException(error: unknown): error is Error & { status: number; headers?: HeadersInit } {
   if (!(error instanceof Error && "status" in error)) return false;
   if (!("headers" in error || "getResponse" in error)) return false;

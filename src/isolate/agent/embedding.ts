@@ -2,7 +2,7 @@ import { store } from "heddle:graphs";
 import type { EmbedCall, Embedded, IndexChoice } from "../store-contract.ts";
 import { textsAt } from "./text-paths.ts";
 
-/** `store` of langgraph.json, made by the builder. */
+/** `store` of langgraph.json, written by the builder. */
 export type StoreSettings = {
   index: {
     module: Record<string, unknown>;
@@ -14,7 +14,7 @@ export type StoreSettings = {
 };
 
 type EmbedTexts = (texts: string[]) => Promise<number[][]> | number[][];
-/** What LangChain calls Embeddings. */
+/** LangChain's Embeddings. */
 type Embeddings = {
   embedDocuments: EmbedTexts;
   embedQuery?: (text: string) => Promise<number[]> | number[];
@@ -23,7 +23,7 @@ type Embeddings = {
 export const isIndexed = store.index !== null;
 export const { ttl } = store;
 
-/** The vectors of each item and of the query, made by the agent's own function. */
+/** Returns the vectors of each item and of the query from the agent's own function. */
 export async function embed({ items, query }: EmbedCall): Promise<Embedded> {
   const texts = items.map(({ value, index }) => textsOf(value, index));
   const all = [...new Set(texts.flat())];

@@ -2,10 +2,10 @@ import { app } from "heddle:graphs";
 import type { AgentUser } from "../auth-contract.ts";
 import type { Server } from "../server.ts";
 
-/** What one request brings along, unseen by the app's own code. */
+/** Context of a request, invisible to the app's own code. */
 type Call = { builtin: Server; user: AgentUser | null };
 
-/** As far as the app of any version of Hono is used here. */
+/** Subset of Hono that all its versions share. */
 type HonoRequest = {
   raw: Request;
   json(): Promise<unknown>;
@@ -31,12 +31,12 @@ const parsed = new WeakMap<HonoRequest, Promise<unknown>>();
 
 let whole: Hono | null = null;
 
-/** Throws, with a text for the log of the build, what will never work. */
+/** Throws for the log of the build when the app can never work. */
 export function assertApp() {
   if (app) openApp();
 }
 
-/** By the agent's own app; what that has no route for goes on to the routes of the server. */
+/** Calls the agent's own app, which falls through to the routes of the server. */
 export async function serveApp(
   request: Request,
   call: Call,
@@ -51,7 +51,7 @@ function openApp(): Hono {
   return whole;
 }
 
-/** The agent's Hono, of the version that it has, with the server's routes behind its own. */
+/** Wraps the agent's Hono, in its own version, with the server's routes behind its own. */
 function around(own: Hono): Hono {
   const all = new own.constructor();
   all.use("*", prepare);
@@ -65,7 +65,7 @@ const prepare: Handler = async (c, next) => {
   if (user) c.set("auth", { user, scopes: user.permissions });
   const { req } = c;
   const read = req.json.bind(req);
-  // One object for all who read it: what a middleware changes in it, the next one finds.
+  // Shares one object: middleware may change it for the next reader.
   req.json = () => {
     const known = parsed.get(req) ?? read();
     parsed.set(req, known);
@@ -76,7 +76,7 @@ const prepare: Handler = async (c, next) => {
 
 const goOn: Handler = async (c) => {
   const response = await callOf(c).builtin.fetch(await toRequest(c.req));
-  // Headers of a response that was fetched cannot be changed.
+  // Copies the response: headers of fetched responses are immutable.
   return new Response(response.body, response);
 };
 
@@ -88,7 +88,7 @@ async function toRequest(req: HonoRequest): Promise<Request> {
   return new Request(url, { method, headers, body: await bodyOf(req), redirect: "manual" });
 }
 
-/** As it was read, and perhaps changed, or as it came. */
+/** Returns the parsed and perhaps changed body, or the original one. */
 async function bodyOf(req: HonoRequest): Promise<BodyInit | null> {
   const json = await parsed.get(req)?.catch(() => undefined);
   if (json !== undefined) return JSON.stringify(json);

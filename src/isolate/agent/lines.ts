@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AgentProps, EarlyLine } from "../contract.ts";
 
-/** A shorter run is over before anybody could read along. */
+/** Interval of flushes; shorter calls log at their end. */
 const FLUSH_MS = 1000;
-/** Of one flush; what comes faster is in the log when the call is over. */
+/** Maximum number of lines per flush; the rest appears at the end of the call. */
 const MAX_WAITING = 500;
 const MAX_CHARACTERS = 8000;
 const LEVELS = ["debug", "log", "info", "warn", "error"] as const;
@@ -13,9 +13,9 @@ type Level = (typeof LEVELS)[number];
 const relays = new AsyncLocalStorage<LineRelay>();
 
 /**
- * The runtime tells what a call printed when it is over, which is late for one that lasts for hours. So
- * lines of a run leave before that too, under a key that the printed one carries as a mark: whichever
- * comes first is kept, and a crash loses none.
+ * Streams the lines of a call. The runtime logs a call's output only at its end, up to hours later.
+ * A line is sent early under a key that its printed copy carries too, so duplicates merge and a
+ * crash loses no line.
  */
 class LineRelay {
   readonly #props: AgentProps;
@@ -28,7 +28,7 @@ class LineRelay {
     this.#props = props;
   }
 
-  /** The mark of this line. */
+  /** Returns the mark of this line. */
   add(level: Level, parts: unknown[]): string {
     const key = `${this.#call}:${this.#count++}`;
     if (this.#waiting.length < MAX_WAITING) {
@@ -44,7 +44,7 @@ class LineRelay {
 
   async #flush() {
     this.#timer = undefined;
-    // What does not arrive comes with the end of the call.
+    // Lost lines appear at the end of the call.
     await this.#props.lines.early(this.#waiting.splice(0)).catch(() => {});
   }
 }
@@ -59,8 +59,8 @@ for (const level of LEVELS) {
   };
 }
 
-/** What `work` prints can be read while it runs. */
-export async function readAlong<T>(
+/** Streams what `work` prints while it runs. */
+export async function streamLogs<T>(
   props: AgentProps | undefined,
   work: () => Promise<T>,
 ): Promise<T> {

@@ -1,7 +1,7 @@
-/** Of what agents are written for, with its default of an hour. 0: a run may take as long as it does. */
+/** Variable of LangGraph servers with its default of an hour. 0 disables the limit. */
 const VARIABLE = "BG_JOB_TIMEOUT_SECS";
 const DEFAULT_SECONDS = 3600;
-/** What a timer takes. */
+/** Maximum delay of a timer. */
 const MAX_MS = 2 ** 31 - 1;
 
 export class RunTimeoutError extends Error {
@@ -15,14 +15,14 @@ export class RunTimeoutError extends Error {
   }
 }
 
-/** What is no number of seconds is taken for a mistake, and the default holds. */
+/** Falls back to the default for values that are not a number of seconds. */
 export function limitOf(env: Record<string, string | undefined>): number {
-  const said = env[VARIABLE]?.trim();
-  const seconds = said ? Number(said) : Number.NaN;
+  const text = env[VARIABLE]?.trim();
+  const seconds = text ? Number(text) : Number.NaN;
   return seconds >= 0 ? seconds : DEFAULT_SECONDS;
 }
 
-/** `start`: of the first attempt, as ISO text: a run that is tried again has no more time for it. */
+/** Counts from `start`, the ISO time of the first attempt: retries do not extend the limit. */
 export async function withinLimit<T>(
   work: Promise<T>,
   { start, seconds }: { start: string; seconds: number },

@@ -28,7 +28,7 @@ export type SearchOptions = {
   query?: string | undefined;
 };
 
-/** Operations as LangGraph's `BaseStore.batch` has them; which one it is, its fields say. */
+/** Operations of LangGraph's `BaseStore.batch`, distinguished by their fields. */
 export type Operation =
   | { namespace: string[]; key: string }
   | { namespace: string[]; key: string; value: Value | null; index?: IndexChoice | undefined }
@@ -46,14 +46,14 @@ type Waiting = {
   reject(error: unknown): void;
 };
 
-/** The store refused an operation; the message says which field, and why. */
+/** Error of a rejected operation; the message names the field and the rule. */
 export class StoreError extends Error {
   override name = "StoreError";
 }
 
 /**
- * The store of the deployment as its agents see it: LangGraph's BaseStore in all but name, so that
- * agents without LangGraph have it too. What is asked at one moment travels together.
+ * Store of the deployment with the interface of LangGraph's BaseStore, for agents without LangGraph
+ * too. Batches operations of one tick.
  */
 export class HostStore {
   readonly #host: Pick<Host, "store">;
@@ -64,19 +64,19 @@ export class HostStore {
   }
 
   async get(namespace: string[], key: string): Promise<Item | null> {
-    return (await this.#ask({ namespace, key })) as Item | null;
+    return (await this.#enqueue({ namespace, key })) as Item | null;
   }
 
   async search(namespacePrefix: string[], options: SearchOptions = {}): Promise<Item[]> {
-    return (await this.#ask({ namespacePrefix, ...options })) as Item[];
+    return (await this.#enqueue({ namespacePrefix, ...options })) as Item[];
   }
 
   async put(namespace: string[], key: string, value: Value, index?: IndexChoice): Promise<void> {
-    await this.#ask({ namespace, key, value, index });
+    await this.#enqueue({ namespace, key, value, index });
   }
 
   async delete(namespace: string[], key: string): Promise<void> {
-    await this.#ask({ namespace, key, value: null });
+    await this.#enqueue({ namespace, key, value: null });
   }
 
   async listNamespaces(
@@ -93,7 +93,7 @@ export class HostStore {
       ...(prefix ? [{ matchType: "prefix" as const, path: prefix }] : []),
       ...(suffix ? [{ matchType: "suffix" as const, path: suffix }] : []),
     ];
-    return (await this.#ask({ matchConditions, ...page })) as string[][];
+    return (await this.#enqueue({ matchConditions, ...page })) as string[][];
   }
 
   start() {}
@@ -105,14 +105,14 @@ export class HostStore {
     return answer.results.map(toResult);
   }
 
-  #ask(operation: Operation): Promise<unknown> {
+  #enqueue(operation: Operation): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ operation, resolve, reject });
       if (this.#waiting.length === 1) queueMicrotask(() => this.#send());
     });
   }
 
-  /** An operation that is refused fails alone: its neighbours are asked again without it. */
+  /** Fails a rejected operation alone: the rest of its batch is sent again without it. */
   async #send() {
     const waiting = this.#waiting;
     this.#waiting = [];

@@ -2,8 +2,8 @@ const WHOLE = "$";
 const TOKEN = /\[[^\]]*\]|\{[^}]*\}|[^.[\]{}]+/g;
 
 /**
- * The texts at a path of a value, as LangGraph's stores index them: `a.b`, `a[0]`, `a[-1]`, `a[*].b`,
- * `*`, `{a,b.c}`; `$` is all of it.
+ * Returns the texts at a path as LangGraph's stores index them: `a.b`, `a[0]`, `a[-1]`, `a[*].b`,
+ * `*`, `{a,b.c}`; `$` selects all.
  */
 export function textsAt(value: unknown, path: string): string[] {
   if (path === "" || path === WHOLE) return textsOf(value);

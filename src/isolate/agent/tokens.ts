@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Host } from "../contract.ts";
 
-/** What agents find as LANGSMITH_API_URL unless their deployment says otherwise: this Heddle, from within a run. */
+/** Default of LANGSMITH_API_URL for agents: this server, from within a run. */
 const HERE = "https://heddle.internal";
 const AUTHENTICATE = "/v2/auth/authenticate";
 
@@ -13,8 +13,8 @@ const outside = globalThis.fetch;
 process.env.LANGSMITH_API_URL ??= HERE;
 
 /**
- * `POST {LANGSMITH_API_URL}/v2/auth/authenticate`, as the published clients call it, is answered by the
- * thread for the run that asks. There is no key that could be taken along or lent to another run.
+ * Answers `POST {LANGSMITH_API_URL}/v2/auth/authenticate` of published clients by the thread of the
+ * calling run. No key exists that could leak to another run.
  */
 globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
   if (!isHere(input)) return outside(input, init);
@@ -30,7 +30,7 @@ globalThis.fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise
   return new Response(body, { status, headers });
 };
 
-/** Everything that `work` starts asks as this run. */
+/** Binds all calls of `work` to this run. */
 export function asRun<T>(host: TokenHost, work: () => T): T {
   return run.run(host, work);
 }

@@ -2,12 +2,12 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { ERROR, type PendingWrite } from "@langchain/langgraph-checkpoint";
 import { HostSaver } from "./saver.ts";
 
-/** How far the reader of a graph's stream is. */
+/** Progress of the reader of a graph's stream. */
 export class Reading {
   #count = 0;
   #isBusy = false;
 
-  /** What is read, one after the other, each until the next is asked for. */
+  /** Yields chunks, each of which is being read until the next is requested. */
   async *of<T>(chunks: AsyncIterable<T>): AsyncGenerator<T, void> {
     for await (const chunk of chunks) {
       this.#count += 1;
@@ -17,7 +17,7 @@ export class Reading {
     }
   }
 
-  /** Everything that was there to read is read. */
+  /** Resolves when all available chunks are read. */
   async caughtUp(): Promise<void> {
     for (let seen = -1; seen !== this.#count || this.#isBusy; ) {
       seen = this.#count;
@@ -27,8 +27,8 @@ export class Reading {
 }
 
 /**
- * A graph that fails drops what its stream holds unread, once its failure is saved: here that is after
- * the reader has it all, the last words of the node that failed above all.
+ * Saves a failure after the reader has the stream: a failing graph drops unread chunks once its
+ * failure is saved.
  */
 export class PatientSaver extends HostSaver {
   readonly #reading: Reading;

@@ -31,13 +31,13 @@ type SaverOptions = {
   thread_id: string;
   /** Where writes go; absent for calls that only read. */
   outbox?: Outbox;
-  /** Newest root checkpoint when the caller sent it along; null: the thread has none. */
+  /** Newest root checkpoint sent along, `null` on a new thread. */
   head?: LoadedCheckpoint | null;
   /** Added to the metadata of each checkpoint. */
   metadata?: Record<string, unknown>;
   /** `durability: sync`: a put returns when it is committed. */
   sync?: boolean;
-  /** The checkpoint whose question is to be answered anew. */
+  /** Checkpoint whose interrupt the run answers again. */
   answer_again?: string | null;
   /** Pending updates of channels are left out when a checkpoint is read. */
   ignore_updates?: boolean;
@@ -46,7 +46,7 @@ type SaverOptions = {
 /** Saves checkpoints to the ThreadObject: channel values once per version, the rest by the run's outbox. */
 export class HostSaver extends BaseCheckpointSaver {
   readonly #options: SaverOptions;
-  /** Newest checkpoint of each namespace; null: known to have none. */
+  /** Newest checkpoint of each namespace, `null` when it is known to have none. */
   readonly #heads = new Map<string, LoadedCheckpoint | null>();
   /** Updates of a run's command until LangGraph has applied them. */
   #unapplied: (Op & { op: "writes" })[] = [];
@@ -119,7 +119,7 @@ export class HostSaver extends BaseCheckpointSaver {
     };
     const values = await this.#dumpValues(channel_values, newVersions);
     this.#remember({ ...stored, values: this.#allValues(ns, checkpoint, values), writes: [] });
-    await this.#say({ op: "checkpoint", ...stored, values });
+    await this.#emit({ op: "checkpoint", ...stored, values });
     const { thread_id } = this.#options;
     return { configurable: { thread_id, checkpoint_ns: ns, checkpoint_id: checkpoint.id } };
   }
@@ -140,7 +140,7 @@ export class HostSaver extends BaseCheckpointSaver {
     const op = { op: "writes", ns, checkpoint_id, writes: dumped } as const;
     // Stored before a reducer refuses them, they would fail every later run as well.
     if (isCommandUpdate(task_id, dumped)) this.#unapplied.push(op);
-    else await this.#say(op);
+    else await this.#emit(op);
   }
 
   /** Threads are deleted by the ThreadObject, never by a graph. */
@@ -148,7 +148,7 @@ export class HostSaver extends BaseCheckpointSaver {
     throw new Error("A graph cannot delete its thread; call DELETE /threads/{thread_id}.");
   }
 
-  async #say(op: Op) {
+  async #emit(op: Op) {
     const { outbox, sync } = this.#options;
     if (!outbox) throw new Error("This call is read-only: it cannot write a checkpoint.");
     for (const next of [...this.#unapplied.splice(0), op]) {

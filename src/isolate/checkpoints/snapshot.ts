@@ -62,12 +62,12 @@ export function toCheckpoint(configurable: Record<string, unknown>): Checkpoint 
   };
 }
 
-/** Where the thread stands, as JSON texts; null values mean it has no checkpoint. */
+/** Returns the thread's summary as JSON texts; `null` values mean it has no checkpoint. */
 export function toSummary(snapshot: Snapshot): ThreadSummary {
   const waiting = (snapshot.tasks ?? []).filter((task) => task.interrupts?.length);
   return {
     values: toWire(snapshot.values ?? {}),
-    // LangGraph takes a task that was answered once for done, though it asks again.
+    // LangGraph takes a task that was answered once for done, even if it interrupts again.
     next: [...new Set([...(snapshot.next ?? []), ...waiting.map(({ name }) => name)])],
     interrupts: toWire(Object.fromEntries(waiting.map((task) => [task.id, task.interrupts]))),
   };

@@ -1,7 +1,7 @@
-/** What `getLogger()` of `@langchain/langgraph-sdk/logging` answers; it looks here, also while modules load. */
+/** Backs `getLogger()` of `@langchain/langgraph-sdk/logging`, also while modules load. */
 const GLOBAL_LOGGER = Symbol.for("langgraph.api.sdk-logger");
 
-/** The levels that its type names, and where the log of the deployment keeps each. */
+/** Levels of its type with the levels of the deployment's log. */
 const LEVELS = {
   error: "error",
   warn: "warn",

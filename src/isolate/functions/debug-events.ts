@@ -32,7 +32,7 @@ function toTask({ state, ...task }: Fields & { state?: Config }) {
 function visibleConfig(config: Config | undefined): Config | null {
   if (!config) return null;
   const { callbacks: _callbacks, configurable, ...rest } = config;
-  // Of a user everybody who reads the stream may know the name, and no more.
+  // Hides the user from readers of the stream.
   const { langgraph_auth_user: _u, langgraph_auth_permissions: _p, ...shown } = configurable ?? {};
   const visible = Object.entries(shown).filter(([key]) => !key.startsWith("__"));
   return { ...rest, configurable: Object.fromEntries(visible) };

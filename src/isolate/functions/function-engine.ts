@@ -27,16 +27,16 @@ import {
   toPlainThreadState,
 } from "./function-state.ts";
 
-/** What a plain agent is called with beside its input. */
+/** Second argument of a plain agent. */
 export type FunctionTools = {
   config: GraphCall["config"] & { context: unknown };
   /** Aborts when the run is cancelled. */
   signal: AbortSignal;
   /** Sends a `custom` event. */
   emit: (data: unknown) => void;
-  /** The conversation so far, the new input included. */
+  /** Messages of the thread, the new input included. */
   messages: Message[];
-  /** What the deployment's agents and clients keep across threads. */
+  /** Store that the deployment's agents and clients share across threads. */
   store: HostStore;
 };
 
@@ -54,8 +54,8 @@ export function isGenerator(value: unknown): value is PlainFunction {
 }
 
 /**
- * Drives a plain async function or generator: what it yields or returns are updates of the state.
- * Its state is saved when the input is in and when it ends: a generator cannot be entered half-way.
+ * Drives a plain async function or generator, whose yields and return value update the state. Saves
+ * the state after the input and at the end: a generator cannot resume half-way.
  */
 export class FunctionEngine implements Engine {
   readonly #graph_id: string;
@@ -78,7 +78,7 @@ export class FunctionEngine implements Engine {
     };
   }
 
-  /** One node, between the start and the end. */
+  /** Draws one node between start and end. */
   async draw(): Promise<unknown> {
     const name = this.#graph_id;
     return {
@@ -220,7 +220,7 @@ function summaryOf(state: FunctionState): ThreadSummary {
   return { values: toWire(state.values), next: [], interrupts: "{}" };
 }
 
-/** What a function gave: each yield and the return value of a generator, or the one value. */
+/** Yields all values of a generator, or the returned value. */
 async function* updatesOf(produced: unknown): AsyncGenerator<unknown> {
   if (!isIterator(produced)) {
     yield await produced;

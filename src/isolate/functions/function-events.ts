@@ -11,17 +11,17 @@ export class FunctionEvents {
   readonly #modes: ReadonlySet<StreamMode>;
   readonly #node: string;
   readonly #outbox: Outbox;
-  /** Null: nobody asked for what only it tells. */
+  /** `null` when no requested mode needs it. */
   readonly #task: FunctionTask | null;
-  #told = 0;
+  #emitted = 0;
 
   constructor(call: RunCall, outbox: Outbox) {
     const implied: StreamMode[] = call.short_forms ? ["checkpoints"] : [];
     this.#modes = new Set([...call.stream_modes, ...implied]);
     this.#node = call.graph_id;
     this.#outbox = outbox;
-    const isAsked = OF_TASKS.some((mode) => this.#modes.has(mode));
-    this.#task = isAsked
+    const isNeeded = OF_TASKS.some((mode) => this.#modes.has(mode));
+    this.#task = isNeeded
       ? new FunctionTask(call, (mode, data) => this.#emit(mode, mode, data))
       : null;
   }
@@ -36,7 +36,7 @@ export class FunctionEvents {
   update(update: Record<string, unknown>, state: FunctionState) {
     this.#task?.take(update);
     this.#emit("updates", "updates", { [this.#node]: update });
-    for (const message of state.messages.slice(this.#told)) {
+    for (const message of state.messages.slice(this.#emitted)) {
       this.#emit("messages-tuple", "messages", [message, { langgraph_node: this.#node }]);
     }
     this.#emit("values", "values", state.values);
@@ -52,8 +52,8 @@ export class FunctionEvents {
   }
 
   #complete(messages: Message[]) {
-    const fresh = messages.slice(this.#told);
-    this.#told = messages.length;
+    const fresh = messages.slice(this.#emitted);
+    this.#emitted = messages.length;
     if (fresh.length > 0) this.#emit("messages", "messages/complete", fresh);
   }
 

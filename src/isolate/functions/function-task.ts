@@ -5,22 +5,22 @@ import { type FunctionState, isUpdate, stepOf } from "./function-state.ts";
 type Fields = Record<string, unknown>;
 type Task = { id: string; step: number; place: Fields };
 type Waiting = { id: string; name: string; path: string[]; interrupts: [] };
-type Tell = (mode: StreamMode, data: unknown) => void;
+type Emit = (mode: StreamMode, data: unknown) => void;
 
 /**
- * The one task of a run of a plain agent and the checkpoints around it, as `debug`, `tasks`, `checkpoints` and
- * `events` tell of them where a graph has one node.
+ * Emits the only task of a plain agent's run and the checkpoints around it, in the shapes of a
+ * graph with one node.
  */
 export class FunctionTask {
   readonly #call: RunCall;
-  readonly #tell: Tell;
+  readonly #emit: Emit;
   readonly #event_id = crypto.randomUUID();
   #task: Task | null = null;
   #result: Fields = {};
 
-  constructor(call: RunCall, tell: Tell) {
+  constructor(call: RunCall, emit: Emit) {
     this.#call = call;
-    this.#tell = tell;
+    this.#emit = emit;
   }
 
   begin(state: FunctionState) {
@@ -36,9 +36,9 @@ export class FunctionTask {
     this.#checkpoint(state, [{ id, name, path, interrupts: [] }]);
     this.#eventOfTask("on_chain_start", { input });
     const metadata = { ...this.#metadata(), ...this.#tags() };
-    const told = { id, name, input, triggers, interrupts: [], metadata };
-    this.#tell("tasks", told);
-    this.#debug("task", step, told);
+    const event = { id, name, input, triggers, interrupts: [], metadata };
+    this.#emit("tasks", event);
+    this.#debug("task", step, event);
   }
 
   take(update: Fields) {
@@ -56,22 +56,22 @@ export class FunctionTask {
     this.#event("on_chain_end", { output });
   }
 
-  /** As LangGraph tells of a task that failed: without what it has said before. */
+  /** Emits a failed task like LangGraph: without its writes. */
   fail(error: unknown) {
     const { name, message } = error instanceof Error ? error : new Error(String(error));
     if (this.#task) this.#over(this.#task, {}, { name, message });
   }
 
   #over({ id, step }: Task, result: Fields, error: Fields | null) {
-    const told = { id, name: this.#call.graph_id, result, interrupts: [], error };
-    this.#tell("tasks", told);
-    this.#debug("task_result", step, told);
+    const event = { id, name: this.#call.graph_id, result, interrupts: [], error };
+    this.#emit("tasks", event);
+    this.#debug("task_result", step, event);
   }
 
-  /** The short form, which comes before the values. */
+  /** Short form, sent before the values. */
   #envelope({ checkpoint_id: id, parent_id, metadata }: FunctionState) {
     const { source, step } = metadata;
-    this.#tell("checkpoints", { id, ...(parent_id !== null && { parent_id }), step, source });
+    this.#emit("checkpoints", { id, ...(parent_id !== null && { parent_id }), step, source });
   }
 
   #checkpoint({ values, checkpoint_id, parent_id, metadata }: FunctionState, tasks: Waiting[]) {
@@ -86,18 +86,18 @@ export class FunctionTask {
       ...(parent_id !== null && { parentConfig: this.#config(parent_id) }),
       tasks,
     });
-    this.#tell("checkpoints", payload);
+    this.#emit("checkpoints", payload);
     this.#debug("checkpoint", Number(step), payload);
   }
 
   #debug(type: string, step: number, payload: unknown) {
-    this.#tell("debug", { step, type, timestamp: new Date().toISOString(), payload });
+    this.#emit("debug", { step, type, timestamp: new Date().toISOString(), payload });
   }
 
   #event(event: string, data: Fields) {
     const { graph_id: name, run_id, config } = this.#call;
     const metadata = { ...this.#metadata(), ...this.#thread(), checkpoint_ns: "" };
-    this.#tell("events", { event, data, name, tags: config.tags ?? [], run_id, metadata });
+    this.#emit("events", { event, data, name, tags: config.tags ?? [], run_id, metadata });
   }
 
   #eventOfTask(event: string, data: Fields) {
@@ -106,7 +106,7 @@ export class FunctionTask {
     const { graph_id: name, config } = this.#call;
     const tags = [`graph:step:${step}`, ...(config.tags ?? [])];
     const metadata = { ...this.#metadata(), ...this.#thread(), ...place };
-    this.#tell("events", { event, data, name, tags, run_id: this.#event_id, metadata });
+    this.#emit("events", { event, data, name, tags, run_id: this.#event_id, metadata });
   }
 
   #config(checkpoint_id: string | null): Fields {
@@ -135,10 +135,10 @@ export class FunctionTask {
   }
 }
 
-/** LangGraph's own; a plain agent has no second step that it could end. */
+/** Default of LangGraph; a plain agent has only one step. */
 const RECURSION_LIMIT = 25;
 
-/** Of the checkpoint before it, so that a later attempt tells of the same task. */
+/** Derives the task's id from the checkpoint, so that retries keep it. */
 function taskId({ checkpoint_id }: FunctionState): string {
   return `${checkpoint_id?.slice(0, 14)}5${checkpoint_id?.slice(15)}`;
 }
@@ -159,7 +159,7 @@ function placeOf(node: string, task_id: string, step: number): Fields {
   };
 }
 
-/** All that a run has yielded is what its task has written. */
+/** Merges all yields: they are the writes of the task. */
 function merged(result: Fields, update: Fields): Fields {
   if (!isUpdate(update) || update.messages === undefined) return { ...result, ...update };
   const messages = [result.messages ?? [], update.messages].flat();

@@ -1,7 +1,9 @@
 import { Command, Send } from "@langchain/langgraph";
 import type { RunCall, StateCall, WireCommand, WireUpdate } from "../contract.ts";
 
-/** Options of `graph.stream` for a run. Absent ones are left out: an explicit undefined overrides defaults. */
+/**
+ * Returns options of `graph.stream`. Omits missing ones: an explicit undefined overrides defaults.
+ */
 export function toOptions(call: RunCall, context: Record<string, unknown> | undefined) {
   const { config, interrupt_before, interrupt_after } = call;
   return {
@@ -16,7 +18,9 @@ export function toOptions(call: RunCall, context: Record<string, unknown> | unde
   };
 }
 
-/** The config of a read: which checkpoint, with the thread's own configurable for dynamic graphs. */
+/**
+ * Returns the config of a read: its checkpoint, and the thread's configurable for dynamic graphs.
+ */
 export function toStateConfig(
   call: Pick<StateCall, "thread_id" | "config"> & Partial<Pick<StateCall, "ns" | "checkpoint_id">>,
 ) {

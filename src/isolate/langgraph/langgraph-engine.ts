@@ -94,7 +94,7 @@ export class LangGraphEngine implements Engine {
     const input = call.resuming ? null : (toCommand(call.command) ?? call.input ?? null);
     const chunks = streamOf(graph, input, events, {
       ...toOptions(call, await contextOfRun(graph, call.context)),
-      // With a version that is not its newest, LangGraph adds envelopes of checkpoints and changes nothing else.
+      // Other versions than the newest add envelopes of checkpoints and change nothing else.
       ...(call.short_forms && { version: "v2" }),
       streamMode: events.graphModes,
       subgraphs: call.stream_subgraphs,
@@ -111,7 +111,7 @@ export class LangGraphEngine implements Engine {
   }
 
   async summarize(call: GraphCall, host: Host): Promise<ThreadSummary> {
-    // Of the thread, whichever checkpoint and namespace the call is about.
+    // Scopes the saver to the thread, not to a checkpoint or namespace.
     const { thread_id, config } = call;
     const graph = withSaver(this.#graph, new HostSaver({ host, thread_id }), storeFor(host));
     return toSummary(await readState(graph, toStateConfig({ thread_id, config })));
@@ -144,7 +144,7 @@ export class LangGraphEngine implements Engine {
   }
 }
 
-/** A run that answers at a checkpoint it names goes back to that question. */
+/** Returns the checkpoint whose interrupt the run answers again. */
 function answeredAgain({ command, config, resuming }: RunCall): string | null {
   const { checkpoint_id } = config.configurable ?? {};
   const isAnswer = command?.resume !== undefined && command.resume !== null;
@@ -164,7 +164,7 @@ function toParts(chunk: StreamChunk, hasNamespace: boolean): Parts {
 
 type StreamOptions = NonNullable<Parameters<Graph["stream"]>[1]> & { runId: string };
 
-/** What the graph streams; where a client wants LangChain's events, they are told on the way. */
+/** Streams the graph, with LangChain's events when a client requests them. */
 async function* streamOf(
   graph: Graph,
   input: unknown,
@@ -206,7 +206,7 @@ async function readHistory(graph: Graph, call: HistoryCall): Promise<string> {
   return historyText(states());
 }
 
-/** LangGraph applies pending updates when it reads; one that a reducer refuses must not hide the rest. */
+/** Reads again without pending updates when a reducer rejects one. */
 async function leniently<T>(graph: Graph, read: (graph: Graph) => Promise<T>): Promise<T> {
   try {
     return await read(graph);
@@ -227,7 +227,9 @@ const UNSHOWN = new Set([
   "langgraph_auth_permissions",
 ]);
 
-/** What each checkpoint of a run carries: the visible configurable, the run's metadata, its ids. */
+/**
+ * Returns the metadata of each checkpoint: the visible configurable, the run's metadata and ids.
+ */
 function checkpointMetadata(call: GraphCall & { run_id?: string }): Record<string, unknown> {
   const shown = Object.entries(call.config.configurable ?? {}).filter(
     ([key]) => !key.startsWith("__") && !UNSHOWN.has(key),

@@ -2,9 +2,8 @@ import { AsyncBatchedStore, type BaseStore } from "@langchain/langgraph-checkpoi
 import { HostStore } from "../agent/store.ts";
 import type { Host } from "../contract.ts";
 
-// The store that LangGraph puts before every other one asks a timer of no length, over and over for as
-// long as a run lasts, whether there is something to send; and it loses the index of a put. Ours
-// gathers what is asked by itself, so the one before it only hands on.
+// Bypasses LangGraph's batching store, which polls with a timer during a run and drops the index of
+// a put. HostStore batches by itself.
 type Methods = Record<
   string,
   (this: { store: HostStore; running: boolean }, ...args: never[]) => unknown

@@ -8,8 +8,8 @@ import type { WireConfig } from "../contract.ts";
 export type Graph = Pregel<any, any>;
 
 /**
- * Turns an export into a compiled graph: awaits it, calls a factory with the call's config and what it is for,
- * compiles a builder, unwraps what `createAgent` returns.
+ * Opens an export as a compiled graph: awaits it, calls a factory with config and purpose, compiles
+ * a builder, unwraps `createAgent`.
  */
 export async function openGraph(
   graph_id: string,
@@ -30,18 +30,18 @@ export async function openGraph(
   );
 }
 
-/** A copy of the graph with this call's saver and store: concurrent runs share the graph and neither of them. */
+/** Copies the graph with this call's saver and store: concurrent runs share the graph only. */
 export function withSaver(graph: Graph, saver: HostSaver, store: BaseStore): Graph {
   const Compiled = graph.constructor as new (fields: object) => Graph;
   return new Compiled({ ...graph, checkpointer: saver, store, autoValidate: false });
 }
 
 /**
- * A run that is given no context has an empty one, as on other servers, so that nodes may look into it;
- * unless the graph has its own, or a schema that takes none for wrong: that then looks at the configurable.
+ * Defaults the context of a run to an empty one, like other servers, unless the graph has its own
+ * default or its schema rejects an empty context.
  */
 export async function contextOfRun(graph: Graph, given: unknown): Promise<Given | undefined> {
-  // Whatever a client gives: what a graph's context may be, is the graph's to say.
+  // The graph's schema validates a given context.
   if (given !== null && given !== undefined) return given as Given;
   const { config, _validateContext: validate } = graph as unknown as Validated;
   if (config?.context !== undefined) return undefined;
@@ -55,7 +55,7 @@ export async function contextOfRun(graph: Graph, given: unknown): Promise<Given 
 
 type Given = Record<string, unknown>;
 
-/** LangGraph's own, which it does not show. */
+/** Private fields of LangGraph. */
 type Validated = {
   config?: { context?: unknown };
   _validateContext?: (context: object) => Promise<unknown>;

@@ -1,7 +1,7 @@
 import type { Snapshot } from "../checkpoints/snapshot.ts";
 import type { WireCommand } from "../contract.ts";
 
-/** A client answered what the thread does not ask, or no longer. */
+/** Error of an answer to an interrupt that is not pending. */
 export class UnknownInterruptError extends Error {
   override name = "UnknownInterruptError";
 }
@@ -9,7 +9,7 @@ export class UnknownInterruptError extends Error {
 // LangGraph's ids of interrupts: a hash of 128 bits.
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
-/** Throws where a resume answers an interrupt that does not wait. */
+/** Throws when a resume answers an interrupt that is not pending. */
 export function assertAwaited(command: WireCommand | null, snapshot: Snapshot) {
   const { resume } = command ?? {};
   if (resume === undefined || resume === null) return;
@@ -24,7 +24,7 @@ export function assertAwaited(command: WireCommand | null, snapshot: Snapshot) {
   );
 }
 
-/** Of the graph and of its subgraphs. */
+/** Returns the interrupts of the graph and its subgraphs. */
 function interruptsOf({ tasks }: Snapshot): Set<string> {
   const ids = tasks.flatMap(({ interrupts, state }) => [
     ...interrupts.map(({ id }) => id ?? ""),
@@ -33,7 +33,7 @@ function interruptsOf({ tasks }: Snapshot): Set<string> {
   return new Set(ids);
 }
 
-/** The interrupts that an answer names: a map by their ids, or none where it is the one answer to all. */
+/** Returns the interrupts that an answer names, none when it answers all. */
 function idsOf(resume: unknown): string[] {
   if (typeof resume !== "object" || resume === null || Array.isArray(resume)) return [];
   const keys = Object.keys(resume);

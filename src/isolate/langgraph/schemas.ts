@@ -19,8 +19,8 @@ type Builder = {
 };
 
 /**
- * JSON Schemas of a graph: whole where its state is zod or a StateSchema. Of an Annotation, whose types
- * are gone at run time: its fields, with the type that the source, a reducer or a default tells.
+ * Returns the JSON Schemas of a graph: complete for zod and StateSchema. For an Annotation, whose
+ * types do not exist at run time: fields with the type of the source, a reducer or a default.
  */
 export function describeSchemas(graph: Graph, context: unknown = null): GraphSchemas {
   const { _schemaDefinition, _inputDefinition, _outputDefinition } = builderOf(graph);
@@ -38,7 +38,7 @@ function read(schemaOf: (graph: Graph) => unknown, graph: Graph): unknown {
   try {
     return JSON.parse(JSON.stringify(schemaOf(graph) ?? null));
   } catch {
-    // A schema that JSON Schema cannot express (a transform, a custom type) is no reason to refuse the graph.
+    // Schemas that JSON Schema cannot express (transforms, custom types) are omitted.
     return null;
   }
 }

@@ -7,7 +7,7 @@ import { TaskEvents } from "./task-events.ts";
 type Emit = (event: string, data: string) => void;
 type Metadata = Record<string, unknown>;
 
-/** What `streamEvents` of LangChain says, version 2. */
+/** Event of LangChain's `streamEvents`, version 2. */
 export type LangChainEvent = {
   event: string;
   run_id: string;
@@ -15,17 +15,17 @@ export type LangChainEvent = {
   data: { chunk?: unknown };
 };
 
-/** Turns LangGraph's stream chunks into the server-sent events of the modes a client asked for. */
+/** Turns LangGraph's stream chunks into server-sent events of the requested modes. */
 export class EventWriter {
   readonly #modes: ReadonlySet<StreamMode>;
-  /** Null: tasks are told in full. */
+  /** `null` when tasks are emitted in full. */
   readonly #tasks: TaskEvents | null;
   readonly #emit: Emit;
   readonly #hasNamespaces: boolean;
   readonly #partials = new Map<string, BaseMessageChunk>();
   readonly #completed = new Set<string>();
   #skipValues: boolean;
-  /** The newest values of the root, and their text once it was needed. */
+  /** Newest root values, and their JSON once needed. */
   #values: { chunk: unknown; text: string | null } | null = null;
   #isInterrupted = false;
 
@@ -37,13 +37,13 @@ export class EventWriter {
     this.#modes = new Set(call.stream_modes);
     this.#tasks = call.short_forms ? new TaskEvents() : null;
     this.#emit = emit;
-    // A graph that goes on after a crash first repeats the values that were told before.
+    // A resumed graph first repeats values that the earlier attempt emitted.
     this.#skipValues = call.resuming;
   }
 
   /**
-   * The modes to ask the graph for. Values always: they say when a message is complete, and where
-   * the thread stands at the end without reading its state again.
+   * Returns the modes of the graph's stream. Always includes values, which complete messages and
+   * give the final summary without another read.
    */
   get graphModes(): (
     | "values"
@@ -66,7 +66,7 @@ export class EventWriter {
     return this.#modes.has("events");
   }
 
-  /** Data that JSON cannot hold does not end the run: the event is told without it. */
+  /** Emits the event without its data when JSON cannot hold it. */
   writeEvent(event: LangChainEvent) {
     if (event.tags?.includes("langsmith:hidden")) return;
     this.#emit("events", wireOr(event, { ...event, data: {} }));
@@ -79,7 +79,7 @@ export class EventWriter {
         return this.#writeMessage(suffix, chunk as [BaseMessage, Metadata]);
       case "values":
         return this.#writeValues(suffix, chunk);
-      // LangGraph adds some to the events of subgraphs that nobody asked for.
+      // LangGraph adds modes to events of subgraphs.
       case "checkpoints":
         return this.#writeCheckpoint(suffix, chunk);
       case "tasks":
@@ -91,7 +91,7 @@ export class EventWriter {
     }
   }
 
-  /** Where the thread stands after a run that went through; null when only its state can tell. */
+  /** Returns the summary after a completed run, `null` when only the state has it. */
   get summary(): ThreadSummary | null {
     if (!this.#values || this.#isInterrupted) return null;
     return { values: this.#textOf(this.#values), next: [], interrupts: "{}" };
@@ -112,7 +112,7 @@ export class EventWriter {
     }
     if (this.#modes.has("values")) {
       this.#emit(`values${suffix}`, this.#textOf(values));
-      this.#tasks?.told(suffix, this.#textOf(values));
+      this.#tasks?.setEmitted(suffix, this.#textOf(values));
     }
     if (this.#modes.has("messages") && suffix === "") this.#writeComplete(chunk);
   }
@@ -151,12 +151,17 @@ export class EventWriter {
   }
 }
 
-/** Ends with the node's task, as it does before LangGraph 1.7, where it ends with the node's graph. */
+/**
+ * Ends the suffix with the node's task, as before LangGraph 1.7, where it ends with the node's
+ * graph.
+ */
 function suffixOfTask(suffix: string, { langgraph_checkpoint_ns: namespace }: Metadata): string {
   return typeof namespace === "string" && namespace !== "" ? `|${namespace}` : suffix;
 }
 
-/** A message that a node returned and no model streamed: it is told once it is in the state. */
+/**
+ * Whether a node returned the message without streaming it: it is emitted once it is in the state.
+ */
 function isOfNode({ name, langgraph_node }: Metadata): boolean {
   return name !== undefined && name === langgraph_node;
 }

@@ -1,14 +1,14 @@
 import { toWire } from "../wire.ts";
 
 /**
- * Tasks as a run of the v2 protocol tells them. A node is mostly given the state that was told just before:
- * the event says so instead of saying all of it again.
+ * Tasks in the v2 protocol. A node mostly receives the state that was just emitted, so the event
+ * refers to it.
  */
 export class TaskEvents {
-  /** What was told last, of each graph. */
+  /** Last emitted values of each graph. */
   readonly #values = new Map<string, string>();
 
-  told(graph: string, values: string) {
+  setEmitted(graph: string, values: string) {
     this.#values.set(graph, values);
   }
 

@@ -10,20 +10,20 @@ type Stored = Omit<Run, "parent_run_id"> & {
   _serialized_start_time: string;
 };
 
-/** The tracer of the agent's own LangChain, telling ours. */
+/** Returns a tracer for the agent's own LangChain that forwards to the run's tracer. */
 export function langChainTracer(tracer: RunTracer): LangChainTracer {
   return new AgentTracer(tracer);
 }
 
 /**
- * LangChain's own makes a tree of a run's parent, with all its children, for each start and each end:
- * a quarter of what a run of few steps costs, and the square of its steps. This one keeps a record of
- * each run that is open; a tree is made of it when a node's code may ask for one.
+ * Keeps a record of each open run, and makes a tree only when a node's code may need one.
+ * LangChain's own tracer makes a tree of the parent with all its children at each start and end: a
+ * quarter of a short run's cost, and quadratic in its steps.
  */
 class AgentTracer extends LangChainTracer {
   readonly #tracer: RunTracer;
   #trees = new WeakMap<object, Tree>();
-  // In order, and done when the run is: handlers in the background may outlive it.
+  // Runs handlers in order: background handlers may outlive the run.
   override awaitHandlers = true;
 
   constructor(tracer: RunTracer, fields: Fields = {}) {
@@ -38,7 +38,7 @@ class AgentTracer extends LangChainTracer {
     return id === undefined ? undefined : this.runMap.get(id);
   }
 
-  /** Of a graph: what it says goes for all below. */
+  /** Applies the tracing config of a graph to all runs below it. */
   override copyWithTracingConfig(config: { metadata?: object; tags?: string[] }): AgentTracer {
     const { tracingMetadata: metadata, tracingTags: tags } = super.copyWithTracingConfig(
       config as Parameters<LangChainTracer["copyWithTracingConfig"]>[0],
@@ -49,7 +49,7 @@ class AgentTracer extends LangChainTracer {
     return copy;
   }
 
-  /** Asked for by each step of a node, and seldom used: of one tree each gets a view to write on. */
+  /** Gives each caller a view of one tree: every step of a node requests it, and few use it. */
   override getRunTreeWithTracingConfig(id: string): Tree | undefined {
     const run = this.runTreeMap.get(id);
     if (!run) return undefined;
@@ -58,7 +58,7 @@ class AgentTracer extends LangChainTracer {
     return Object.assign(Object.create(tree) as Tree, { child_runs: [] });
   }
 
-  /** What `traceable` made is a tree already. */
+  /** `traceable` already makes trees. */
   #treeOf(run: Tree): Tree {
     return run.createChild === undefined ? (super.getRunTreeWithTracingConfig(run.id) ?? run) : run;
   }
@@ -79,41 +79,41 @@ class AgentTracer extends LangChainTracer {
       extra: { ...run.extra, runtime: getRuntimeEnvironment() },
       _serialized_start_time: time,
     };
-    // To LangChain it is a tree, of which it copies the fields when it needs one.
+    // LangChain copies its fields when it needs a tree.
     this.runTreeMap.set(run.id, stored as never);
     return stored as Run;
   }
 
   override async onRunCreate(run: Run): Promise<void> {
-    if (!run.extra?.lc_defers_inputs) await this.#tracer.createRun(this.#told(run));
+    if (!run.extra?.lc_defers_inputs) await this.#tracer.createRun(this.#fieldsOf(run));
   }
 
   override async onRunUpdate(run: Run): Promise<void> {
-    if (run.extra?.lc_defers_inputs) await this.#tracer.createRun(this.#told(run));
-    else await this.#tracer.updateRun(run.id, this.#told(run));
+    if (run.extra?.lc_defers_inputs) await this.#tracer.createRun(this.#fieldsOf(run));
+    else await this.#tracer.updateRun(run.id, this.#fieldsOf(run));
   }
 
-  #told(run: Run): Record<string, unknown> {
+  #fieldsOf(run: Run): Record<string, unknown> {
     const { _serialized_start_time: start_time } = run as Stored;
     const { id, name, run_type, parent_run_id, trace_id, dotted_order } = run;
     const { inputs, outputs, error, events, end_time, serialized } = run;
     const metadata = { ...this.tracingMetadata, ...run.extra?.metadata };
     const extra = { ...run.extra, metadata };
-    // Earlier versions have no tags of their own.
+    // Earlier versions have no tracing tags.
     const tags = [...new Set([...(run.tags ?? []), ...(this.tracingTags ?? [])])];
     const ids = { id, parent_run_id, trace_id, dotted_order };
-    const told = { name, run_type, serialized, inputs, outputs, error, events, tags, extra };
-    return { ...ids, ...told, start_time, end_time };
+    const fields = { name, run_type, serialized, inputs, outputs, error, events, tags, extra };
+    return { ...ids, ...fields, start_time, end_time };
   }
 }
 
-/** What begins in one millisecond stays in order: the last three digits count. */
+/** Orders runs of one millisecond by the last three digits. */
 function microseconds({ start_time, execution_order }: Run): string {
   const digits = String(execution_order).slice(0, 3).padStart(3, "0");
   return `${new Date(start_time).toISOString().slice(0, -1)}${digits}Z`;
 }
 
-/** Of the SDK's client, tracers and run trees call only what RunTracer has. */
+/** Safe cast: tracers and run trees call only methods that RunTracer has. */
 function asClient(tracer: RunTracer): NonNullable<Fields["client"]> {
   return tracer as unknown as NonNullable<Fields["client"]>;
 }

@@ -1,30 +1,30 @@
 import type { AgentFailure, Op, RunCall, TraceBatch, TraceOp, TracePayload } from "../contract.ts";
 import type { Outbox } from "../outbox.ts";
-import { charactersOf, payloadCharactersOf, SaidTexts } from "../said-texts.ts";
+import { charactersOf, payloadCharactersOf, TextDeduplicator } from "../text-deduplicator.ts";
 import { TraceJson } from "../trace-json.ts";
-import { isFields, isSameInput, kept, withoutUndefined } from "./told-fields.ts";
+import { isFields, isSameInput, sanitizeFields, withoutUndefined } from "./sanitize-fields.ts";
 
 type Fields = Record<string, unknown>;
 type Waiting = { kind: TraceOp["kind"]; run: Fields };
-/** A run that was posted and did not end: where it stands, and what it was given. */
+/** Open trace run: its dotted order and inputs. */
 type Open = { dotted_order: string; inputs: unknown };
 
-/** A run that is shorter sends its traces when it is over; a crash costs a longer one at most this much of them. */
+/** Shorter runs send traces at their end; a crash of a longer run loses at most this much. */
 const SEND_AFTER_MS = 250;
 const CUT_OFF = "Interrupted: its run ended before it did.";
-/** A trace of no more runs, of a run that said no more, costs its end less than a round trip of its own would. */
+/** Limits below which traces travel with the outcome instead of a round trip. */
 const BRIEF_RUNS = 16;
 const BRIEF_BYTES = 64 * 1024;
-/** A payload of so many is told as a text of its own. */
+/** Minimum length of a payload sent as a separate text. */
 const APART_CHARACTERS = 16 * 1024;
-/** Of one batch: a round trip, and a transaction of the thread. */
+/** Size of a batch: one round trip and one transaction of the thread. */
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** Payloads of one batch with the text that they share: the thread keeps 16 Mi characters of a batch. */
+/** Payload size of a batch with shared texts: the thread keeps 16 Mi characters of a batch. */
 const BATCH_PAYLOAD_CHARACTERS = 6 * 1024 * 1024;
 
 /**
- * Gathers what tracers tell of one run. To LangChain's tracer and to `traceable` it is the client
- * that they send to; a trace run that starts and ends between two batches is one post.
+ * Collects the traces of a run as the client of LangChain's tracer and of `traceable`. A trace run
+ * that starts and ends between two batches is one post.
  */
 export class RunTracer {
   readonly #call: RunCall;
@@ -32,7 +32,7 @@ export class RunTracer {
   readonly #waiting = new Map<string, Waiting>();
   readonly #open = new Map<string, Open>();
   readonly #json = new TraceJson();
-  readonly #said = new SaidTexts();
+  readonly #texts = new TextDeduplicator();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
   readonly #began_ms = Date.now();
@@ -46,9 +46,9 @@ export class RunTracer {
     const id = String(run.id);
     if (this.#isOver) return;
     if (!run.end_time) this.#open.set(id, { dotted_order: this.#place(run), inputs: undefined });
-    // A later attempt goes on with the trace: it knows neither the input nor the start.
+    // A retry continues the trace without its input and start, so it sends a patch.
     const kind = id === this.#call.run_id && this.#call.resuming ? "patch" : "post";
-    this.#waiting.set(id, { kind, run: kept(run) });
+    this.#waiting.set(id, { kind, run: sanitizeFields(run) });
     this.#schedule();
   }
 
@@ -57,16 +57,19 @@ export class RunTracer {
     const before = this.#waiting.get(id);
     const change = before ? run : this.#news(id, run);
     const kind = before?.kind ?? "patch";
-    this.#waiting.set(id, { kind, run: { ...before?.run, ...withoutUndefined(kept(change)), id } });
+    this.#waiting.set(id, {
+      kind,
+      run: { ...before?.run, ...withoutUndefined(sanitizeFields(change)), id },
+    });
     if (run.end_time) this.#open.delete(id);
     this.#schedule();
   }
 
-  /** What else the SDKs call on a client: everything is sent without their asking. */
+  /** No-ops of the SDK's client: traces are sent without flushes. */
   async awaitPendingTraceBatches(): Promise<void> {}
   async flush(): Promise<void> {}
 
-  /** The root of an agent that has no tracer of its own. */
+  /** Starts the root of an agent without its own tracer. */
   begin(inputs: unknown) {
     const { run_id, graph_id, config } = this.#call;
     void this.createRun({
@@ -85,7 +88,7 @@ export class RunTracer {
     void this.updateRun(this.#call.run_id, { outputs, end_time: new Date().toISOString() });
   }
 
-  /** The run is over: nothing that it began stays open, its root least of all. */
+  /** Closes all open trace runs at the end of the run. */
   finish(failure: AgentFailure | null) {
     const { run_id } = this.#call;
     const end_time = new Date().toISOString();
@@ -98,26 +101,29 @@ export class RunTracer {
     this.#isOver = true;
   }
 
-  /** Whether what is not sent is quickly written down, and may go with the end of the run. */
+  /** Whether the remaining traces are small enough to travel with the outcome. */
   get isBrief(): boolean {
-    return this.#waiting.size <= BRIEF_RUNS && this.#outbox.said_bytes <= BRIEF_BYTES;
+    return this.#waiting.size <= BRIEF_RUNS && this.#outbox.total_bytes <= BRIEF_BYTES;
   }
 
-  /** The next batch of what is not sent. */
-  take(): TraceBatch {
-    const ops = this.#take(() => true);
+  /** Returns the next batch of traces. */
+  drain(): TraceBatch {
+    const ops = this.#drain(() => true);
     return { ops, isLast: this.#waiting.size === 0 };
   }
 
-  /** What ended and belongs to what the batch makes final: after a crash nobody would tell it again. */
-  ride(batch: Op[]): Op[] {
+  /**
+   * Returns ended trace runs to commit with the batch that completes them: a retry would not send
+   * them again.
+   */
+  piggyback(batch: Op[]): Op[] {
     if (Date.now() - this.#began_ms < SEND_AFTER_MS) return [];
     const isFinal = batch.some(({ op }) => op === "checkpoint" || op === "writes");
-    return isFinal ? this.#take(({ end_time }) => Boolean(end_time)) : [];
+    return isFinal ? this.#drain(({ end_time }) => Boolean(end_time)) : [];
   }
 
-  /** `isOne`: all of it goes in one call, so that one may say what it has in common with another. */
-  #take(isWanted: (run: Fields) => boolean, isOne = true): TraceOp[] {
+  /** `isOne`: all operations travel in one call, so that texts may refer to each other. */
+  #drain(isWanted: (run: Fields) => boolean, isOne = true): TraceOp[] {
     const ops: TraceOp[] = [];
     let characters = 0;
     let payloads = 0;
@@ -126,14 +132,14 @@ export class RunTracer {
       if (!isWanted(waiting.run)) continue;
       this.#waiting.delete(id);
       const { kind } = waiting;
-      const told = this.#tell(id, waiting);
-      characters += charactersOf(told);
-      payloads += payloadCharactersOf(told);
-      ops.push({ op: "trace", kind, id, open: this.#sent(id, waiting), ...told });
-      if (!isOne) this.#said.endBatch();
+      const encoded = this.#encode(id, waiting);
+      characters += charactersOf(encoded);
+      payloads += payloadCharactersOf(encoded);
+      ops.push({ op: "trace", kind, id, open: this.#sent(id, waiting), ...encoded });
+      if (!isOne) this.#texts.endBatch();
     }
     this.#json.endBatch();
-    this.#said.endBatch();
+    this.#texts.endBatch();
     return ops;
   }
 
@@ -144,7 +150,7 @@ export class RunTracer {
     return open.dotted_order;
   }
 
-  /** What a patch need not say again: who the run is, and what it was given. */
+  /** Drops fields that the post already sent. */
   #news(id: string, run: Fields): Fields {
     const open = this.#open.get(id);
     if (open?.inputs === undefined) return run;
@@ -156,14 +162,14 @@ export class RunTracer {
     if (this.#timer !== undefined || this.#isOver) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      // What the run itself has to say goes first.
+      // The run's own output goes first.
       if (this.#outbox.isBehind) return this.#schedule();
-      for (const op of this.#take(() => true, false)) this.#outbox.push(op);
+      for (const op of this.#drain(() => true, false)) this.#outbox.push(op);
       if (this.#waiting.size > 0) this.#schedule();
     }, SEND_AFTER_MS);
   }
 
-  #tell(id: string, { kind, run }: Waiting): Pick<TraceOp, "data" | "texts"> {
+  #encode(id: string, { kind, run }: Waiting): Pick<TraceOp, "data" | "texts"> {
     const { trace, config, graph_id, run_id, resuming } = this.#call;
     const { langsmith_project, langsmith_example_id } = config.configurable ?? {};
     const isRoot = id === run_id;
@@ -181,7 +187,7 @@ export class RunTracer {
       if (value === undefined || value === null) return [];
       const pieces = this.#json.cut(value);
       const isApart = isPayload(name) && pieces.length >= APART_CHARACTERS;
-      if (isApart) texts[name] = this.#said.tell(pieces);
+      if (isApart) texts[name] = this.#texts.encode(pieces);
       return isApart ? [] : [`${JSON.stringify(name)}:${pieces.texts.join("")}`];
     });
     return { data: `{${fields.join()}}`, ...(Object.keys(texts).length > 0 && { texts }) };
@@ -191,7 +197,7 @@ export class RunTracer {
     return typeof run.dotted_order === "string" ? { dotted_order: this.#place(run) } : {};
   }
 
-  /** Every attempt at a run has one root: the tree hangs below the start of the first. */
+  /** Moves the tree below the root of the first attempt, which all attempts share. */
   #place({ dotted_order }: Fields): string {
     const [, ...below] = String(dotted_order).split(".");
     return [this.#call.trace.dotted_order, ...below].join(".");

@@ -1,4 +1,4 @@
-/** How the SDKs' own variables say that nothing is to be traced. */
+/** Variables of the SDKs that disable tracing. */
 const SWITCHES = [
   "LANGSMITH_TRACING",
   "LANGSMITH_TRACING_V2",
@@ -7,6 +7,6 @@ const SWITCHES = [
 ];
 
 export function isTracingOff(env: Record<string, string | undefined>): boolean {
-  const said = SWITCHES.map((name) => env[name]?.toLowerCase());
-  return said.includes("false") && !said.includes("true");
+  const values = SWITCHES.map((name) => env[name]?.toLowerCase());
+  return values.includes("false") && !values.includes("true");
 }

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { toTraceRows } from "../../../src/agent-server/threads/boundary/trace-texts.ts";
 import { ThreadStore } from "../../../src/agent-server/threads/storage/store.ts";
 import type { TraceOp } from "../../../src/isolate/contract.ts";
-import { charactersOf, SaidTexts } from "../../../src/isolate/said-texts.ts";
+import { charactersOf, TextDeduplicator } from "../../../src/isolate/text-deduplicator.ts";
 import { TraceJson } from "../../../src/isolate/trace-json.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
 import { testThread } from "../../support/threads.ts";
@@ -16,9 +16,9 @@ const talk = (count: number, from = 0) =>
 
 /** Encodes long payloads like an isolate. */
 function tell(payloads: unknown[]): TraceOp[] {
-  const [json, said] = [new TraceJson(), new SaidTexts()];
+  const [json, deduplicator] = [new TraceJson(), new TextDeduplicator()];
   return payloads.map((payload) => {
-    const texts = { inputs: said.tell(json.cut(payload)) };
+    const texts = { inputs: deduplicator.encode(json.cut(payload)) };
     return { op: "trace", kind: "post", id: newId(), open: null, data: "{}", texts };
   });
 }

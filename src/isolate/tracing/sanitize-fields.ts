@@ -1,7 +1,7 @@
 type Fields = Record<string, unknown>;
 
-/** What changes until it is sent, such as a list of messages, is told as it was. */
-export function kept({
+/** Copies values that may change before they are sent, such as lists of messages. */
+export function sanitizeFields({
   child_runs: _c,
   attachments: _a,
   session_name: _n,
@@ -12,13 +12,13 @@ export function kept({
   return { ...run, events, inputs: copyOf(run.inputs), outputs: copyOf(run.outputs) };
 }
 
-/** The whole answer is in the outputs: of a token its time is of interest. */
+/** Drops the text of token events: the outputs contain it, and only the time matters. */
 function withoutToken(event: unknown): unknown {
   if (!isFields(event) || event.name !== "new_token") return event;
   return { name: event.name, time: event.time };
 }
 
-/** The same values under the same names; of a list, the same items. */
+/** Compares values by name, and lists by item. */
 export function isSameInput(before: unknown, now: unknown): boolean {
   if (!isFields(before) || !isFields(now)) return Object.is(before, now);
   const names = Object.keys(now);
