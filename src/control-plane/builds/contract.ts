@@ -1,7 +1,7 @@
 import type { EgressPolicy } from "../../shared/egress/egress.ts";
 import type { Integrity } from "./integrity.ts";
 
-/** What the main Worker and the builder script say to each other over the BUILDER binding. */
+/** Messages between the main Worker and the builder script over the BUILDER binding. */
 
 export type BuildSource =
   | { kind: "git"; repo_url: string; repo_ref: string; token: string | null }
@@ -82,7 +82,7 @@ export type BuildFailureReason =
   | "timed_out"
   | "internal";
 
-/** One export of the source. */
+/** A graph: an export of the source. */
 export type NamedExport = { path: string; export_name: string };
 
 export type StoreConfig = {
@@ -97,7 +97,7 @@ export type UiConfig = {
   shared: string[];
 };
 
-/** Of one agent, by name: `entrypoint.js` and, with styles, `entrypoint.css`. */
+/** Files of an agent by name: `entrypoint.js` and, with styles, `entrypoint.css`. */
 export type UiFiles = Record<string, string>;
 export type UiBundles = Record<string, UiFiles>;
 
@@ -111,9 +111,9 @@ export type AgentConfig = {
   graphs: Record<string, { path: string; export_name: string; description: string | null }>;
   env: Record<string, string>;
   store: StoreConfig;
-  /** What langgraph.json calls `auth.path`: an `Auth` of @langchain/langgraph-sdk/auth. */
+  /** The `auth.path` of langgraph.json: an `Auth` of @langchain/langgraph-sdk/auth. */
   auth: NamedExport | null;
-  /** What it calls `http.app`: a Hono app. */
+  /** The `http.app` of langgraph.json: a Hono app. */
   app: NamedExport | null;
   ui: UiConfig;
   raw: Record<string, unknown>;

@@ -1,7 +1,7 @@
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** What a revision's source may be. An isolate has 128 MB, and the bundler wants most of it. */
+/** Limits of a revision's source. An isolate has 128 MB, and the bundler needs most of it. */
 export const SOURCE_LIMITS = {
   compressed_bytes: 64 * MB,
   total_bytes: 64 * MB,
@@ -39,7 +39,7 @@ export const MESSAGE_CHARACTERS = 8000;
 /** UTF-8 bytes of all lines in the log of one attempt. */
 export const LOG_BYTES = 2 * MB;
 
-/** What an agent's load check answers, as JSON. A revision's row holds it beside its configuration, in at most 2 MB. */
+/** Limit of an agent's load check, as JSON. A revision's row holds it beside its configuration, in at most 2 MB. */
 export const DESCRIPTION_BYTES = 512 * KB;
 
 /** Characters of an import specifier. */
@@ -53,9 +53,9 @@ export const PACKAGE_LIMITS = {
   /** Entries of a lockfile, most of which an agent may not reach. */
   lockfile_entries: 20_000,
   compressed_bytes: 48 * MB,
-  /** One package unpacked. */
+  /** An unpacked package. */
   total_bytes: 160 * MB,
-  /** One of the packages that are unpacked at the same time; larger ones are unpacked one after another. */
+  /** A package that is unpacked beside others; larger ones are unpacked one after another. */
   parallel_bytes: 8 * MB,
   /** All packages of a build, as they are held in memory. */
   installed_bytes: 96 * MB,
@@ -70,7 +70,7 @@ export const ASSET_BYTES = 512 * KB;
 /** An artifact: a bundle with its source map and the prebuilt modules. */
 export const ARTIFACT_BYTES = 64 * MB;
 
-/** What browsers load of a revision, all agents together, is one object. */
+/** The components of a revision are one object, all agents together. */
 export const UI_BYTES = 8 * MB;
 
 export const BUNDLE_TIMEOUT_MS = 120_000;

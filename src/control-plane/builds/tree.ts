@@ -4,9 +4,9 @@ import { bytesText } from "./text.ts";
 
 /** A revision's source. Paths are relative, with slashes. */
 export type Tree = {
-  /** What a build can read. */
+  /** The files that a build reads. */
   files: Map<string, Uint8Array>;
-  /** What is there and cannot be part of a bundle: large images, data, native addons. */
+  /** Files that cannot be part of a bundle: large images, data, native addons. */
   others: Set<string>;
   commit: string | null;
   bytes: number;
@@ -15,7 +15,7 @@ export type Tree = {
 type TreeEntry = { name: string; size: number; type: string; linkname?: string | undefined };
 
 const READABLE = /\.([cm]?[jt]sx?|json|jsonc|txt|md|sql|html|graphql|ya?ml)$/;
-/** What components show; as part of a bundle only where it is small. */
+/** Assets of components, bundled only when they are small. */
 const ASSET = /\.(css|svg|png|jpe?g|gif|webp|woff2?)$/;
 const ENVIRONMENT = /(^|\/)\.env[^/]*$|\.env$/;
 

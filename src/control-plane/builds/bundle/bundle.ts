@@ -16,7 +16,7 @@ type BundledUnit =
 
 let started: Promise<void> | null = null;
 
-/** One esbuild per isolate: starting it costs more than a small bundle. */
+/** Shared by the isolate: starting esbuild costs more than a small bundle. */
 function startEsbuild(): Promise<void> {
   started ??= esbuild.initialize({ wasmModule: wasm, worker: false }).catch((error: unknown) => {
     started = null;
@@ -77,7 +77,7 @@ export async function bundleUi(
   return { ok: true, files: Object.fromEntries(files), warnings: warningsOf(built) };
 }
 
-/** Each specifier is an entry of its own. */
+/** Makes each specifier an entry. */
 export async function bundleUnit(
   name: string,
   specifiers: string[],

@@ -25,9 +25,9 @@ export type PluginOptions = {
   virtual: Record<string, { text: string; directory: string }>;
   /** Files that the bundle can hold, by their extensions. */
   loaders: Record<string, Loader>;
-  /** What is left to whoever runs the bundle. */
+  /** Specifiers that the bundle imports at run time. */
   isShared?: (specifier: string) => boolean;
-  /** What a style sheet is before the bundler reads it. */
+  /** Compiles a style sheet before the bundler reads it. */
   styles?: (css: string, directory: string) => Promise<string>;
   /** Filled while bundling: packages to fetch for a second try. */
   missing: Set<string>;
@@ -104,7 +104,7 @@ function maySpare(kind: EsbuildKind, importer: string): boolean {
   return splitPackagePath(importer) !== null && !/^(import-statement|import-rule)$/.test(kind);
 }
 
-/** As in Node, it is missed when it is asked for, and by whom it can be caught. */
+/** Fails when it is imported, like in Node, so that the import can be caught. */
 function loadAbsent(text: string): OnLoadResult {
   const code = '{ code: "MODULE_NOT_FOUND" }';
   return { contents: `throw Object.assign(new Error(${JSON.stringify(text)}), ${code});` };
@@ -166,7 +166,7 @@ function loadVirtual({ virtual }: PluginOptions, path: string): OnLoadResult | n
     : null;
 }
 
-/** What cannot be bundled is refused where it is imported: esbuild then names the line. */
+/** Refuses files at their import, so that esbuild names the line. */
 function toSource(options: PluginOptions, path: string, sideEffects: boolean): OnResolveResult {
   const refused = refusalOf(options, path);
   return refused === null ? { path, sideEffects } : { errors: [{ text: refused }] };

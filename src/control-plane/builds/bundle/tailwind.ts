@@ -2,7 +2,7 @@ import { compile } from "tailwindcss";
 import { TAILWIND_SHEETS } from "../packages/carried.ts";
 import { directoryOf } from "../paths.ts";
 
-/** Where a style sheet that another one imports is, and what it says. */
+/** The path and the text of an imported style sheet. */
 export type StyleReader = (specifier: string, directory: string) => { path: string; text: string };
 
 const DIRECTIVES = /@(import\s+["']tailwindcss|tailwind\s|apply\s|theme\b|utility\s|variant\s)/;

@@ -24,7 +24,7 @@ export function uiModule(path: string): string {
 const NODE_REQUIRE = 'typeof require !== "undefined" ? require';
 const HOST_REQUIRE = 'globalThis[Symbol.for("LGUI_REQUIRE")]';
 
-/** What is not in the bundle comes from the page, which has a `require` of its own for it. */
+/** The page provides a `require` for modules outside of the bundle. */
 export function withHostRequire(code: string): string {
   return code.replaceAll(NODE_REQUIRE, `typeof ${HOST_REQUIRE} !== "undefined" ? ${HOST_REQUIRE}`);
 }

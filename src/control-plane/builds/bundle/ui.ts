@@ -17,7 +17,7 @@ import { UI_ENTRY, uiGlobal, uiModule } from "./ui-module.ts";
 
 const MAX_LOGGED = 20;
 
-/** What the page that shows the components has anyway, and hands to them. */
+/** Modules that the page provides to components. */
 const HOST_PACKAGES = ["react", "react-dom", "@langchain/langgraph-sdk"];
 
 /** The components of each agent, for browsers; null: the configuration names none. */

@@ -1,6 +1,6 @@
-import { type Place, wrong } from "./config-values.ts";
+import { type ConfigLocation, wrong } from "./config-values.ts";
 
-/** What a value of langgraph.json has to be, and how that is said to who wrote another. */
+/** Checks of langgraph.json's values, with errors for its author. */
 export type Check = { wanted: string; holds: (value: unknown) => boolean };
 
 export const flag: Check = {
@@ -15,9 +15,9 @@ export function names(example: string): Check {
   };
 }
 
-/** Those that are there; what is left out, or null, is as if nobody had said it. */
+/** Drops absent and `null` values. */
 export function assertAll(
-  { path }: Place,
+  { path }: ConfigLocation,
   at: string,
   found: Record<string, unknown>,
   checks: Record<string, Check>,

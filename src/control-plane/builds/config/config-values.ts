@@ -7,7 +7,7 @@ import type { Tree } from "../tree.ts";
 export const SCRIPT = /\.[cm]?[jt]sx?$/;
 
 /** Where langgraph.json is. */
-export type Place = { tree: Tree; path: string; folder: string };
+export type ConfigLocation = { tree: Tree; path: string; folder: string };
 
 /** `agent.js` may be written as `agent.ts`, as TypeScript's own imports are. */
 export function findScript(tree: Tree, source: string): string | undefined {
@@ -21,7 +21,11 @@ export function wrong(path: string, key: string, wanted: string, found: unknown)
   return new BuildFailure("config_invalid", `${path}: ${key} must be ${wanted}; it is ${kind}.`);
 }
 
-export function section({ path }: Place, key: string, value: unknown): Record<string, unknown> {
+export function section(
+  { path }: ConfigLocation,
+  key: string,
+  value: unknown,
+): Record<string, unknown> {
   if (value === undefined || value === null) return {};
   if (!isRecord(value)) throw wrong(path, `"${key}"`, "an object", value);
   return value;
@@ -29,7 +33,7 @@ export function section({ path }: Place, key: string, value: unknown): Record<st
 
 /** `file:export`, the file relative to langgraph.json. */
 export function readExport(
-  { tree, path, folder }: Place,
+  { tree, path, folder }: ConfigLocation,
   key: string,
   value: unknown,
   wanted: string,

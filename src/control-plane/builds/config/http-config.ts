@@ -1,6 +1,6 @@
 import type { NamedExport } from "../contract.ts";
 import { assertAll, type Check, flag, names } from "./config-checks.ts";
-import { type Place, readExport, section } from "./config-values.ts";
+import { type ConfigLocation, readExport, section } from "./config-values.ts";
 
 const APP = '"file:export" of a Hono app, like "./src/app.ts:app"';
 const MAX_PATTERN = 500;
@@ -50,7 +50,7 @@ const CORS: Record<string, Check> = {
 };
 
 /** `http` of langgraph.json; what comes out is the app, the rest is looked at and read where it is needed. */
-export function readHttp(place: Place, value: unknown): NamedExport | null {
+export function readHttp(place: ConfigLocation, value: unknown): NamedExport | null {
   const http = section(place, "http", value);
   assertAll(place, "http", http, HTTP);
   for (const [key, checks] of Object.entries({ cors: CORS, configurable_headers: HEADERS })) {

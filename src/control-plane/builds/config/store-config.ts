@@ -1,5 +1,5 @@
 import type { StoreConfig } from "../contract.ts";
-import { type Place, readExport, section, wrong } from "./config-values.ts";
+import { type ConfigLocation, readExport, section, wrong } from "./config-values.ts";
 
 const EMBED = '"file:export" of a function (texts) => vectors, like "./src/embed.ts:embed"';
 
@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 const MAX_DIMS = 16_384;
 
 /** `store` of langgraph.json: what is found by meaning, and how long items live. */
-export function readStore(place: Place, store: unknown): StoreConfig {
+export function readStore(place: ConfigLocation, store: unknown): StoreConfig {
   const { index, ttl } = section(place, "store", store);
   return {
     index: index === undefined || index === null ? null : readIndex(place, index),
@@ -16,7 +16,7 @@ export function readStore(place: Place, store: unknown): StoreConfig {
   };
 }
 
-function readIndex(place: Place, value: unknown): StoreConfig["index"] {
+function readIndex(place: ConfigLocation, value: unknown): StoreConfig["index"] {
   const { dims, embed, fields = ["$"] } = section(place, "store.index", value);
   if (typeof dims !== "number" || !Number.isInteger(dims) || dims < 1 || dims > MAX_DIMS) {
     throw wrong(place.path, '"store.index.dims"', `a whole number from 1 to ${MAX_DIMS}`, dims);
@@ -27,7 +27,7 @@ function readIndex(place: Place, value: unknown): StoreConfig["index"] {
   return { ...readExport(place, "store.index.embed", embed, EMBED), dims, fields };
 }
 
-function readTtl(place: Place, value: unknown): StoreConfig["ttl"] {
+function readTtl(place: ConfigLocation, value: unknown): StoreConfig["ttl"] {
   const { default_ttl = null, refresh_on_read = null } = section(place, "store.ttl", value);
   if (default_ttl !== null && (typeof default_ttl !== "number" || !(default_ttl > 0))) {
     throw wrong(place.path, '"store.ttl.default_ttl"', "minutes, more than 0", default_ttl);

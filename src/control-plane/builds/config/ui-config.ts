@@ -5,10 +5,10 @@ import { joinPath } from "../paths.ts";
 import type { Tree } from "../tree.ts";
 import { findScript, SCRIPT, wrong } from "./config-values.ts";
 
-type Place = { tree: Tree /** Of langgraph.json. */; path: string; folder: string };
+type UiLocation = { tree: Tree; path: string; folder: string };
 
 /** `ui` and `ui_config` of langgraph.json: which components each agent has, and what the host's page gives them. */
-export function readUi(place: Place, ui: unknown, ui_config: unknown): UiConfig {
+export function readUi(place: UiLocation, ui: unknown, ui_config: unknown): UiConfig {
   const { path } = place;
   const entries = ui ?? {};
   if (!isRecord(entries)) throw wrong(path, '"ui"', 'an object like {"agent": "./ui.tsx"}', ui);
@@ -25,7 +25,7 @@ export function readUi(place: Place, ui: unknown, ui_config: unknown): UiConfig 
   return { entries: Object.fromEntries(files), shared };
 }
 
-function readEntry({ tree, path, folder }: Place, agent: string, file: unknown): string {
+function readEntry({ tree, path, folder }: UiLocation, agent: string, file: unknown): string {
   if (typeof file !== "string" || !SCRIPT.test(file)) {
     throw wrong(path, `"ui.${agent}"`, "a file that exports components, like ./src/ui.tsx", file);
   }

@@ -7,9 +7,9 @@ import {
 } from "../../../shared/templates.ts";
 import { BuildFailure } from "../failure.ts";
 import { assertAll, type Check, flag } from "./config-checks.ts";
-import { type Place, section, wrong } from "./config-values.ts";
+import { type ConfigLocation, section, wrong } from "./config-values.ts";
 
-/** What the sender says itself, and what is the connection's. */
+/** Headers of the sender and of the connection. */
 const OWN = [
   ...["webhook-id", "webhook-timestamp", "webhook-signature", "idempotency-key"],
   ...["content-type", "content-length", "transfer-encoding", "connection", "host"],
@@ -41,8 +41,8 @@ const RULES: Record<string, Check> = {
   disable_loopback: flag,
 };
 
-/** `webhooks` of langgraph.json is looked at here, and read where a run's webhook is taken and told. */
-export function assertWebhooks(place: Place, value: unknown): void {
+/** Checks `webhooks` of langgraph.json; runs read it when a webhook is accepted and sent. */
+export function assertWebhooks(place: ConfigLocation, value: unknown): void {
   const webhooks = section(place, "webhooks", value);
   assertAll(place, "webhooks", webhooks, { env_prefix: prefix });
   assertAll(place, "webhooks.url", section(place, "webhooks.url", webhooks.url), RULES);
@@ -51,7 +51,7 @@ export function assertWebhooks(place: Place, value: unknown): void {
   for (const [name, text] of Object.entries(headers)) assertHeader(place, name, text, opened);
 }
 
-function assertHeader(place: Place, name: string, text: unknown, opened: string) {
+function assertHeader(place: ConfigLocation, name: string, text: unknown, opened: string) {
   const at = `"webhooks.headers.${name}"`;
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
     throw odd(place, `${at} is not a valid header name`);
@@ -71,11 +71,11 @@ function assertHeader(place: Place, name: string, text: unknown, opened: string)
   }
 }
 
-function odd({ path }: Place, text: string): BuildFailure {
+function odd({ path }: ConfigLocation, text: string): BuildFailure {
   return new BuildFailure("config_invalid", `${path}: ${text}.`);
 }
 
-/** Variables of the headers' templates that have no value: a webhook could not be told with them. */
+/** Returns the variables of header templates without a value. */
 export function unsetVariables(
   config: Record<string, unknown> | null,
   variables: Record<string, string>,

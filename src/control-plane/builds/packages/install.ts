@@ -13,7 +13,7 @@ import type { Package } from "./lockfile.ts";
 import { openPackage, type PackageFiles, PackageTooLarge, packPackage } from "./package-files.ts";
 
 export type Installer = {
-  /** By the path where the package stands. */
+  /** Keyed by the path of the package. */
   installed: Map<string, PackageFiles>;
   /** Fetches what is not there yet; answers how many came from the cache and from the registry. */
   install(packages: Package[]): Promise<{ cached: number; fetched: number; bytes: number }>;

@@ -3,7 +3,7 @@ import { inflated } from "../inflate.ts";
 import { PACKAGE_LIMITS } from "../limits.ts";
 import { tarEntries } from "../tar.ts";
 
-/** The files of one package, read only when the bundle asks for one of them. */
+/** The files of a package, read when the bundle first needs them. */
 export type PackageFiles = { bytes: number; files(): Map<string, Uint8Array> };
 
 /** Nothing that a bundle imports; a third of what packages weigh. */

@@ -45,7 +45,7 @@ function load(env: Env, build: Build, quarantine?: string): Promise<unknown> {
   return (isolate as unknown as AgentEntrypoint).describe();
 }
 
-/** What the platform says when it is at fault, not the agent. */
+/** Errors of the platform, not of the agent. */
 function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return "retryable" in error || /^(Network connection lost|internal error)/.test(error.message);
@@ -58,7 +58,7 @@ function failLoad(env: Env, build: Build, failure: Failure): Promise<void> {
   return fail(env, build, "graph_load_failed", failure.message, line);
 }
 
-/** Here and not by the builder, which sees no secrets. */
+/** Checked here because the builder sees no secrets. */
 function failUnset(env: Env, build: Build, unset: string[]): Promise<void> {
   const names = unset.map((name) => `env.${name}`).join(", ");
   const remedy = "make it a secret of the deployment, and a new revision";

@@ -14,7 +14,7 @@ const ANSWER = z.discriminatedUnion("ok", [
 /** Structured clone keeps shared references, so a kilobyte may stand for gigabytes of JSON. */
 const Plain = plainData();
 
-/** What an agent's load check returns, within limits. */
+/** The result of an agent's load check, within limits. */
 export type Described = z.infer<typeof ANSWER>;
 
 /**

@@ -25,6 +25,6 @@ const REFUSED = { status: 403 };
 /** The isolate looks names up itself, and the resolver of the installation may have a private address. */
 function isLookup({ dns_url }: EgressPolicy, { url }: Request): boolean {
   if (dns_url === undefined) return false;
-  const [resolver, asked] = [new URL(dns_url), new URL(url)];
-  return asked.origin === resolver.origin && asked.pathname === resolver.pathname;
+  const [resolver, target] = [new URL(dns_url), new URL(url)];
+  return target.origin === resolver.origin && target.pathname === resolver.pathname;
 }

@@ -2,7 +2,7 @@ import { trimEnd } from "../../../shared/trim.ts";
 import { BuildFailure } from "../failure.ts";
 
 export type Repository = {
-  /** As a person writes it: `acme/chat`. */
+  /** A repository like `acme/chat`. */
   name: string;
   origin: string;
   hostname: string;
@@ -22,7 +22,7 @@ const KNOWN = new Map<string, HostKind>([
   ["bitbucket.org", "bitbucket"],
 ]);
 
-/** Any other host is asked in this order until one form is known there. */
+/** The order in which an unknown host is tried. */
 const GUESSES: readonly HostKind[] = ["loopback", "github_enterprise", "gitea", "gitlab"];
 
 type ArchivePath = (origin: string, segments: string[], ref: string) => string;
@@ -99,7 +99,7 @@ export function cloneUrl(repository: Repository): string {
   return `${repository.origin}/${join(repository.segments)}.git`;
 }
 
-/** What smart HTTP wants: the token is the password. */
+/** Smart HTTP takes the token as the password. */
 export function basicAuthorization(token: string): string {
   return `Basic ${btoa(`x-access-token:${token}`)}`;
 }

@@ -71,7 +71,7 @@ async function fetchRepository(
   return { tree: await fetchByGit(policy, repository, ref, source.token), warnings: [] };
 }
 
-/** Null where the host has nothing under this address. */
+/** @returns `null` when the host has nothing at this address */
 async function fetchArchive(
   policy: EgressPolicy,
   repository: Repository,
@@ -114,7 +114,7 @@ function toUnpackFailure(error: unknown, what: string): BuildFailure {
   return new BuildFailure("source_unavailable", message, { cause: error });
 }
 
-/** git itself says best why an archive is not there: no repository, no right, or no such commit. */
+/** git gives the best reason for a missing archive: no repository, no permission, or no such commit. */
 async function assertReadable(policy: EgressPolicy, repository: Repository, token: string | null) {
   const url = `${cloneUrl(repository)}/info/refs?service=git-upload-pack`;
   const response = await get(policy, url, {

@@ -2,7 +2,7 @@ import type { AgentConfig, NamedExport } from "../contract.ts";
 import type { StateTypes } from "./state-types.ts";
 import type { Schema } from "./type-reader.ts";
 
-/** What the harness imports as `heddle:graphs`. */
+/** The module that the harness imports as `heddle:graphs`. */
 export function graphsModule(
   { graphs, store, auth, app }: AgentConfig,
   types: StateTypes = {},

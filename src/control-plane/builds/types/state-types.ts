@@ -26,7 +26,7 @@ export function stateTypes(sources: Iterable<string>, budget = new TypeBudget())
   return Object.fromEntries([...found].filter(([, schema]) => Object.keys(schema).length > 0));
 }
 
-/** What holds whichever of two types a name has. */
+/** Returns the schema that both types of a name satisfy. */
 function inCommon(one: Schema, other: Schema): Schema {
   if (JSON.stringify(one) === JSON.stringify(other)) return one;
   return one.type !== undefined && one.type === other.type ? { type: one.type } : {};

@@ -112,7 +112,7 @@ async function findConnected(
 async function beginAuthorization(
   ctx: Context,
   provider: ProviderRow,
-  asked: AuthorizationRequest,
+  request: AuthorizationRequest,
   { scopes, is_default }: AuthenticateRequest,
   token_id: string | null,
   origin: string,
@@ -125,7 +125,7 @@ async function beginAuthorization(
     workspace_id: ctx.caller.workspace_id,
     oauth_provider_id: provider.id,
     provider_id: provider.provider_id,
-    ...asked,
+    ...request,
     scopes: [...scopes],
     is_default: is_default ?? true,
     state_sha256: sha256Hex(state),
@@ -144,7 +144,7 @@ async function beginAuthorization(
     url: consentUrl(auth_url, { client_id, redirect_uri, scopes, state, challenge, resource }),
     auth_id,
     token: null,
-    user_id: asked.subject || ownUserId(ctx.caller),
+    user_id: request.subject || ownUserId(ctx.caller),
     metadata: null,
   };
 }

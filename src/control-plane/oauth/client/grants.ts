@@ -88,8 +88,8 @@ export function providerMessage(body: Fields): string | null {
   const error = text(body.error);
   const description = text(body.error_description);
   if (error === null) return null;
-  const said = description === null ? error : `${error}: ${description}`;
-  return said.slice(0, MAX_SAID);
+  const shown = description === null ? error : `${error}: ${description}`;
+  return shown.slice(0, MAX_SAID);
 }
 
 /** Seconds to wait before the provider is called again, by its Retry-After header when there is one. */
