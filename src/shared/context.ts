@@ -4,11 +4,11 @@ import type { SecureHeadersVariables } from "hono/secure-headers";
 
 export type Role = "admin" | "editor" | "viewer";
 
-/** Who asks. `system` is a queue message or a cron that acts for one workspace. */
+/** Principal of a request. `system` is a queue message or a cron that acts for one workspace. */
 export type Actor =
   | { type: "api_key"; key_id: string; user_id: string | null }
   | { type: "user"; user_id: string }
-  /** Somebody whom an agent's own code lets in, by the name that it gives them. */
+  /** User that an agent's own code authenticated, by the identity it returned. */
   | { type: "agent_user"; deployment_id: string; identity: string }
   | { type: "system"; job: string };
 
@@ -22,17 +22,17 @@ export type Caller = {
 
 export type Database = DrizzleD1Database;
 
-/** Who the code of an agent says is asking: plain data, as it says it. */
+/** User as the agent's code describes it. Plain data. */
 export type AgentUser = { identity: string; permissions: string[]; [field: string]: unknown };
 
-/** At which agent somebody asks, and as whom of its users. */
+/** Deployment that a request addresses, with the agent's user. */
 export type Access = {
   deployment_id: string;
-  /** Null: whoever asks has no user's limits. */
+  /** `null` when no limits of a user apply. */
   user: AgentUser | null;
   /** The revision whose code knows the users. */
   revision: { deployment_id: string; revision_id: string; secrets_version: number };
-  /** Whether that code was asked what the user may; an answer that nobody was asked about is withheld. */
+  /** Whether the agent's code authorized the request; unauthorized responses are withheld. */
   isAuthorizationChecked: boolean;
 };
 
@@ -40,7 +40,7 @@ export type Context = {
   env: Env;
   db: Database;
   caller: Caller;
-  /** Of requests to an agent. */
+  /** Set for requests to an agent. */
   access?: Access;
 };
 
@@ -58,7 +58,7 @@ export function contextFor(env: Env, caller: Caller): Context {
   return { env, db: database(env), caller };
 }
 
-/** For a job of our own in one workspace that asks for neither organization nor plan. */
+/** Context of an internal job in one workspace, without organization and plan. */
 export function jobContext(env: Env, workspace_id: string, job: string): Context {
   return contextFor(env, {
     organization_id: "",

@@ -3,18 +3,18 @@ const ISO = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d+))?\s*(Z|[+-]
 /** Between the two a number is seconds, milliseconds or microseconds since 1970; SDKs send milliseconds. */
 const FIRST_MS = 100_000_000_000;
 const FIRST_US = 100_000_000_000_000;
-/** Years 0 to 9999, what ISO text of four digits can say. */
+/** Range of ISO text with four digits. */
 const YEAR_0_US = -62_167_219_200_000_000;
 const YEAR_10000_US = 253_402_300_800_000_000;
 export const DAY_US = 86_400_000_000;
 
-/** Epoch microseconds of what clients send as a time; null when it is none. */
+/** Returns the epoch microseconds of a client's time, `null` when it is malformed. */
 export function toMicros(value: string | number): number | null {
   const micros = typeof value === "number" ? fromNumber(value) : fromText(value);
   return micros !== null && isFourDigitYear(micros) ? micros : null;
 }
 
-/** False for what is no number, too. */
+/** Returns false also for NaN. */
 export function isFourDigitYear(micros: number): boolean {
   return micros >= YEAR_0_US && micros < YEAR_10000_US;
 }
@@ -49,7 +49,7 @@ export function dayOf(micros: number): string {
   return new Date(Math.floor(micros / 1000)).toISOString().slice(0, 10);
 }
 
-/** When a UUID of version 7 was made; null for one that does not say, or says a year of five digits. */
+/** Returns the time of a UUID of version 7, `null` for others and for years of five digits. */
 export function timeOfId(id: string): number | null {
   if (id[14] !== "7") return null;
   const micros = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) * 1000;

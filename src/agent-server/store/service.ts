@@ -12,7 +12,7 @@ import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Filters } from "../../shared/filters.ts";
-import { handOn } from "../../shared/rpc.ts";
+import { detachRpcResult } from "../../shared/rpc.ts";
 import { assertAccess, authorize } from "../access/service.ts";
 import { parseStoreOps } from "./boundary.ts";
 import { embed } from "./embedding.ts";
@@ -111,7 +111,7 @@ export async function applyToStore(
 ): Promise<StoreAnswer> {
   const parsed = parseStoreOps(ops);
   if (!parsed.ok) return parsed;
-  return handOn(storeObject(env, deployment_id).apply(parsed.ops, null));
+  return detachRpcResult(storeObject(env, deployment_id).apply(parsed.ops, null));
 }
 
 export async function deleteStoreOf(env: Env, deployment_id: string): Promise<boolean> {

@@ -1,11 +1,11 @@
-/** Between two texts, for whoever writes a length before each. */
+/** Gap between texts, in which encoders write a length. */
 export const GAP_BYTES = 4;
 
-/** A column's texts as SQLite has them, in UTF-8, without a string for each. */
+/** Texts of a column in UTF-8 as SQLite stores them, without a string each. */
 export type PackedTexts = {
-  /** Those that are there, one after the other, GAP_BYTES of zeros between two. */
+  /** Texts in order, with GAP_BYTES of zeros between two. */
   bytes: Uint8Array;
-  /** Of each row's text in bytes; NULL_SIZE: there is none. */
+  /** Size of each row's text in bytes, NULL_SIZE for null. */
   sizes: Int32Array;
 };
 

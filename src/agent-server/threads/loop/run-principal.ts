@@ -3,7 +3,7 @@ import { assertMay } from "../../../shared/auth.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { allows } from "../../../shared/filters.ts";
 import { log } from "../../../shared/log.ts";
-import { handOn } from "../../../shared/rpc.ts";
+import { detachRpcResult } from "../../../shared/rpc.ts";
 import { authorize, isFinalRefusal, principalContext } from "../../access/service.ts";
 import { agentTokens } from "../callbacks.ts";
 import { failed } from "../outcomes.ts";
@@ -102,5 +102,5 @@ export function authenticateRun(run: StoredRun, body: string): Promise<AuthAnswe
     user_id: typeof user_id === "string" ? user_id : null,
     agent_ids: [assistant_id, graph_id],
   });
-  return handOn(tokens.authenticate(body));
+  return detachRpcResult(tokens.authenticate(body));
 }
