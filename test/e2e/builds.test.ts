@@ -464,7 +464,7 @@ test("a missing file and a missing export are named with file and line", async (
   const built = await buildFiles(files);
   expect(failed(built).reason).toBe("bundle_failed");
   expect(textOf(built)).toContain(
-    'agent.js:1:8: Could not resolve "./nothing.js": there is no such file',
+    'agent.js:1:8: Could not resolve "./nothing.js": the file does not exist',
   );
 });
 

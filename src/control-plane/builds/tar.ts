@@ -33,9 +33,9 @@ export async function* tarEntries(
 }
 
 /**
- * Rejects before the decoder reads a metadata record over the limit. The decoder's time for a malformed pax record
- * grows with the square of its size. Every block that the decoder could take for a header counts, also inside a
- * file: where files end depends on the metadata, so a parser of its own could be led to other headers than the decoder.
+ * Rejects a metadata record over the limit before the decoder reads it: the decoder's time for a malformed pax
+ * record grows with the square of its size. Each block that could be a header counts, also inside a file,
+ * because metadata decides where files end.
  */
 export function limitMetadata(
   refuse: (text: string) => Error,

@@ -195,7 +195,7 @@ describe("before it begins, a revision", () => {
     expect((await claimed(newer.id)).attempt).toBe(1);
   });
 
-  test("that builds already goes on though a newer one was made", async () => {
+  test("that builds already continues when a newer one is created", async () => {
     const { deployment, revision } = await waiting();
     await claimed(revision.id);
     await revisionRow(deployment, { number: 2 });
@@ -209,7 +209,7 @@ describe("before it begins, a revision", () => {
     expect((await readRevision(revision.id)).status).toBe("INTERRUPTED");
   });
 
-  test("that is not there is nobody's work", async () => {
+  test("that does not exist is acknowledged", async () => {
     await consumeBuild(env, { revision_id: newId() });
   });
 });
@@ -327,7 +327,7 @@ test("a header of webhooks whose variable has no value is BUILD_FAILED until it 
   expect((await readRevision(next.id)).status).toBe("DEPLOYED");
 });
 
-test("what an agent says at length when it does not load is cut", async () => {
+test("a long load error of an agent is cut", async () => {
   const source = 'throw new Error("x".repeat(3_000_000));';
   const { revision } = await waiting({ artifact_key: await putArtifact(source) });
   await consumeBuild(env, { revision_id: revision.id });

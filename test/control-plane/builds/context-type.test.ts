@@ -38,7 +38,7 @@ test.each([
     `new StateGraph(A, Annotation.Root({ model: Annotation<string> }));
      new StateGraph(B, Annotation.Root({ model: Annotation<number> }));`,
   ],
-])("of %s nothing is said", (_, source) => {
+])("%s has no schema", (_, source) => {
   expect(contextType(source)).toBeNull();
 });
 

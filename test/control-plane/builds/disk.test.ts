@@ -26,7 +26,7 @@ const files = disk(
           version: "1.0.0",
           url: "https://registry.test/late.tgz",
           integrity: undefined,
-          asks: [],
+          needs: [],
         },
       ],
     ]),

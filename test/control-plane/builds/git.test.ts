@@ -15,13 +15,13 @@ const answers: [string, () => Promise<Response>][] = [
 
 test("a host that leads to a private address is source_unsafe, and is not tried again", async () => {
   const location = "https://169.254.169.254/";
-  const asked = vi
+  const fetches = vi
     .spyOn(globalThis, "fetch")
     .mockImplementation(async () => new Response(null, { status: 302, headers: { location } }));
   const repository = toRepository("https://git.example.com/acme/chat");
   const fetched = fetchByGit({ allow_private: false }, repository, "main", null);
   await expect(fetched).rejects.toMatchObject({ reason: "source_unsafe" });
-  expect(asked).toHaveBeenCalledTimes(1);
+  expect(fetches).toHaveBeenCalledTimes(1);
 });
 
 test.each(answers)("a host that answers git with %s is source_unavailable", async (_, answer) => {

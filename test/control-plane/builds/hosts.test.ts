@@ -23,7 +23,7 @@ test.each([
   expect(archivesOf(toRepository(url), "feature/x", null)).toMatchObject([{ url: archive }]);
 });
 
-test("a host that is not known is asked in every form", () => {
+test("an unknown host is tried in every form", () => {
   const repository = toRepository("https://git.acme.test:8443/acme/chat.git");
   expect(archivesOf(repository, "refs/tags/v1", "secret")).toEqual([
     {
@@ -58,7 +58,7 @@ test.each(["acme/chat", "https://github.com/acme", "https://github.com/", "not a
 );
 
 test.each(["https://git.test/acme/%zz", "https://git.test/%e0%a4/chat", "https://git.test/acme"])(
-  "%s is no repository",
+  "%s is refused as a repository",
   (url) => {
     expect(() => toRepository(url)).toThrow(/is not a repository URL/);
   },

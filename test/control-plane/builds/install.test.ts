@@ -78,7 +78,7 @@ test("a package in the cache is not fetched", async () => {
   const integrity = `sha512-${Buffer.from(found.hex, "hex").toString("base64")}`;
   const log = buildLog({ log: async () => undefined });
   const { install, installed } = installer(storage(), { allow_private: false }, log);
-  const item = { path: "/node_modules/a", name: "a", version: "1.0.0", integrity, asks: [] };
+  const item = { path: "/node_modules/a", name: "a", version: "1.0.0", integrity, needs: [] };
   const count = await install([{ ...item, url: "https://registry.invalid/a.tgz" }]);
   expect(count).toMatchObject({ cached: 1, fetched: 0 });
   expect(installed.get("/node_modules/a")?.files().has("index.js")).toBe(true);
@@ -171,7 +171,7 @@ test("a package of 9 MB is unpacked after the small ones", async () => {
   );
   const url = "https://registry.invalid/a.tgz";
   await install([
-    { path: "/node_modules/large", name: "large", version: "1.0.0", integrity, asks: [], url },
+    { path: "/node_modules/large", name: "large", version: "1.0.0", integrity, needs: [], url },
   ]);
   expect(installed.get("/node_modules/large")?.files().get("a.js")?.byteLength).toBe(
     9 * 1024 * 1024,

@@ -68,14 +68,14 @@ test.each([
   expect(resolver(FILES)(specifier, directory, "import")).toMatchObject({ type: "file", path });
 });
 
-test("a package without side effects says so", () => {
+test("a package without side effects is marked", () => {
   const resolve = resolver(FILES);
   expect(resolve("modern", "/src", "import")).toMatchObject({ has_side_effects: false });
   expect(resolve("plain", "/src", "import")).toMatchObject({ has_side_effects: true });
 });
 
 test.each([
-  ["./gone", 'Could not resolve "./gone": there is no such file'],
+  ["./gone", 'Could not resolve "./gone": the file does not exist'],
   ["modern/inside", 'its package.json exports no "./inside"'],
   ["#nothing", 'no package.json maps it under "imports"'],
 ])("%s is an error", (specifier, text) => {
@@ -91,7 +91,7 @@ test.each([
   expect(resolved).toEqual({ type: "absent", text: expect.stringContaining(text) });
 });
 
-test("builtins, prebuilt packages and packages to fetch are told apart", () => {
+test("builtins, prebuilt packages and packages to fetch are distinguished", () => {
   const resolve = resolver(FILES, {
     provided: ["/node_modules/zod"],
     missing: ["/node_modules/late", "/node_modules/zod"],

@@ -57,23 +57,23 @@ describe("the log of a deployment's agents", () => {
     expect(messages(await read({ order: "asc", offset: rest.next_offset }))).toEqual(["four"]);
   });
 
-  test("is followed by time without a line missed or stuck at, whatever the clocks of runs say", async () => {
+  test("is followed by time without a line missed or stuck at, whatever the clocks of runs are", async () => {
     const { revision, append, read } = await logged();
     const same = Array.from({ length: 30 }, (_, at) => line(revision.id, `line ${at}`));
     await append(...same, line(revision.id, "late", { at_us: NOON_US - 60_000_000 }));
     const seen = new Set<string>();
-    const told: string[] = [];
+    const received: string[] = [];
     let start_time: string | undefined;
     for (let polls = 0; polls < 8; polls++) {
       const { logs } = await read({ order: "asc", limit: 10, ...(start_time && { start_time }) });
       const fresh = logs.filter(({ id }) => !seen.has(id));
       for (const { id, message, timestamp } of fresh) {
         seen.add(id);
-        told.push(message);
+        received.push(message);
         start_time = timestamp;
       }
     }
-    expect(told).toEqual([...same.map(({ message }) => message), "late"]);
+    expect(received).toEqual([...same.map(({ message }) => message), "late"]);
   });
 
   test("is narrowed by revision, level, text and time, and read backwards", async () => {
@@ -126,7 +126,7 @@ describe("the log of a deployment's agents", () => {
     expect(messages(await read({}))).toEqual(["one", "two", "two", "three"]);
   });
 
-  test("is not kept for a deployment that is gone, nor made by being asked", async () => {
+  test("is not kept for a deployment that is gone, nor created by a read", async () => {
     const id = newId();
     await agentLog(env, id).append(id, [line(newId(), "late")]);
     const filter = {
@@ -179,7 +179,7 @@ test("what an isolate prints is in the log of its revision", async () => {
   ]);
 });
 
-test("what a run prints can be read while it runs, and is there once when it is over", async () => {
+test("what a run prints can be read while it runs, and exists once after its end", async () => {
   const { deployment_id } = await testDeployment(ours.workspace_id);
   const agent = `/agents/${deployment_id}/threads`;
   const call = async (path: string, json: unknown) => {
@@ -221,7 +221,7 @@ test("the mark of a line is its key and no part of it; early ones lie in no futu
   expect(toEarlyLines("r", early, 2000)).toEqual([{ ...fields, at_us: 2_000_000 }]);
 });
 
-test("the runtime's report of a call whose answer was sent is no line", () => {
+test("the runtime's report of a call whose answer was sent adds no line", () => {
   const message =
     "The Workers runtime canceled this request because it detected that your Worker's code had hung and would never generate a response.";
   const hung = { name: "Error", message, stack: null, timestamp: 1000 };

@@ -337,7 +337,7 @@ describe("listing", () => {
     }
   });
 
-  test("a whole name comes first, and what is being deleted only when asked for", async () => {
+  test("a whole name comes first, and deployments in deletion only on request", async () => {
     const mine = await workspace();
     for (const name of ["chat-one", "chat"]) {
       await api("/v2/deployments", { key: mine.editor, json: input({ name }) });
@@ -584,7 +584,7 @@ describe("who may do what", () => {
     });
   });
 
-  test("a missing id is not found, and one that is no UUID is refused", async () => {
+  test("a missing id is not found, and one that is not a UUID is refused", async () => {
     const { id } = await created();
     const get = (path: string) => api(path, { key: ours.viewer });
     const missing = await get(`/v2/deployments/${UNKNOWN_ID}`);
@@ -598,7 +598,7 @@ describe("who may do what", () => {
   });
 });
 
-test("a deployment has a tracing project of its name, which goes with it only when that is asked", async () => {
+test("a deployment has a tracing project of its name, which is deleted with it only on request", async () => {
   const make = async () => {
     const response = await api("/v2/deployments", { key: ours.admin, json: input({}) });
     return response.json<{ id: string; name: string; tracing_project_id: string }>();

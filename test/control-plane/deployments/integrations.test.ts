@@ -90,7 +90,7 @@ describe("a deployment", () => {
   });
 });
 
-test("a build gets the token of its own workspace for the integration's host alone", async () => {
+test("a build gets its workspace's token for the integration's host alone", async () => {
   const { id: integration_id } = await created();
   const repo_url = "https://github.com/acme/agent";
   const source = { integration_id, repo_url };

@@ -62,7 +62,7 @@ test("an isolate is loaded from its artifact and sees secrets over the configure
   expect(await agent(ref).environment()).toEqual({ MODEL: "small", MODE: "of the secret" });
 });
 
-test("code that is missing says what is missing", async () => {
+test("missing code is named in the error", async () => {
   const workspace_id = newId();
   const unbuilt = await revisionRow(await deploymentRow(workspace_id));
   const gone = await revisionRow(await deploymentRow(workspace_id), { artifact_key: "no/such" });

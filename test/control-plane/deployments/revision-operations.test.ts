@@ -215,7 +215,7 @@ describe("interrupting", () => {
   });
 });
 
-test("lists tell what is under way from what is done", async () => {
+test("lists separate running builds from ended ones", async () => {
   const mine = await workspace();
   const [busy, done] = [newId(), newId()];
   const waiting = await deploymentRow(mine.workspace_id, { latest_revision_id: busy });

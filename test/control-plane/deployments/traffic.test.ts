@@ -58,7 +58,7 @@ async function deployment() {
 const share = (revision_id: string, percent: number) => ({ revision_id, percent });
 
 describe("a split", () => {
-  test("gives each thread one revision, in the parts that were asked for", async () => {
+  test("gives each thread one revision, in the requested parts", async () => {
     const { active, add, call, split, serving } = await deployment();
     const canary = await add(2);
     const traffic = [share(active, 80), share(canary, 20)];
@@ -227,14 +227,15 @@ describe("a preview", () => {
   test("is not to be had by another workspace, nor of another deployment", async () => {
     const [{ id, active }, other] = [await deployment(), await deployment()];
     const theirs = await workspace();
-    const ask = (path: string, key: string) => api(`/agents/${path}/threads`, { key, json: {} });
-    expect((await ask(`${id}/revisions/${active}`, theirs.admin)).status).toBe(404);
-    expect((await ask(`${other.id}/revisions/${active}`, ours.admin)).status).toBe(404);
-    expect((await ask(`${id}/revisions/nope`, ours.admin)).status).toBe(404);
-    expect((await ask(`${id}/revisions/${active}`, ours.viewer)).status).toBe(403);
+    const createThreadAt = (path: string, key: string) =>
+      api(`/agents/${path}/threads`, { key, json: {} });
+    expect((await createThreadAt(`${id}/revisions/${active}`, theirs.admin)).status).toBe(404);
+    expect((await createThreadAt(`${other.id}/revisions/${active}`, ours.admin)).status).toBe(404);
+    expect((await createThreadAt(`${id}/revisions/nope`, ours.admin)).status).toBe(404);
+    expect((await createThreadAt(`${id}/revisions/${active}`, ours.viewer)).status).toBe(403);
     const none = await api(`/agents/${id}/revisions/${active}/threads`, { json: {} });
     expect(none.status).toBe(401);
-    expect((await ask(`${id}/revisions/${active}`, ours.editor)).status).toBe(200);
+    expect((await createThreadAt(`${id}/revisions/${active}`, ours.editor)).status).toBe(200);
   });
 });
 

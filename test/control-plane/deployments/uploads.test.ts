@@ -10,7 +10,7 @@ import { newId } from "../../../src/shared/storage/ids.ts";
 import { deploymentRow } from "../../support/deployment.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
-type Place = { upload_url: string; object_path: string };
+type UploadTarget = { upload_url: string; object_path: string };
 
 let ours: TestWorkspace;
 beforeAll(async () => {
@@ -26,20 +26,20 @@ async function uploadable() {
   return id;
 }
 
-async function place(id: string): Promise<Place> {
+async function place(id: string): Promise<UploadTarget> {
   const response = await api(`/v2/deployments/${id}/upload-url`, {
     key: ours.editor,
     method: "POST",
   });
   expect(response.status).toBe(200);
-  return response.json<Place>();
+  return response.json<UploadTarget>();
 }
 
 function put(url: string, body: BodyInit | null = "tarball", headers: Record<string, string> = {}) {
   return exports.default.fetch(url, { method: "PUT", body, headers });
 }
 
-test("a tarball goes where the URL says, without a key, and is built from there", async () => {
+test("a tarball goes to its URL without a key, and is built from there", async () => {
   const id = await uploadable();
   const { upload_url, object_path } = await place(id);
   expect(object_path).toMatch(
@@ -142,12 +142,12 @@ test("size is known before a byte is read, and limited", async () => {
 
 test("uploads are for uploaded sources, and images have no push token", async () => {
   const { id } = await deploymentRow(ours.workspace_id);
-  const ask = (path: string) =>
+  const requestUpload = (path: string) =>
     api(`/v2/deployments/${id}/${path}`, { key: ours.editor, method: "POST" });
-  const upload = await ask("upload-url");
+  const upload = await requestUpload("upload-url");
   expect(upload.status).toBe(400);
   expect(await upload.text()).toContain("only available for 'internal_source' source deployments");
-  const push = await ask("push-token");
+  const push = await requestUpload("push-token");
   expect(push.status).toBe(400);
   expect(await push.text()).toContain("only available for 'internal_docker' source deployments");
 });

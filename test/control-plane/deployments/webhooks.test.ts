@@ -103,7 +103,7 @@ describe("a push", () => {
     });
   });
 
-  test("of GitLab is told apart by what stays through each attempt, where both are sent", async () => {
+  test("of GitLab is deduplicated by the id that stays through redeliveries", async () => {
     const { id, secret, deployed } = await integration();
     await deployed();
     const send = async (key: string, uuid: string) => {
@@ -119,7 +119,7 @@ describe("a push", () => {
       });
       return (await response.json<{ revisions: string[] }>()).revisions.length;
     };
-    // A push that one of its own webhooks led to has the UUID of the first.
+    // A push caused by one of the host's webhooks has the UUID of the first.
     expect([await send("one", "chain"), await send("two", "chain")]).toEqual([1, 1]);
     expect(await send("one", "another")).toBe(0);
   });
@@ -163,7 +163,7 @@ describe("a push", () => {
   });
 });
 
-describe("what is no push of a branch", () => {
+describe("an event other than a push of a branch", () => {
   test.each([
     ["a ping", { zen: "x" }, { "X-GitHub-Event": "ping" }],
     ["a tag", { ...PUSH, ref: "refs/tags/v1" }, {}],
@@ -200,13 +200,13 @@ describe("what is no push of a branch", () => {
 test("a webhook's secret is for those who may change its integration", async () => {
   const { id } = await integration();
   const theirs = await workspace();
-  const ask = (path: string, key?: string) =>
+  const call = (path: string, key?: string) =>
     api(`/v1/integrations/github/${id}/${path}`, { ...(key !== undefined && { key }) });
-  expect((await ask("webhook")).status).toBe(401);
-  expect((await ask("webhook", ours.viewer)).status).toBe(403);
-  expect((await ask("webhook", theirs.admin)).status).toBe(404);
-  expect((await ask("repos")).status).toBe(401);
-  expect((await ask("repos", theirs.admin)).status).toBe(404);
+  expect((await call("webhook")).status).toBe(401);
+  expect((await call("webhook", ours.viewer)).status).toBe(403);
+  expect((await call("webhook", theirs.admin)).status).toBe(404);
+  expect((await call("repos")).status).toBe(401);
+  expect((await call("repos", theirs.admin)).status).toBe(404);
 });
 
 test("deliveries are remembered for a month", async () => {
@@ -279,7 +279,7 @@ test.each([
     { name: "a", app: { app_id: "1", installation_id: 1, private_key: "k" } },
     "must be an RSA private key",
   ],
-])("%j is no integration", async (json, text) => {
+])("%j is refused as an integration", async (json, text) => {
   const response = await api("/v1/integrations/github/install", { key: ours.editor, json });
   expect(response.status).toBe(422);
   expect(await response.text()).toContain(text);

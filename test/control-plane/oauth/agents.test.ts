@@ -19,8 +19,8 @@ async function ada() {
   return { key, owner: `user:${user_id}`, user_id };
 }
 
-/** What the agent is answered when a run of the caller asks for a token. */
-async function asked(key: string, body: Record<string, unknown>, fields: object = {}) {
+/** Returns the answer to an agent that requests a token in a run of the caller. */
+async function tokenAnswer(key: string, body: Record<string, unknown>, fields: object = {}) {
   const response = await api(`${agent}/runs/wait`, {
     key,
     json: {
@@ -38,12 +38,12 @@ describe("an agent", () => {
   test("gets the token of the one whose run it is", async () => {
     const [one, two] = [await ada(), await ada()];
     const id = await tokenOf(ours, one.owner, idp);
-    expect(await asked(one.key, {})).toMatchObject({
+    expect(await tokenAnswer(one.key, {})).toMatchObject({
       status: 200,
       answer: { status: "completed", token: `access-${id}`, user_id: one.user_id },
     });
-    expect(JSON.stringify(await asked(one.key, {}))).not.toContain("refresh-");
-    expect(await asked(two.key, {})).toMatchObject({
+    expect(JSON.stringify(await tokenAnswer(one.key, {}))).not.toContain("refresh-");
+    expect(await tokenAnswer(two.key, {})).toMatchObject({
       status: 200,
       answer: {
         status: "pending",
@@ -53,11 +53,11 @@ describe("an agent", () => {
     });
   });
 
-  test("gets nobody else's by naming a user, a token or another agent", async () => {
+  test("gets only its own by naming a user, a token or another agent", async () => {
     const [one, two] = [await ada(), await ada()];
     const token_id = await tokenOf(ours, one.owner, idp);
     await tokenOf(ours, one.owner, idp, { subject: "customer" });
-    const of = async (key: string, body: object) => (await asked(key, { ...body })).status;
+    const of = async (key: string, body: object) => (await tokenAnswer(key, { ...body })).status;
     expect(await of(two.key, { user_id: one.user_id })).toBe(403);
     expect(await of(two.key, { ls_user_id: one.user_id })).toBe(403);
     expect(await of(two.key, { token_id })).toBe(404);
@@ -72,10 +72,10 @@ describe("an agent", () => {
     const [one, two] = [await ada(), await ada()];
     const id = await tokenOf(ours, one.owner, idp, { subject: "customer" });
     const config = { configurable: { user_id: "customer" } };
-    const given = async (key: string) => (await asked(key, {}, { config })).answer.token;
+    const given = async (key: string) => (await tokenAnswer(key, {}, { config })).answer.token;
     expect(await given(one.key)).toBe(`access-${id}`);
     expect(await given(two.key)).toBeNull();
-    const named = await asked(one.key, { user_id: "customer" }, { config });
+    const named = await tokenAnswer(one.key, { user_id: "customer" }, { config });
     expect(named.answer.token).toBe(`access-${id}`);
   });
 
@@ -86,15 +86,15 @@ describe("an agent", () => {
     expect(await response.json()).toMatchObject({ status: 404 });
   });
 
-  test("is told when the provider is down", async () => {
+  test("learns that the provider is down", async () => {
     const { key, owner } = await ada();
     const past = new Date(Date.now() - 1000).toISOString();
     await tokenOf(ours, owner, idp, { grant: { expires_at: past, refresh_at: past } });
-    expect((await asked(key, {})).status).toBe(503);
+    expect((await tokenAnswer(key, {})).status).toBe(503);
   });
 });
 
-test("a graph interrupts with the address to consent at, and goes on with the token", async () => {
+test("a graph interrupts with the consent URL, and continues with the token", async () => {
   const { key, owner } = await ada();
   const thread = await api(`${agent}/threads`, { key, json: {} });
   const { thread_id } = await thread.json<{ thread_id: string }>();
@@ -112,7 +112,7 @@ test("a graph interrupts with the address to consent at, and goes on with the to
   expect(await ended.json()).toMatchObject({ token: `access-${id}` });
 });
 
-test("a run does not show who asked for it", async () => {
+test("a run does not show its principal", async () => {
   const { key } = await ada();
   const thread = await api(`${agent}/threads`, { key, json: {} });
   const { thread_id } = await thread.json<{ thread_id: string }>();

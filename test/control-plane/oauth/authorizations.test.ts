@@ -37,9 +37,9 @@ function row(auth_id: string) {
 }
 
 test("a first authentication answers where to consent, with state and PKCE", async () => {
-  const asked = await authenticate(ours.viewer, { provider: github, scopes: ["repo", "user"] });
-  expect(asked).toMatchObject({ status: "pending", token: null, auth_id: expect.any(String) });
-  const params = Object.fromEntries(new URL(asked.url).searchParams);
+  const requested = await authenticate(ours.viewer, { provider: github, scopes: ["repo", "user"] });
+  expect(requested).toMatchObject({ status: "pending", token: null, auth_id: expect.any(String) });
+  const params = Object.fromEntries(new URL(requested.url).searchParams);
   expect(params).toEqual({
     response_type: "code",
     client_id: "client",
@@ -49,7 +49,7 @@ test("a first authentication answers where to consent, with state and PKCE", asy
     code_challenge: expect.stringMatching(/^[\w-]{43}$/),
     code_challenge_method: "S256",
   });
-  expect(JSON.stringify(await row(asked.auth_id))).not.toContain(params.state);
+  expect(JSON.stringify(await row(requested.auth_id))).not.toContain(params.state);
 });
 
 test.each([
@@ -76,13 +76,13 @@ test.each([
   expect([response.status, await response.text()]).toEqual([422, expect.stringContaining(field)]);
 });
 
-test("nobody authenticates as another user of Heddle", async () => {
+test("a caller cannot authenticate as another user of Heddle", async () => {
   const { user_id } = await person(ours, "viewer");
   const json = { provider: github, scopes: [], ls_user_id: user_id };
   expect((await api("/v2/auth/authenticate", { key: ours.admin, json })).status).toBe(403);
 });
 
-test("only its asker waits for a consent; to others there is none", async () => {
+test("only its requester waits for a consent; others get 404", async () => {
   const [ada, eve] = await Promise.all([person(ours, "viewer"), person(ours, "admin")]);
   const { auth_id, user_id } = await authenticate(ada.key, { provider: github });
   expect(user_id).toBe(ada.user_id);
@@ -93,7 +93,7 @@ test("only its asker waits for a consent; to others there is none", async () => 
   }
 });
 
-test("an error of the provider is shown as text and told by wait, and its state serves once", async () => {
+test("an error of the provider is shown as text and returned by wait, and its state is valid once", async () => {
   const { url, auth_id } = await authenticate(ours.viewer, { provider: github });
   const query = new URLSearchParams({
     state: stateOf(url),
@@ -118,7 +118,7 @@ test("an error of the provider is shown as text and told by wait, and its state 
   ]);
 });
 
-/** What the browser sends when the person answers the page. */
+/** The form that the browser sends. */
 function confirm(
   provider_id: string,
   fields: Record<string, string>,
@@ -132,7 +132,7 @@ function confirm(
 }
 
 describe("the page of the callback", () => {
-  test("says who asks and for what, and does nothing until it is answered", async () => {
+  test("shows the requester and the scopes, and does nothing until it is answered", async () => {
     const eve = await person(ours, "viewer");
     const { url, auth_id } = await authenticate(eve.key, {
       provider: github,
@@ -216,7 +216,7 @@ describe("the page of the callback", () => {
     },
   );
 
-  test("is not shown for a key that was revoked meanwhile", async () => {
+  test("is not shown for a key that was revoked since", async () => {
     const { organization_id, workspace_id } = ours;
     const db = database(env);
     const key = { kind: "service", organization_id, workspace_id, role: "viewer" } as const;
@@ -245,7 +245,7 @@ test.each([
   expect((await api(`/v2/auth/callback/${github}?${query}`)).status).toBe(400);
 });
 
-test("a state of one provider is no good at another, and not after ten minutes", async () => {
+test("a state is valid at one provider, for ten minutes", async () => {
   const other = await provider(ours.editor);
   const { url, auth_id } = await authenticate(ours.viewer, { provider: github });
   const query = `error=x&state=${stateOf(url)}`;
@@ -264,7 +264,7 @@ test("a state of one provider is no good at another, and not after ten minutes",
   });
 });
 
-test("a code brought by key is for the asker's own state alone", async () => {
+test("a code with a key is valid for the requester's own state", async () => {
   const ada = await person(ours, "viewer");
   const { url, auth_id } = await authenticate(ada.key, { provider: github });
   const json = { code: "c", state: stateOf(url) };

@@ -142,8 +142,8 @@ test.each([
     code: "invalid_request",
     issues: [expect.objectContaining({ loc: ["body", field] })],
   });
-  const asked = await callProvider(cautious, { method: "GET", url });
-  expect(asked).toMatchObject({ ok: false, reason: "refused" });
+  const answer_ = await callProvider(cautious, { method: "GET", url });
+  expect(answer_).toMatchObject({ ok: false, reason: "refused" });
   const server = { provider_id: "mcp", name: "M", mcp_server_url: url };
   await expect(discoverProvider(ctx, server, "https://h.test")).rejects.toMatchObject({
     code: "invalid_request",

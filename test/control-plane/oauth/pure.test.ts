@@ -141,7 +141,7 @@ describe("revocation", () => {
     ["slack", 200, { ok: false, error: "ratelimited" }, "unavailable"],
     ["slack", 200, { ok: false, error: "no_permission" }, "refused"],
     ["slack", 200, {}, "refused"],
-  ] as const)("an answer of %s, %i %j, says %s", (kind, status, body, verdict) => {
+  ] as const)("an answer of %s, %i %j, means %s", (kind, status, body, verdict) => {
     expect(judge(kind, status, body)).toBe(verdict);
   });
 
@@ -171,7 +171,7 @@ describe("discovery", () => {
       ["https://id.test", "https://id.test/realms", "https://id.test/realms/x"],
     ],
     ["https://id.test/a/b/c/d/e/f/g/h/token", expect.toSatisfy((list) => list.length === 6)],
-  ])("of %s asks %j", (token_url, issuers) => {
+  ])("of %s tries %j", (token_url, issuers) => {
     expect(issuersOf(token_url)).toEqual(issuers);
   });
 
@@ -190,7 +190,7 @@ describe("discovery", () => {
 });
 
 describe("the address of the consent", () => {
-  const asked = {
+  const consent = {
     client_id: "id",
     redirect_uri: "https://heddle.test/v2/auth/callback/p",
     scopes: ["a", "b"],
@@ -199,14 +199,14 @@ describe("the address of the consent", () => {
     resource: null,
   };
 
-  test("keeps what auth_url says, but never in the place of ours", () => {
-    const url = new URL(consentUrl("https://id.test/auth?prompt=consent&state=forged", asked));
+  test("keeps parameters of auth_url that Heddle does not set", () => {
+    const url = new URL(consentUrl("https://id.test/auth?prompt=consent&state=forged", consent));
     expect(Object.fromEntries(url.searchParams)).toEqual({
       prompt: "consent",
       state: "s",
       response_type: "code",
       client_id: "id",
-      redirect_uri: asked.redirect_uri,
+      redirect_uri: consent.redirect_uri,
       scope: "a b",
       code_challenge: "c",
       code_challenge_method: "S256",
@@ -271,7 +271,7 @@ describe("an owner", () => {
     expect(() => ownerOf(caller({ type: "system", job: "j" }))).toThrow("no OAuth tokens");
   });
 
-  test("names users of its own and nobody else's", () => {
+  test("names only users of its own owner", () => {
     expect(subjectOf(service, { user_id: "ada" })).toBe("ada");
     expect(subjectOf(person, { user_id: "u" })).toBe("");
     expect(subjectOf(person, { ls_user_id: "u", user_id: null })).toBe("");
@@ -341,7 +341,7 @@ describe("of several tokens", () => {
   });
 });
 
-test("the page at the end shows what a provider said as text", () => {
+test("the page at the end shows the message of a provider as text", () => {
   const message = '<script>alert("1")</script>';
   const page = endPage({ ok: false, message, provider_name: "A&B", token_id: null });
   expect(page).not.toContain("<script>");

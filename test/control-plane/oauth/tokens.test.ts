@@ -80,7 +80,7 @@ test("a token is listed for its owner alone, and neither of its secrets is in an
   expect(kept).not.toMatch(/access-|refresh-/);
 });
 
-test("whether there is a token is told of the caller's own", async () => {
+test("the status of a token covers the caller's own", async () => {
   const { key, owner } = await ada();
   const exists = async (key: string) =>
     (await api(`${PATH}/exists?provider_id=${down}`, { key })).json();
@@ -106,7 +106,7 @@ describe("the deletion of a token", () => {
     expect(await ids(key)).toEqual([id]);
   });
 
-  test("of an id that is no UUID is an HTTPValidationError", async () => {
+  test("of an id that is not a UUID is an HTTPValidationError", async () => {
     const response = await remove("abc", ours.viewer);
     expect([response.status, await response.json()]).toEqual([
       422,
@@ -116,7 +116,7 @@ describe("the deletion of a token", () => {
     ]);
   });
 
-  test("at a provider that takes nothing back is a 204 that says so", async () => {
+  test("at a provider without revocation is a 204 with a header", async () => {
     const { key, owner } = await ada();
     const id = await tokenOf(ours, owner, takesNothingBack);
     const response = await remove(id, key);
@@ -147,7 +147,7 @@ describe("the deletion of a token", () => {
     });
   });
 
-  test("that died after the revocation ends when it is asked for again", async () => {
+  test("that died after the revocation ends at the next request", async () => {
     const { key, owner } = await ada();
     const id = await tokenOf(ours, owner, down);
     await tokenObject(env, id).forget();
@@ -205,20 +205,20 @@ describe("authenticate", () => {
     expect((await api("/v2/auth/authenticate", { key: ours.admin, json })).status).toBe(404);
   });
 
-  test("of a token of another agent asks for a connection first", async () => {
+  test("of a token of another agent requires a connection first", async () => {
     const { key, owner } = await ada();
     const token_id = await tokenOf(ours, owner, down, { agent_id: "a" });
-    const asked = { provider: down, agent_id: "b", token_id };
-    expect(await authenticate(key, asked)).toMatchObject({
+    const input = { provider: down, agent_id: "b", token_id };
+    expect(await authenticate(key, input)).toMatchObject({
       status: "connection_required",
       token: null,
     });
     const json = { oauth_token_id: token_id };
     await api("/v2/auth/agents/b/connections", { key, json });
-    expect(await authenticate(key, asked)).toMatchObject({ status: "completed" });
+    expect(await authenticate(key, input)).toMatchObject({ status: "completed" });
   });
 
-  test("of a token that has ended asks for a new consent, and names the old one as ended", async () => {
+  test("of an expired token requires a new consent, and reports the old one as expired", async () => {
     const { key, owner } = await ada();
     const past = new Date(Date.now() - HOUR).toISOString();
     const grant = { expires_at: past, refresh_at: past, refresh_token: null };

@@ -25,7 +25,7 @@ async function deploymentOf({ workspace_id }: TestWorkspace): Promise<string> {
 }
 
 describe("the audit log", () => {
-  test("says who changed what, when, in which request, and how it ended", async () => {
+  test("has the actor, change, time, request and outcome", async () => {
     const ours = await workspace();
     const path = await deploymentOf(ours);
     const changed = await api(path, { key: ours.editor, ...display("New") });

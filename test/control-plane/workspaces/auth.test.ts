@@ -19,7 +19,7 @@ app.onError(onError);
 app.get("/caller", authenticate, (c) => c.json(c.var.ctx.caller));
 app.get("/agents/x/caller", authenticate, (c) => c.json(c.var.ctx.caller));
 
-async function ask(headers: Record<string, string>, path = "/caller") {
+async function call(headers: Record<string, string>, path = "/caller") {
   const response = await app.request(path, { headers }, env);
   const text = await response.text();
   return { status: response.status, text, caller: () => JSON.parse(text) as Caller };
@@ -41,7 +41,7 @@ describe("a service key of one workspace", () => {
   test("acts in its workspace with its role, without a tenant", async () => {
     const { admin, editor, viewer, ...ids } = await workspace({ plan: "plus" });
     for (const [role, key] of Object.entries({ admin, editor, viewer })) {
-      const { status, caller } = await ask({ "X-Api-Key": key });
+      const { status, caller } = await call({ "X-Api-Key": key });
       expect(status).toBe(200);
       expect(caller()).toMatchObject({ ...ids, role, plan: "plus" });
       expect(caller().actor).toMatchObject({ type: "api_key", user_id: null });
@@ -50,19 +50,19 @@ describe("a service key of one workspace", () => {
 
   test.each(["x-api-key", "X-API-KEY", "X-Api-Key"])("is read from %s", async (name) => {
     const { admin } = await workspace();
-    expect((await ask({ [name]: admin })).status).toBe(200);
+    expect((await call({ [name]: admin })).status).toBe(200);
   });
 
   test.each(["Bearer", "bearer"])("is read from Authorization: %s", async (scheme) => {
     const { admin, workspace_id } = await workspace();
-    const answer = await ask({ Authorization: `${scheme} ${admin}` });
+    const answer = await call({ Authorization: `${scheme} ${admin}` });
     expect(answer.caller()).toMatchObject({ workspace_id, role: "admin" });
   });
 
   test("takes its own tenant, in either case of letters", async () => {
     const { admin, workspace_id } = await workspace();
     for (const tenant of [workspace_id, workspace_id.toUpperCase()]) {
-      expect((await ask({ "X-Api-Key": admin, "X-Tenant-Id": tenant })).status).toBe(200);
+      expect((await call({ "X-Api-Key": admin, "X-Tenant-Id": tenant })).status).toBe(200);
     }
   });
 
@@ -72,7 +72,7 @@ describe("a service key of one workspace", () => {
     const { organization_id } = own;
     const sibling = await createWorkspace(db, { organization_id, name: "sibling" });
     for (const tenant of [sibling.id, other.workspace_id, crypto.randomUUID()]) {
-      const { status, text } = await ask({ "X-Api-Key": own.admin, "X-Tenant-Id": tenant });
+      const { status, text } = await call({ "X-Api-Key": own.admin, "X-Tenant-Id": tenant });
       expect(status).toBe(403);
       expect(text).toContain(`no access to workspace ${tenant}`);
     }
@@ -82,7 +82,7 @@ describe("a service key of one workspace", () => {
 describe("an organization-wide key", () => {
   test("needs a tenant, even where there is one workspace", async () => {
     const { organization_id } = await workspace();
-    const answer = await ask({ "X-Api-Key": await organizationKey(organization_id) });
+    const answer = await call({ "X-Api-Key": await organizationKey(organization_id) });
     expect(answer.status).toBe(403);
     expect(answer.text).toContain("requires workspace specification");
   });
@@ -93,10 +93,10 @@ describe("an organization-wide key", () => {
     const foreign = await workspace();
     const key = await organizationKey(organization_id);
     for (const tenant of [workspace_id, second.id]) {
-      const answer = await ask({ "X-Api-Key": key, "X-Tenant-Id": tenant });
+      const answer = await call({ "X-Api-Key": key, "X-Tenant-Id": tenant });
       expect(answer.caller()).toMatchObject({ workspace_id: tenant, role: "editor" });
     }
-    const answer = await ask({ "X-Api-Key": key, "X-Tenant-Id": foreign.workspace_id });
+    const answer = await call({ "X-Api-Key": key, "X-Tenant-Id": foreign.workspace_id });
     expect(answer.status).toBe(403);
   });
 });
@@ -107,10 +107,10 @@ describe("a personal key", () => {
     const second = await createWorkspace(db, { organization_id, name: "second" });
     const { user_id, api_key } = await personalKey(organization_id);
     await setMembership(db, { user_id, workspace_id, role: "viewer" });
-    const alone = await ask({ "X-Api-Key": api_key });
+    const alone = await call({ "X-Api-Key": api_key });
     expect(alone.caller()).toMatchObject({ workspace_id, role: "viewer", actor: { user_id } });
     await setMembership(db, { user_id, workspace_id: second.id, role: "admin" });
-    const there = await ask({ "X-Api-Key": api_key, "X-Tenant-Id": second.id });
+    const there = await call({ "X-Api-Key": api_key, "X-Tenant-Id": second.id });
     expect(there.caller()).toMatchObject({ workspace_id: second.id, role: "admin" });
   });
 
@@ -120,7 +120,7 @@ describe("a personal key", () => {
     const { user_id, api_key } = await personalKey(organization_id);
     await setMembership(db, { user_id, workspace_id, role: "viewer" });
     await setMembership(db, { user_id, workspace_id: second.id, role: "admin" });
-    const answer = await ask({ "X-Api-Key": api_key });
+    const answer = await call({ "X-Api-Key": api_key });
     expect(answer.status).toBe(403);
     expect(answer.text).toContain("requires workspace specification");
   });
@@ -128,9 +128,9 @@ describe("a personal key", () => {
   test("reaches no workspace that its user is not a member of", async () => {
     const { organization_id, workspace_id } = await workspace();
     const { api_key } = await personalKey(organization_id);
-    const named = await ask({ "X-Api-Key": api_key, "X-Tenant-Id": workspace_id });
+    const named = await call({ "X-Api-Key": api_key, "X-Tenant-Id": workspace_id });
     expect(named.status).toBe(403);
-    const unnamed = await ask({ "X-Api-Key": api_key });
+    const unnamed = await call({ "X-Api-Key": api_key });
     expect(unnamed.status).toBe(403);
     expect(unnamed.text).toContain("is not a member of any workspace");
   });
@@ -143,14 +143,14 @@ describe("a caller without a valid key", () => {
     ["an empty key", { "X-Api-Key": "" }],
     ["another scheme", { Authorization: "Basic YTpi" }],
     ["a JWT where no issuer is named", { Authorization: "Bearer a.b.c" }],
-  ])("is told 401: %s", async (_, headers) => {
-    const answer = await ask(headers);
+  ])("answers 401: %s", async (_, headers) => {
+    const answer = await call(headers);
     expect(answer.status).toBe(401);
     expect(JSON.parse(answer.text)).toEqual({ detail: expect.any(String) });
   });
 
-  test("is told so as plain text by the agent server", async () => {
-    const answer = await ask({}, "/agents/x/caller");
+  test("answers in plain text on the agent server", async () => {
+    const answer = await call({}, "/agents/x/caller");
     expect(answer.status).toBe(401);
     expect(answer.text).toMatch(/^API key required: /);
   });
@@ -159,9 +159,9 @@ describe("a caller without a valid key", () => {
     const { organization_id, workspace_id } = await workspace();
     const { user_id, api_key } = await personalKey(organization_id);
     const headers = { "X-Api-Key": api_key, "X-Tenant-Id": workspace_id };
-    expect((await ask(headers)).status).toBe(403);
+    expect((await call(headers)).status).toBe(403);
     await setMembership(db, { user_id, workspace_id, role: "admin" });
-    expect((await ask(headers)).status).toBe(200);
+    expect((await call(headers)).status).toBe(200);
   });
 
   test("a revoked key is refused", async () => {
@@ -169,7 +169,7 @@ describe("a caller without a valid key", () => {
     const input = { kind: "service", organization_id, workspace_id, role: "admin" } as const;
     const { id, api_key } = await createApiKey(db, input);
     await revokeApiKey(db, { organization_id, api_key_id: id });
-    expect((await ask({ "X-Api-Key": api_key })).status).toBe(401);
+    expect((await call({ "X-Api-Key": api_key })).status).toBe(401);
   });
 
   test("one organization cannot revoke another's key", async () => {
@@ -178,13 +178,13 @@ describe("a caller without a valid key", () => {
     const input = { kind: "service", organization_id, workspace_id, role: "admin" } as const;
     const { id, api_key } = await createApiKey(db, input);
     await revokeApiKey(db, { organization_id: other.organization_id, api_key_id: id });
-    expect((await ask({ "X-Api-Key": api_key })).status).toBe(200);
+    expect((await call({ "X-Api-Key": api_key })).status).toBe(200);
   });
 });
 
 test("a tenant that is not a UUID is named as the wrong field", async () => {
   const { admin } = await workspace();
-  const answer = await ask({ "X-Api-Key": admin, "X-Tenant-Id": "research" });
+  const answer = await call({ "X-Api-Key": admin, "X-Tenant-Id": "research" });
   expect(answer.status).toBe(422);
   expect(JSON.parse(answer.text)).toMatchObject({
     detail: [{ loc: ["header", "X-Tenant-Id"], msg: "must be the UUID of a workspace" }],

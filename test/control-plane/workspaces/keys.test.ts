@@ -28,7 +28,7 @@ async function statusOf(path: string, options: Call): Promise<number> {
   return response.status;
 }
 
-/** What a key may do, by an operation that reads and has no side effects. */
+/** Tests the permission of a key by a read without side effects. */
 const works = async (key: string, tenant?: string) =>
   (await statusOf("/v2/deployments", { key, ...(tenant && { tenant }) })) === 200;
 
@@ -175,7 +175,7 @@ describe("keys of a workspace", () => {
   });
 });
 
-describe("whoever may not manage keys", () => {
+describe("a caller who may not manage keys", () => {
   async function attackers() {
     const [ours, theirs] = await Promise.all([workspace(), workspace()]);
     const { organization_id, workspace_id } = ours;
@@ -248,7 +248,7 @@ describe("whoever may not manage keys", () => {
     const scope = { kind: "service", organization_id, workspace_id, role: "admin" } as const;
     const gone = await createApiKey(db, scope);
     expect(await works(gone.api_key)).toBe(true);
-    // As another isolate revokes it: this one's cache is not cleared.
+    // Revokes it like another isolate: this one's cache is not cleared.
     await env.DB.prepare("UPDATE api_keys SET revoked_at = created_at WHERE id = ?")
       .bind(gone.id)
       .run();

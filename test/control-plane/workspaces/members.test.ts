@@ -150,7 +150,7 @@ describe("members of a workspace", () => {
   });
 });
 
-describe("whoever may not manage members", () => {
+describe("a caller who may not manage members", () => {
   test.each(["viewer", "editor"] as const)("a %s raises no role, its own neither", async (role) => {
     const own = await workspace();
     const { id, key } = await member(own, role);

@@ -48,7 +48,7 @@ function inMs(ms: number): string {
 }
 
 describe("an expired key", () => {
-  test("is refused, and is no principal", async () => {
+  test("is refused, and creates no principal", async () => {
     const { api_key, id, workspace_id } = await serviceKey(inMs(-1));
     await expect(caller(api_key)).rejects.toMatchObject({ code: "unauthenticated" });
     expect(await findIdentity(db, workspace_id, { key_id: id })).toBeNull();

@@ -150,7 +150,7 @@ function toFailure(disk: Disk, specifier: string, { bare, home }: Visit): Resolv
   if (bare === undefined) {
     const why = specifier.startsWith("#")
       ? 'no package.json maps it under "imports"'
-      : "there is no such file";
+      : "the file does not exist";
     return { type: "error", text: `${failure} ${why}` };
   }
   const name = packageName(bare);
@@ -160,7 +160,7 @@ function toFailure(disk: Disk, specifier: string, { bare, home }: Visit): Resolv
   }
   const why =
     disk.manifest(home)?.exports === undefined
-      ? "there is no such file"
+      ? "the file does not exist"
       : `its package.json exports no ".${bare.slice(name.length)}"`;
   return { type: "error", text: `${failure} ${why}` };
 }

@@ -6,8 +6,8 @@ import { bytesText, countText, durationText, listText } from "../text.ts";
 import { warnOfAdvisories } from "./advisories.ts";
 import type { Installer } from "./install.ts";
 import {
-  asksOf,
   assertInSync,
+  dependencyNames,
   findPackage,
   type Install,
   reachable,
@@ -37,7 +37,7 @@ export async function readDependencies(
 ): Promise<Dependencies> {
   const directory = project.folder === "" ? "" : `/${project.folder}`;
   const install = await toInstall(log, storage, project, directory, options);
-  const named = asksOf(project.manifest ?? {});
+  const named = dependencyNames(project.manifest ?? {});
   const used = reachable(install, directory, named, () => false);
   warnOfAdvisories(log, install, used);
   const { runtime, provided, lacking } = await selectPrebuilt(storage, install, directory, named);
@@ -61,7 +61,7 @@ async function toInstall(
     assertInSync(folder, manifest, install);
     return install;
   }
-  if (asksOf(manifest).length === 0) return { packages: new Map(), links: new Map() };
+  if (dependencyNames(manifest).length === 0) return { packages: new Map(), links: new Map() };
   if (foreign_lock !== null)
     log.warn(`${foreign_lock} is not read; commit a package-lock.json to pin versions.`);
   const started = Date.now();
@@ -82,15 +82,15 @@ function explanationOf(version: string, isPrebuilt: boolean, lacking: string[]):
   return `Bundling LangGraph ${version} itself, which takes longer: ${why}`;
 }
 
-/** Fetches what the agent asks for, without what is prebuilt. */
+/** Fetches the agent's dependencies without the prebuilt ones. */
 export async function installAll(
   log: BuildLog,
   installer: Installer,
   project: Project,
   { install, directory, provided }: Dependencies,
 ): Promise<void> {
-  const asks = asksOf(project.manifest ?? {});
-  const paths = reachable(install, directory, asks, (path) => provided.has(path));
+  const names = dependencyNames(project.manifest ?? {});
+  const paths = reachable(install, directory, names, (path) => provided.has(path));
   await installPaths(log, installer, install, paths);
 }
 

@@ -16,7 +16,7 @@ export type Manifest = {
   overrides?: Record<string, unknown>;
 };
 
-/** One package at its place. `path` is where npm puts it, absolute in the source. */
+/** An installed package. `path` is absolute in the source. */
 export type Package = {
   path: string;
   name: string;
@@ -24,10 +24,10 @@ export type Package = {
   url: string;
   integrity: string | undefined;
   /** Names it may import: dependencies, optional and peer ones. */
-  asks: string[];
+  needs: string[];
 };
 
-/** What is installed, by path; a link stands for a folder of the source itself. */
+/** Installed packages by path. A link points to a folder of the source. */
 export type Install = { packages: Map<string, Package>; links: Map<string, string> };
 
 type LockEntry = Manifest & {
@@ -40,7 +40,7 @@ type LockEntry = Manifest & {
   cpu?: string[];
 };
 
-/** Reads package-lock.json of version 2 or 3; `folder` is where it lies. */
+/** Reads package-lock.json of version 2 or 3. */
 export function readLockfile(folder: string, text: string, registry_url: string): Install {
   const path = joinPath(folder, "package-lock.json");
   const entries = toEntries(path, text);
@@ -105,11 +105,11 @@ function toPackage(
     version,
     url: tarballUrl(lock, name, version, entry.resolved, registry_url),
     integrity: entry.integrity,
-    asks: asksOf(entry),
+    needs: dependencyNames(entry),
   };
 }
 
-export function asksOf(manifest: Manifest): string[] {
+export function dependencyNames(manifest: Manifest): string[] {
   return Object.keys({
     ...manifest.dependencies,
     ...manifest.optionalDependencies,
@@ -204,7 +204,7 @@ export function findPackage(install: Install, directory: string, name: string): 
   }
 }
 
-/** All that `names` asked from `directory` bring along, without what `isProvided` and its own needs. */
+/** Returns the packages that `names`, imported from `directory`, need. Provided ones and their needs are left out. */
 export function reachable(
   install: Install,
   directory: string,
@@ -217,8 +217,8 @@ export function reachable(
     const path = findPackage(install, next.from, next.name);
     if (path === null || found.has(path) || isProvided(path)) continue;
     found.add(path);
-    const asks = install.packages.get(path)?.asks ?? [];
-    waiting.push(...asks.map((name) => ({ from: path, name })));
+    const names = install.packages.get(path)?.needs ?? [];
+    waiting.push(...names.map((name) => ({ from: path, name })));
   }
   return new Set([...found].filter((path) => install.packages.has(path)));
 }

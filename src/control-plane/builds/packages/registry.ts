@@ -6,7 +6,7 @@ import { BuildFailure } from "../failure.ts";
 import { PACKAGE_LIMITS } from "../limits.ts";
 import { retryTransient } from "../retry.ts";
 import {
-  asksOf,
+  dependencyNames,
   findPackage,
   type Install,
   type Manifest,
@@ -15,7 +15,7 @@ import {
   withSlash,
 } from "./lockfile.ts";
 
-/** Chooses versions where no lockfile has: breadth first, flat, nested where two asks disagree. */
+/** Chooses versions without a lockfile: breadth first, flat, nested where two requirements conflict. */
 
 type Release = Manifest & {
   deprecated?: unknown;
@@ -25,7 +25,7 @@ type Release = Manifest & {
 };
 type Packument = { "dist-tags"?: Record<string, string>; versions?: Record<string, Release> };
 
-type Ask = { name: string; range: string; from: string; by: string; is_optional: boolean };
+type Requirement = { name: string; range: string; from: string; by: string; is_optional: boolean };
 
 type ResolveOptions = {
   policy: EgressPolicy;
@@ -49,15 +49,19 @@ export async function resolveInstall(
     return known;
   };
   const overrides = flatOverrides(manifest.overrides);
-  const isWanted = ({ name }: Ask) => !options.skipped?.includes(name);
-  let asks = asksFrom(manifest, directory, "package.json");
-  while (asks.length > 0) {
-    const wanted = asks
+  const isWanted = ({ name }: Requirement) => !options.skipped?.includes(name);
+  let requirements = requirementsOf(manifest, directory, "package.json");
+  while (requirements.length > 0) {
+    const wanted = requirements
       .filter(isWanted)
-      .map((ask) => ({ ...ask, range: overrides[ask.name] ?? ask.range }));
-    for (const ask of wanted) load(aliasOf(ask).name).catch(() => undefined);
-    asks = [];
-    for (const ask of wanted) asks.push(...(await place(options, install, directory, ask, load)));
+      .map((requirement) => ({
+        ...requirement,
+        range: overrides[requirement.name] ?? requirement.range,
+      }));
+    for (const requirement of wanted) load(aliasOf(requirement).name).catch(() => undefined);
+    requirements = [];
+    for (const requirement of wanted)
+      requirements.push(...(await place(options, install, directory, requirement, load)));
     assertCount(install);
   }
   return install;
@@ -65,46 +69,48 @@ export async function resolveInstall(
 
 type Load = (name: string) => Promise<Packument | null>;
 
-/** Installs what one ask needs, unless it is there, and answers what that asks for in turn. */
+/** Installs a requirement unless a matching version is visible. @returns the requirements of the new package */
 async function place(
   options: ResolveOptions,
   install: Install,
   root: string,
-  ask: Ask,
+  requirement: Requirement,
   load: Load,
-): Promise<Ask[]> {
-  const { name, range } = aliasOf(ask);
-  const nearest = install.packages.get(findPackage(install, ask.from, ask.name) ?? "");
+): Promise<Requirement[]> {
+  const { name, range } = aliasOf(requirement);
+  const nearest = install.packages.get(
+    findPackage(install, requirement.from, requirement.name) ?? "",
+  );
   if (nearest && fits(nearest.version, range)) return [];
-  const chosen = select(await load(name), range, options.preferred[name], ask);
+  const chosen = select(await load(name), range, options.preferred[name], requirement);
   if (chosen === null) return [];
   const [version, release] = chosen;
-  const path = `${nearest ? ask.from : root}/node_modules/${ask.name}`;
+  const path = `${nearest ? requirement.from : root}/node_modules/${requirement.name}`;
   install.packages.set(path, toPackage(options, path, name, version, release));
-  return asksFrom(release, path, `${name}@${version}`);
+  return requirementsOf(release, path, `${name}@${version}`);
 }
 
-/** Null for an optional package that is not to be had, or is a native addon. */
+/** @returns `null` for an optional package without a matching version, and for a native addon */
 function select(
   packument: Packument | null,
   range: string,
   preferred: string[] | undefined,
-  ask: Ask,
+  requirement: Requirement,
 ): [string, Release] | null {
   const version = packument === null ? null : choose(packument, range, preferred);
   const release = version === null ? undefined : packument?.versions?.[version];
   if (version === null || release === undefined) {
-    if (ask.is_optional) return null;
-    throw noVersion(ask, packument);
+    if (requirement.is_optional) return null;
+    throw noVersion(requirement, packument);
   }
-  return ask.is_optional && (release.os || release.cpu) ? null : [version, release];
+  return requirement.is_optional && (release.os || release.cpu) ? null : [version, release];
 }
 
 function fits(version: string, range: string): boolean {
   return validRange(range) === null || satisfies(version, range, { includePrerelease: false });
 }
 
-function asksFrom(manifest: Manifest, from: string, by: string): Ask[] {
+function requirementsOf(manifest: Manifest, from: string, by: string): Requirement[] {
   const {
     dependencies = {},
     optionalDependencies = {},
@@ -117,18 +123,18 @@ function asksFrom(manifest: Manifest, from: string, by: string): Ask[] {
   const peers = Object.entries(peerDependencies).filter(
     ([name]) => !peerDependenciesMeta[name]?.optional,
   );
-  const toAsk =
+  const toRequirement =
     (is_optional: boolean) =>
     ([name, range]: [string, string]) => ({ name, range, from, by, is_optional });
   return [
-    ...required.map(toAsk(false)),
-    ...peers.map(toAsk(false)),
-    ...Object.entries(optionalDependencies).map(toAsk(true)),
+    ...required.map(toRequirement(false)),
+    ...peers.map(toRequirement(false)),
+    ...Object.entries(optionalDependencies).map(toRequirement(true)),
   ];
 }
 
-/** `npm:other@^1` asks for another package under this name. */
-function aliasOf({ name, range, by }: Ask): { name: string; range: string } {
+/** `npm:other@^1` installs another package under this name. */
+function aliasOf({ name, range, by }: Requirement): { name: string; range: string } {
   const alias = /^npm:((?:@[^/]+\/)?[^@]+)(?:@(.+))?$/.exec(range);
   if (alias) return { name: alias[1] ?? name, range: alias[2] ?? "*" };
   if (/^(git|github:|file:|link:|workspace:|https?:)|^[\w.-]+\/[\w.-]+/.test(range)) {
@@ -168,14 +174,14 @@ function toPackage(
   const { integrity, shasum } = release.dist ?? {};
   const sha1 =
     shasum === undefined ? undefined : `sha1-${encodeBytes(decodeBytes(shasum, "hex"), "base64")}`;
-  const asks = asksOf(release);
+  const requirements = dependencyNames(release);
   return {
     path,
     name,
     version,
     url: registryTarball(registry_url, name, version),
     integrity: integrity ?? sha1,
-    asks,
+    needs: requirements,
   };
 }
 
@@ -220,7 +226,7 @@ function assertCount(install: Install) {
   throw new BuildFailure("dependency_unresolved", text);
 }
 
-function noVersion({ name, range, by }: Ask, packument: Packument | null): BuildFailure {
+function noVersion({ name, range, by }: Requirement, packument: Packument | null): BuildFailure {
   const newest = packument?.["dist-tags"]?.latest;
   const why =
     packument === null

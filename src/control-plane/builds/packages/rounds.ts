@@ -33,8 +33,8 @@ export async function inRounds<T extends { ok: true }>(
 function withNeeds({ install, provided }: Dependencies, missing: Set<string>): Set<string> {
   const paths = new Set(missing);
   for (const path of missing) {
-    const asks = install.packages.get(path)?.asks ?? [];
-    for (const need of reachable(install, path, asks, (at) => provided.has(at))) paths.add(need);
+    const names = install.packages.get(path)?.needs ?? [];
+    for (const need of reachable(install, path, names, (at) => provided.has(at))) paths.add(need);
   }
   return paths;
 }
