@@ -57,7 +57,7 @@ describe("routes without a caller", () => {
     ["POST", "/api/v1/feedback/tokens/x"],
   ];
 
-  test("are limited by the network of the client, and say when to try again", async () => {
+  test("are limited by the network of the client, and have Retry-After", async () => {
     const { one, two, other } = network();
     exhaust(one);
     for (const [method = "", path = ""] of routes()) {
@@ -122,11 +122,11 @@ describe("failed authentications", () => {
     const [agent, another] = [await agentWithUsers(), await agentWithUsers()];
     const { one, other } = network();
     await failOften(one, agent.deployment_id);
-    const ask = ({ as }: typeof agent, headers: Record<string, string>) =>
+    const call = ({ as }: typeof agent, headers: Record<string, string>) =>
       as(null)("/threads/search", { json: {}, headers });
-    expect((await ask(agent, one)).status).toBe(429);
-    expect((await ask(agent, other)).status).toBe(401);
-    expect((await ask(another, one)).status).toBe(401);
+    expect((await call(agent, one)).status).toBe(429);
+    expect((await call(agent, other)).status).toBe(401);
+    expect((await call(another, one)).status).toBe(401);
   });
 });
 

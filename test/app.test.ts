@@ -29,10 +29,10 @@ test("/ok and /info answer without a key", async () => {
   expect([ok.status, await ok.json()]).toEqual([200, { ok: true }]);
   const info = await api("/info");
   expect(info.status).toBe(200);
-  const told = await info.json<{ version: string }>();
-  expect(told).toMatchObject({ flags: { assistants: true, crons: true } });
-  // What clients ask for before they use schedules and export_fields.
-  expect(gte(told.version, "0.12.42")).toBe(true);
+  const answer = await info.json<{ version: string }>();
+  expect(answer).toMatchObject({ flags: { assistants: true, crons: true } });
+  // Versions that clients require for schedules and export_fields.
+  expect(gte(answer.version, "0.12.42")).toBe(true);
 });
 
 test("the control plane's prefix leads to the same routes", async () => {
@@ -131,7 +131,7 @@ describe("the API's document", () => {
     ]);
   });
 
-  test("says of times that may be missing that they may be null", async () => {
+  test("declares optional times as nullable", async () => {
     const { components } = await (await api("/openapi.json")).json<Components>();
     const { state_updated_at } = components.schemas.Thread?.properties ?? {};
     expect(state_updated_at).toMatchObject({ type: ["string", "null"], format: "date-time" });
@@ -140,17 +140,17 @@ describe("the API's document", () => {
     expect(s3_additional_kwargs).toMatchObject({ type: ["object", "null"] });
   });
 
-  test("says of each operation what a caller without a key and a broken body are told", async () => {
+  test("declares the errors of a missing key and of an invalid body", async () => {
     const { paths } = await (await api("/openapi.json")).json<Document>();
-    const told = (path: string, status: string) =>
+    const answer = (path: string, status: string) =>
       Object.keys(Object(paths[path]?.post?.responses[status]).content ?? {});
-    expect(told("/api/v1/runs/stats", "401")).toEqual(["application/json"]);
-    expect(told("/api/v2/runs/query", "415")).toEqual(["application/problem+json"]);
-    expect(told("/agents/{deployment_id}/threads", "429")).toEqual(["text/plain"]);
+    expect(answer("/api/v1/runs/stats", "401")).toEqual(["application/json"]);
+    expect(answer("/api/v2/runs/query", "415")).toEqual(["application/problem+json"]);
+    expect(answer("/agents/{deployment_id}/threads", "429")).toEqual(["text/plain"]);
     expect(paths["/ok"]?.get?.responses).not.toHaveProperty("401");
   });
 
-  test("gives each operation a tag and an id of its own", async () => {
+  test("gives each operation a tag and a unique id", async () => {
     const document = await (await api("/openapi.json")).json<Document>();
     const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
     const ids = operations.map(({ operationId }) => operationId);
@@ -200,7 +200,7 @@ describe("an agent's document", () => {
     agent = `/agents/${(await testDeployment(workspace_id)).deployment_id}`;
   });
 
-  test("is of a server of its own: its paths, without the deployment", async () => {
+  test("has the agent as its server and paths without the deployment", async () => {
     const response = await api(`${agent}/openapi.json`);
     expect(response.status).toBe(200);
     const document = await response.json<Document & { paths: Record<string, unknown> }>();
@@ -214,7 +214,7 @@ describe("an agent's document", () => {
     expect(document.paths["/threads/{thread_id}/runs"]?.post?.operationId).toBe("createRun");
   });
 
-  test("is shown beside it, by a viewer that is there too", async () => {
+  test("is shown by a viewer beside it", async () => {
     const page = await (await api(`${agent}/docs`)).text();
     expect(page).toContain('src="docs/viewer.js"');
     expect(page).toContain('url: "openapi.json"');
@@ -222,7 +222,7 @@ describe("an agent's document", () => {
     expect(await viewer.text()).toContain("SwaggerUIBundle");
   });
 
-  test("is nobody's where there is no such agent, or its configuration switches it off", async () => {
+  test("is 404 for an unknown agent and for one that switches it off", async () => {
     const missing = await api(`/agents/${crypto.randomUUID()}/docs`);
     expect(missing.status).toBe(401);
     const owner = await workspace();

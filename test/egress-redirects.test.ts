@@ -28,8 +28,8 @@ import { PUBLIC_ONLY } from "./support/public-only.ts";
 import { type TestWorkspace, workspace } from "./support/workspace.ts";
 
 /**
- * What users name is public, and leads on to what is not. Each address here ends in /inside: that is
- * never asked for. The internet is made up, all else is as an installation has it.
+ * Public addresses of users redirect to private ones, whose paths end in /inside and are never requested. The
+ * internet is simulated; the rest is real.
  */
 const dns_url = inject("dns_url");
 const cautious = { ...env, ...PUBLIC_ONLY, EGRESS_DNS_URL: dns_url };
@@ -61,7 +61,7 @@ type Answer = (request: Request) => Response;
 
 let ours: TestWorkspace;
 let agent: { deployment_id: string };
-let asked: string[];
+let requests: string[];
 let answer: Answer;
 
 beforeAll(async () => {
@@ -70,14 +70,14 @@ beforeAll(async () => {
 });
 
 beforeEach(() => {
-  asked = [];
+  requests = [];
   const real = globalThis.fetch;
   vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
     const request = new Request(input, init);
     const { hostname, pathname } = new URL(request.url);
     const isInside = pathname.endsWith("/inside");
     if (!isInside && !hostname.endsWith(".example.com")) return real(request);
-    asked.push(`${request.method} ${request.url}`);
+    requests.push(`${request.method} ${request.url}`);
     return isInside ? new Response("what nobody may see") : answer(request);
   });
 });
@@ -90,7 +90,7 @@ const to = (location: string, status = 302) =>
 
 const json = (body: unknown, init?: ResponseInit) => Response.json(body, init);
 
-/** As text, whichever way it ends: what was inside must not be in it. */
+/** Returns the result or the error as text, which must not contain internal data. */
 async function call(path: string, body?: unknown): Promise<string> {
   const request = new Request(`https://heddle.test${path}`, {
     method: body === undefined ? "GET" : "POST",
@@ -187,7 +187,7 @@ const METADATA = {
 
 type Lead = (inside: string) => Promise<string>;
 
-/** What Heddle fetches on a user's word: each makes the internet lead inside, and says how that ended. */
+/** Requests that Heddle makes on a user's behalf. Each is redirected inside and returns its outcome. */
 const LEADS: Record<string, Lead> = {
   "the archive of a repository": (inside) => {
     answer = () => to(inside);
@@ -357,8 +357,8 @@ beforeAll(async () => {
 describe.each(Object.entries(LEADS))("%s leads nowhere", (_, lead) => {
   test.each(INSIDE)("to %s", async (inside) => {
     const ended = await lead(inside);
-    expect(asked.filter((url) => url.endsWith("/inside"))).toEqual([]);
-    expect(asked).not.toEqual([]);
+    expect(requests.filter((url) => url.endsWith("/inside"))).toEqual([]);
+    expect(requests).not.toEqual([]);
     expect(ended).not.toMatch(/nobody may see|no failure|^20\d/);
   });
 });
@@ -372,5 +372,5 @@ test("a redirect to a public address is followed, so that the above has somethin
     api_url: API_URL,
   });
   expect(await call(`/v1/integrations/github/${id}/repos`)).toMatch(/^400 .*with the status 404/);
-  expect(asked.at(-1)).toBe("GET https://git.example.com/moved");
+  expect(requests.at(-1)).toBe("GET https://git.example.com/moved");
 });

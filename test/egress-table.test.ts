@@ -46,11 +46,11 @@ const PRIVATE = [
   "file:///etc/passwd",
 ];
 
-type Place = (url: string) => [path: string, body: unknown];
+type UrlField = (url: string) => [path: string, body: unknown];
 
 const serverOf = (url: string) => url.replace(/\/[^/]*(\/meta-data\/)?$/, "");
 
-const PLACES: Record<string, Place> = {
+const PLACES: Record<string, UrlField> = {
   "the repository of a deployment": (repo_url) => [
     "/v2/deployments",
     {

@@ -9,7 +9,7 @@ import { jsonOf, operations } from "./support/operations.ts";
 import { createApiKey, revokeApiKey } from "./support/organizations.ts";
 import { api, type TestWorkspace, workspace } from "./support/workspace.ts";
 
-/** What is open to all, each for its reason. `/docs` and `/openapi.json` are, too, and no operations. */
+/** Public operations, each with its reason. `/docs` and `/openapi.json` are public too and are not operations. */
 const PUBLIC = {
   ok: "a health check has no key",
   info: "clients ask what they may use before they have a key",
@@ -23,7 +23,7 @@ const PUBLIC = {
   receiveWebhook: "the host signs the event with the integration's secret",
 };
 
-/** What a viewer may change: accounts of their own, with which agents act for them. */
+/** Changes that a viewer may make: their own connections of agents. */
 const OWN = [
   "authenticateOAuth",
   "submitOAuthCallback",
@@ -48,7 +48,7 @@ const OF_ORGANIZATION = [
   "removeOrganizationMember",
 ];
 
-/** What takes a body and only reads. */
+/** Reads with a body. */
 const READING = [
   "validateTraceQuery",
   "getTraceRunStats",
@@ -79,7 +79,7 @@ const EMPTY_FOR_OTHERS = ["listAgentConnections", "waitForOAuth"];
 /** SDKs send runs with other types too; test/traces/ingest.test.ts has what is refused. */
 const LENIENT = ["createTraceRun", "ingestRunsBatch", "patchTraceRun"];
 
-/** Agents are named by whoever asks; a checkpoint that is not there has an empty state, a namespace no graphs. */
+/** Callers name agents; an unknown checkpoint has an empty state and an unknown namespace no graphs. */
 const FREE_IDS = ["agent_id", "checkpoint_id", "namespace"];
 
 let ours: Belongings;

@@ -44,7 +44,7 @@ export type Context = {
   access?: Access;
 };
 
-/** What Hono carries: `c.var.ctx` is set by the authentication middleware of each family. */
+/** Hono's environment. The authentication middleware of each family sets `c.var.ctx`. */
 export type AppEnv = {
   Bindings: Env;
   Variables: RequestIdVariables & SecureHeadersVariables & { ctx: Context };

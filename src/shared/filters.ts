@@ -1,10 +1,10 @@
-/** Which rows somebody may see, by the metadata of each row: every key must hold. */
+/** Filters on the metadata of rows. Every key must match. */
 export type Filters = Record<string, Filter>;
 
 type Scalar = string | number | boolean | null;
 type Filter = { eq: Scalar } | { contains: Scalar[] };
 
-/** Null: all rows. */
+/** `null` matches all rows. */
 export function allows(filters: Filters | null, metadata: Record<string, unknown>): boolean {
   return Object.entries(filters ?? {}).every(([key, filter]) => {
     const value = Object.hasOwn(metadata, key) ? metadata[key] : undefined;

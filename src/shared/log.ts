@@ -1,6 +1,6 @@
 type Fields = Record<string, string | number | boolean | null | undefined>;
 
-/** As drizzle begins the message. */
+/** Prefix of drizzle's messages. */
 const FAILED_QUERY = "Failed query: ";
 
 /** The only place that prints. One JSON object a line; never a secret, never a body. */

@@ -27,7 +27,7 @@ export const ErrorDetail = z
   })
   .openapi("ErrorDetail");
 
-/** RFC 7807, what version 2 of the API of traces says errors in. */
+/** The error format of version 2 of the traces API (RFC 7807). */
 export const Problem = z
   .object({
     type: z
@@ -80,7 +80,7 @@ export const PageQuery = z.object({
   offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
 });
 
-/** Null means absent, as published clients send it. */
+/** Treats `null` as absent: published clients send it. */
 export function optional<T extends z.ZodType>(schema: T) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
@@ -90,7 +90,7 @@ export function numberOr(standard: number, number: z.ZodNumber) {
   return number.nullish().transform((value) => value ?? standard);
 }
 
-// Far beyond what a person writes; a list with a limit of its own is below.
+// Far above real use. Lists with another limit have their schema.
 const MAX_ITEMS = 1000;
 
 /** Measured before its items are looked at: a million wrong ones would be a million issues. */

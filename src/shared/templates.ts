@@ -1,4 +1,4 @@
-/** What a header of a webhook may name, unless `webhooks.env_prefix` of langgraph.json says otherwise. */
+/** Default prefix of variables that headers of webhooks may name. */
 export const WEBHOOK_ENV_PREFIX = "LG_WEBHOOK_";
 
 /** `${{ env.NAME }}` in a text of langgraph.json. */
@@ -12,7 +12,7 @@ export function fillIn(text: string, toValue: (name: string) => string): string 
   return text.replace(TEMPLATE, (_template, name: string) => toValue(name));
 }
 
-/** It has something that begins like a template and is none. */
+/** Returns whether a text has the start of a template without its end. */
 export function isMalformed(text: string): boolean {
   return text.replace(TEMPLATE, "").includes("${{");
 }

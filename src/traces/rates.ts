@@ -23,7 +23,7 @@ export function assertTraceRate(
   assertRate(ctx, { name, ...LIMITS[name] }, now);
 }
 
-/** A read of traces counts as any read and, where that is switched on, by a limit of its own. */
+/** Counts a read of traces by the general limit and, where it is switched on, by its specific one. */
 export function assertReadRate(
   ctx: Pick<Context, "caller" | "env">,
   name: keyof typeof PUBLISHED,

@@ -21,7 +21,7 @@ test.each([
   ["a private field", "class A { #asked = 1 }", '1: "asked" in a name'],
   ["a type", "type Place = { id: string };", "1: a type is named after a thing"],
   ["a text", 'throw new Error("Say who you are.");', '1: "Say" in a text'],
-  ["a template", "const a = `${id} goes on`;", '1: "goes on" in a text'],
+  ["a template", "const a = `$" + "{id} goes on`;", '1: "goes on" in a text'],
 ])("%s is found", (_, text, reason) => {
   expect(reasonsOf(text)).toEqual([reason]);
 });

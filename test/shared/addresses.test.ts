@@ -81,7 +81,7 @@ const PUBLIC = [
 
 test.each(REFUSED)("%s is refused", (text) => {
   const url = URL.parse(text);
-  // What is no URL to the parser reaches no rule, and no network.
+  // Texts that the parser refuses reach no rule and no network.
   if (url !== null) expect(refusal(url, { allow_private: false })).toEqual(expect.any(String));
 });
 

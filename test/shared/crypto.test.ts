@@ -46,13 +46,13 @@ test.each([
   ["nokey", "has an entry"],
   [`${OLD},`, "has an entry"],
   ["k:***", "has an entry"],
-])("ENCRYPTION_KEYS %j is refused with words that say so", async (value, text) => {
+])("ENCRYPTION_KEYS %j is refused with its reason", async (value, text) => {
   const failure = encrypt({ ENCRYPTION_KEYS: value }, "a", "b");
   await expect(failure).rejects.toMatchObject({ code: "internal" });
   await expect(failure).rejects.toThrow(`ENCRYPTION_KEYS ${text}`);
 });
 
-test("sha256Hex and randomToken give what their names say", () => {
+test("sha256Hex and randomToken return hex and random text", () => {
   expect(sha256Hex("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   expect(randomToken(40)).toMatch(/^[A-Za-z0-9]{40}$/);
   expect(randomToken(40)).not.toBe(randomToken(40));

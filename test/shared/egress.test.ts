@@ -64,7 +64,7 @@ test("a host that cannot be reached is unavailable", async () => {
   await expect(dead).rejects.toMatchObject({ code: "unavailable" });
 });
 
-test("an agent is told why its request was refused", async () => {
+test("an agent receives the reason of a refused request", async () => {
   const ctx = Object.assign(createExecutionContext(), { props: { deployment_id: "d" } });
   const egress = new Egress(ctx, env);
   const response = await egress.fetch(new Request("https://169.254.169.254/latest/meta-data/"));

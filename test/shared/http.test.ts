@@ -49,7 +49,7 @@ test("a wrong field is a 422 that names it", async () => {
   expect(detail[0]?.loc).toEqual(["body", "name"]);
 });
 
-test("a body of another type is a 415 that says which is read", async () => {
+test("a body of another type is a 415 that names the accepted type", async () => {
   const response = await post("/v2/things", '{"name": "x"}', "text/plain");
   expect(response.status).toBe(415);
   expect(await response.json()).toEqual({ detail: expect.stringContaining("application/json") });
@@ -60,7 +60,7 @@ test.each(["toString", "NOPE", 404])("an error with the code %s is none of ours"
   expect([status, message]).toEqual([500, "Internal error"]);
 });
 
-test("a URL that lets in whoever has it is logged without what does so", async () => {
+test("a URL with a credential is logged without it", async () => {
   const print = vi.spyOn(console, "error").mockReturnValue();
   const response = await app.request("/api/v1/feedback/tokens/claim.k1.signature");
   expect(response.status).toBe(500);

@@ -53,7 +53,7 @@ test("the windows of other identities neither clear a window nor those of anothe
   expect(refusal("kept", now)).toMatchObject({ code: "rate_limited" });
 });
 
-test("too many requests are a 429 that says when to come again", async () => {
+test("too many requests are a 429 with Retry-After", async () => {
   const { admin } = await workspace();
   const call = { key: admin, json: { name: "again" } };
   let last: Response | undefined;
@@ -66,7 +66,7 @@ test("too many requests are a 429 that says when to come again", async () => {
   expect(Number(last?.headers.get("Retry-After"))).toBeGreaterThan(0);
 });
 
-test("the control plane counts each caller's changes, and says so in its own shape", async () => {
+test("the control plane counts each caller's changes, and answers in its own shape", async () => {
   const [{ admin, viewer }, other] = [await workspace(), await workspace()];
   const call = (key: string) => api("/v2/deployments", { key, method: "POST", json: {} });
   let last = await call(admin);
@@ -83,7 +83,7 @@ test("the control plane counts each caller's changes, and says so in its own sha
 
 describe("reads of traces, where the published limits are on", () => {
   const DAY_US = 86_400_000_000;
-  const ask = async (switched: "true" | "false", span_us: number | null) => {
+  const readWith = async (switched: "true" | "false", span_us: number | null) => {
     const { workspace_id, organization_id } = await workspace();
     const { caller } = callerOf("reader");
     const ctx = contextFor(
@@ -118,18 +118,18 @@ describe("reads of traces, where the published limits are on", () => {
     ["more than a week", 8 * DAY_US, 3],
     ["all of the time", null, 3],
   ])("a query of %s", async (_case, span_us, allowed) => {
-    const { query } = await ask("true", span_us);
+    const { query } = await readWith("true", span_us);
     for (let n = 0; n < allowed; n++) expect((await query()).runs).toEqual([]);
     await expect(query()).rejects.toMatchObject({ code: "rate_limited" });
-    const free = await ask("false", span_us);
+    const free = await readWith("false", span_us);
     for (let n = 0; n <= allowed; n++) expect((await free.query()).runs).toEqual([]);
   });
 
   test("a run by its id", async () => {
-    const { get } = await ask("true", null);
+    const { get } = await readWith("true", null);
     for (let n = 0; n < 30; n++) await expect(get()).rejects.toMatchObject({ code: "not_found" });
     await expect(get()).rejects.toMatchObject({ code: "rate_limited" });
-    const free = await ask("false", null);
+    const free = await readWith("false", null);
     for (let n = 0; n < 40; n++)
       await expect(free.get()).rejects.toMatchObject({ code: "not_found" });
   });

@@ -56,7 +56,7 @@ async function rowsOf(table: keyof typeof TABLES): Promise<Row[]> {
   return results;
 }
 
-/** As the row was left by the key before. */
+/** A row that the former key sealed. */
 async function age(table: keyof typeof TABLES) {
   for (const row of await rowsOf(table)) {
     const sealed = await encrypt(before, await decrypt(env, row, row.id), row.id);
@@ -66,13 +66,13 @@ async function age(table: keyof typeof TABLES) {
   }
 }
 
-type Kept = { tokens: Sealed };
+type StoredToken = { tokens: Sealed };
 
-/** Reads what the token's object keeps; puts something else there where `change` says what. */
-function grant(change?: (kept: Kept) => Promise<Kept>): Promise<Kept> {
+/** Reads the storage of the token's object; `change` replaces it. */
+function grant(change?: (kept: StoredToken) => Promise<StoredToken>): Promise<StoredToken> {
   const stub = (env.TOKENS as DurableObjectNamespace).getByName(token_id);
   return runInDurableObject(stub, async (_, { storage }) => {
-    const kept = storage.kv.get<Kept>("grant");
+    const kept = storage.kv.get<StoredToken>("grant");
     if (kept === undefined) throw new Error("The object keeps no grant");
     if (change) storage.kv.put("grant", await change(kept));
     return kept;
@@ -105,7 +105,7 @@ test("no table that holds something sealed is left out", async () => {
 });
 
 describe("after a rotation", () => {
-  test.each(tables)("%s open with today's key alone, and say what they said", async (table) => {
+  test.each(tables)("%s open with the current key alone, with the same values", async (table) => {
     await age(table);
     const old = await rowsOf(table);
     expect(old.map(({ key_id }) => key_id)).toEqual(["before"]);
@@ -117,7 +117,7 @@ describe("after a rotation", () => {
     expect(await rowsOf(table)).toEqual(rows);
   });
 
-  test("a token's object is asked, and its row says under which key it lies", async () => {
+  test("a token's object reseals, and its row records the key", async () => {
     await ageGrant();
     expect((await grant()).tokens.key_id).toBe("before");
     await env.DB.prepare("UPDATE oauth_tokens SET key_id = 'before' WHERE id = ?")

@@ -13,7 +13,7 @@ export function oldKeys(env: Env): string[] {
     .map(({ key_id }) => key_id);
 }
 
-/** Seals some rows under today's key. A row that is written meanwhile is under it already, and stays. */
+/** Seals a batch of rows with the current key. Rows written since then have it already. */
 export async function resealRows<Row>(
   env: Env,
   table: SQLiteTable,

@@ -106,7 +106,7 @@ function isPublic4(address: number): boolean {
   });
 }
 
-/** Of IPv6 only global unicast (2000::/3) without its special parts, and IPv4 in its mapped form. */
+/** Allows global unicast (2000::/3) without its special parts, and mapped IPv4. */
 function isPublic6(text: string): boolean {
   const groups = toGroups(text);
   const [a = 0, b = 0] = groups;

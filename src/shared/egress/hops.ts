@@ -1,10 +1,10 @@
 import { AppError } from "../errors.ts";
 
-/** One request of a chain of redirects, followed by hand. */
+/** A request in a chain of redirects. */
 export type Hop = { url: URL; init: RequestInit & { headers: Headers } };
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** What may go to a host that the caller did not name; all else could be a credential. */
+/** Headers that may follow a redirect to another host; others can be credentials. */
 const HARMLESS_HEADERS = new Set([
   "accept",
   "accept-encoding",

@@ -4,7 +4,7 @@ import { z } from "@hono/zod-openapi";
 const RpcId = z.union([z.string(), z.number()]);
 export type RpcId = z.infer<typeof RpcId>;
 
-/** A request, a notification (no id), or an answer to something that was never asked (no method). */
+/** A request, a notification (no id), or a response (no method). */
 export const RpcMessage = z
   .looseObject({
     jsonrpc: z.literal("2.0").describe("Version of JSON-RPC"),
@@ -44,7 +44,7 @@ export const RPC_ERRORS = {
   refused: -32000,
 } as const;
 
-/** A request that cannot be done, in the words of the protocol: HTTP says 200. */
+/** An error of the method. Its HTTP status is 200. */
 export class RpcError extends Error {
   readonly code: number;
 
@@ -55,7 +55,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Null: nobody waits for an answer to it. */
+/** @returns `null` for notifications and responses */
 export function toRequest({ id, method, params }: RpcMessage): RpcRequest | null {
   if (id === null || id === undefined || method === undefined) return null;
   return { id, method, params: params ?? {} };
@@ -69,7 +69,7 @@ export function rpcError(id: RpcId | null, code: number, message: string): RpcAn
   return { jsonrpc: "2.0", id, error: { code, message } };
 }
 
-/** What a method answers, or the error that it threw on purpose. */
+/** Returns the result of a method, or its RpcError as a response. */
 export async function answerRpc<T>(
   { id }: RpcRequest,
   work: () => Promise<T>,

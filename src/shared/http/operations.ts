@@ -13,7 +13,7 @@ export type Operation = {
   reads_body: boolean;
 };
 
-/** Tells which operation of the API's document a request is for. */
+/** Returns a function that finds the operation of a request. */
 export function operationFinder(app: OpenAPIHono<AppEnv>) {
   let known: Map<string, string> | undefined;
   return (c: HonoContext<AppEnv>): string | null => {
@@ -38,7 +38,7 @@ function operationsOf(app: OpenAPIHono<AppEnv>): Operation[] {
   });
 }
 
-/** As Hono's router knows it. */
+/** The pattern of Hono's router. */
 function patternOf({ method, path }: Operation): string {
   return `${method} ${path.replace(/\{(.+?)\}/g, ":$1")}`;
 }

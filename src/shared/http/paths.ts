@@ -6,13 +6,13 @@ const INFO_PATH = /^\/api(?:\/v1)?\/info$/;
 /** The route path of every URL that has no canonical path. No URL has this one, and no route matches it. */
 export const MALFORMED_PATH = "/%";
 
-/** What `encodeURIComponent` escapes and a path segment may contain: `$`, `&`, `+`, `,`, `:`, `;`, `=`, `@`. */
+/** Escapes of encodeURIComponent that a path segment does not need: `$`, `&`, `+`, `,`, `:`, `;`, `=`, `@`. */
 const ESCAPED_IN_VAIN = /%(?:24|26|2B|2C|3A|3B|3D|40)/g;
 
 /**
  * The path that routes match. Access, audit, CORS, limits and logs use this path and never the raw one, so that no
  * two of them read a URL differently. Clients of a self-hosted control plane put /api-host before it, an agent's
- * own host name stands for /agents/{slug}, and traces have three endpoints for one.
+ * host name replaces /agents/{slug}, and traces have three endpoints.
  */
 export function toRoutePath(
   request: Request,
@@ -38,7 +38,7 @@ function withoutControlPlanePrefix(path: string): string {
 }
 
 /**
- * One spelling of a path: without dot segments, and with escapes only where a character needs one.
+ * Returns the canonical path: without dot segments, and with escapes only where a character needs one.
  * @returns `null` for an empty segment inside the path, and for an escape that is not UTF-8.
  */
 function canonicalPath(url: string): string | null {
@@ -70,12 +70,12 @@ function pinned(path: string): string {
     .replace(/^(\/agents\/[^/]+\/mcp)\/$/, "$1");
 }
 
-/** As it may be written down: whoever has all of such a path may do what it is for. */
+/** Returns a path for the log. The token in a path is a credential. */
 export function withoutToken(path: string): string {
   return path.replace(/(\/feedback\/tokens\/)[^/]+/, "$1...");
 }
 
-/** Of a path that routes match: whether runs are sent to it, in bodies of any size and packing. */
+/** Returns whether a request ingests runs, whose bodies have any size and encoding. */
 export function isIngestion(method: string, path: string): boolean {
   if (method === "PATCH") return /^\/api\/v1\/runs\/[^/]+$/.test(path);
   return method === "POST" && /^\/api\/v1\/runs(\/batch|\/multipart)?$/.test(path);

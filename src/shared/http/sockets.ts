@@ -10,8 +10,8 @@ export function isUpgrade(request: Request): boolean {
 }
 
 /**
- * A browser gives a WebSocket no headers but the names of subprotocols: a credential comes as
- * `heddle.auth.<base64url>` beside `heddle`, and goes on as the header that it stands for.
+ * Turns the subprotocol `heddle.auth.<base64url>` into the credential's header: browsers set no other headers of a
+ * WebSocket.
  */
 export function withCredential(request: Request): Request {
   const { headers } = request;
@@ -31,7 +31,7 @@ export function socketResponse(request: Request, webSocket: WebSocket): Response
   return new Response(null, { status: 101, webSocket, ...(headers && { headers }) });
 }
 
-/** A socket that says why it is closed: a refused handshake would not tell a browser. */
+/** Returns a socket that closes with the reason: browsers do not show a refused handshake. */
 export function refusedSocket(request: Request, status: number, message: string): Response {
   const { 0: client, 1: server } = new WebSocketPair();
   server.accept();
@@ -39,7 +39,7 @@ export function refusedSocket(request: Request, status: number, message: string)
   return socketResponse(request, client);
 }
 
-/** Some codes say how a socket ended and are never sent. */
+/** Returns whether a close code can be sent: some only describe how a socket ended. */
 export function isSendable(code: number): boolean {
   return code !== 1005 && code !== 1006 && code !== 1015;
 }

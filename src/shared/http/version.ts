@@ -21,10 +21,10 @@ export const Info = z
   })
   .openapi("Info");
 
-/** Of the published service, for clients that ask it what they may use: schedules need 0.10.109, export_fields 0.12.42. */
+/** The version that clients compare: schedules need 0.10.109, export_fields 0.12.42. */
 const API_VERSION = "0.13.0";
 
-/** What published clients look at before they use a feature. */
+/** Feature flags that published clients read. */
 export const SERVICE_INFO = {
   version: API_VERSION,
   context: "js" as const,

@@ -5,7 +5,7 @@ type Message = Record<string, string>;
 
 const MOST_OF_ONE_SEND = 100;
 
-/** The row says that there is work; a message only hurries. When it is lost, the sweep sends it again. */
+/** Sends a message that only speeds up the work of a row: the sweep recovers a lost one. */
 export function sendOrLeave<T extends Message>(queue: Queue<T>, message: T): Promise<void> {
   return orLeave(() => queue.send(message), message);
 }
@@ -26,7 +26,7 @@ export function sendAllOrLeave<T extends Message>(
   return orLeave(sendAll, { ...messages[0], messages: messages.length });
 }
 
-/** What kind of message it is follows from the id that it carries. */
+/** Distinguishes messages by their id field. */
 export function carries(body: unknown, field: string): boolean {
   if (typeof body !== "object" || body === null) return false;
   return field in body && typeof Reflect.get(body, field) === "string";

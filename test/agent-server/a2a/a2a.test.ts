@@ -41,7 +41,7 @@ function send(assistant: string, method: string, params: unknown, key = ours.edi
   return api(`${agent}/a2a/${assistant}`, { key, json });
 }
 
-async function ask(assistant: string, method: string, params: unknown): Promise<Answer> {
+async function call(assistant: string, method: string, params: unknown): Promise<Answer> {
   const response = await send(assistant, method, params);
   expect(response.status).toBe(200);
   const answer = await response.json<Answer>();
@@ -54,14 +54,14 @@ function message(parts: Part[], more: object = {}, configuration: object = {}) {
   return { message: words, configuration };
 }
 
-async function say(assistant: string, ...args: Parameters<typeof message>): Promise<Task> {
-  const { result, error } = await ask(assistant, "message/send", message(...args));
+async function send_(assistant: string, ...args: Parameters<typeof message>): Promise<Task> {
+  const { result, error } = await call(assistant, "message/send", message(...args));
   if (!result) throw new Error(error?.message);
   return result;
 }
 
 const get = async (id: string, more: object = {}) =>
-  (await ask("echo", "tasks/get", { id, ...more })).result;
+  (await call("echo", "tasks/get", { id, ...more })).result;
 
 async function stream(assistant: string, params: unknown, method = "message/stream") {
   const response = await send(assistant, method, params);
@@ -74,7 +74,7 @@ async function stream(assistant: string, params: unknown, method = "message/stre
 
 describe("a message", () => {
   test("is a run of a thread: its task is the run, its context the thread", async () => {
-    const task = await say("echo", [text("hi")]);
+    const task = await send_("echo", [text("hi")]);
     expect(task).toMatchObject({
       kind: "task",
       status: { state: "completed" },
@@ -87,8 +87,8 @@ describe("a message", () => {
   });
 
   test("continues a context, and each task keeps its result", async () => {
-    const first = await say("echo", [text("one")]);
-    const second = await say("echo", [text("two")], { contextId: first.contextId });
+    const first = await send_("echo", [text("one")]);
+    const second = await send_("echo", [text("two")], { contextId: first.contextId });
     expect(second.contextId).toBe(first.contextId);
     expect(second.id).not.toBe(first.id);
     expect((await get(first.id))?.artifacts).toMatchObject([{ parts: [text("echo: one")] }]);
@@ -102,20 +102,20 @@ describe("a message", () => {
   });
 
   test("of data is the graph's input, and values without messages are data", async () => {
-    const task = await say("steps", [data({ delay_ms: 0 })]);
+    const task = await send_("steps", [data({ delay_ms: 0 })]);
     expect(task.artifacts).toMatchObject([
       { parts: [data({ delay_ms: 0, log: ["a", "b", "c"] })] },
     ]);
   });
 
   test("without blocking is a task to get", async () => {
-    const task = await say("steps", [data({ delay_ms: 30 })], {}, { blocking: false });
+    const task = await send_("steps", [data({ delay_ms: 30 })], {}, { blocking: false });
     expect(["submitted", "working"]).toContain(task.status.state);
     await vi.waitFor(async () => expect((await get(task.id))?.status.state).toBe("completed"));
   });
 
   test("to an agent that fails is a failed task with its reason", async () => {
-    const task = await say("fails", [data({})]);
+    const task = await send_("fails", [data({})]);
     expect(task).toMatchObject({
       status: { state: "failed", message: { parts: [text("RangeError: the node broke")] } },
       artifacts: [],
@@ -142,9 +142,9 @@ describe("a message", () => {
       "not supported",
     ],
     ["nothing", "echo", {}, -32602, "params.message"],
-  ])("of %s is refused", async (_, assistant, params, code, says) => {
-    const { error } = await ask(assistant, "message/send", params);
-    expect(error).toMatchObject({ code, message: expect.stringContaining(says) });
+  ])("of %s is refused", async (_, assistant, params, code, message_) => {
+    const { error } = await call(assistant, "message/send", params);
+    expect(error).toMatchObject({ code, message: expect.stringContaining(message_) });
   });
 
   test("to an unknown assistant is a 404", async () => {
@@ -152,9 +152,9 @@ describe("a message", () => {
   });
 
   test("is not for viewers, and neither is a cancel", async () => {
-    const { id } = await say("echo", [text("hi")]);
-    const asked = await send("echo", "message/send", message([text("hi")]), ours.viewer);
-    expect(asked.status).toBe(403);
+    const { id } = await send_("echo", [text("hi")]);
+    const refused = await send("echo", "message/send", message([text("hi")]), ours.viewer);
+    expect(refused.status).toBe(403);
     expect((await send("echo", "tasks/cancel", { id }, ours.viewer)).status).toBe(403);
     expect((await send("echo", "tasks/get", { id }, ours.viewer)).status).toBe(200);
   });
@@ -162,16 +162,16 @@ describe("a message", () => {
 
 describe("a question", () => {
   test("is a task that requires input, and the response continues the same task", async () => {
-    const asked = await say("ask", [data({})]);
-    expect(asked.status).toMatchObject({
+    const refused = await send_("ask", [data({})]);
+    expect(refused.status).toMatchObject({
       state: "input-required",
       message: { role: "agent", parts: [data({ question: "go on?" })] },
     });
-    const answered = await say("ask", [text("yes")], { taskId: asked.id });
-    expect(answered).toMatchObject({ id: asked.id, status: { state: "completed" } });
+    const answered = await send_("ask", [text("yes")], { taskId: refused.id });
+    expect(answered).toMatchObject({ id: refused.id, status: { state: "completed" } });
     expect(answered.artifacts[0]?.parts[0]?.data).toMatchObject({ log: ["answer: yes", "done"] });
-    expect(await get(asked.id)).toEqual({ ...answered, status: expect.anything() });
-    const again = await ask("ask", "message/send", message([text("yes")], { taskId: asked.id }));
+    expect(await get(refused.id)).toEqual({ ...answered, status: expect.anything() });
+    const again = await call("ask", "message/send", message([text("yes")], { taskId: refused.id }));
     expect(again.error).toMatchObject({
       code: -32004,
       message: expect.stringContaining("completed"),
@@ -179,11 +179,11 @@ describe("a question", () => {
   });
 
   test("of another context is not answered", async () => {
-    const asked = await say("ask", [data({})]);
+    const refused = await send_("ask", [data({})]);
     const contextId = crypto.randomUUID();
-    const params = message([text("yes")], { taskId: asked.id, contextId });
-    expect((await ask("ask", "message/send", params)).error?.code).toBe(-32602);
-    expect((await get(asked.id))?.status.state).toBe("input-required");
+    const params = message([text("yes")], { taskId: refused.id, contextId });
+    expect((await call("ask", "message/send", params)).error?.code).toBe(-32602);
+    expect((await get(refused.id))?.status.state).toBe("input-required");
   });
 });
 
@@ -197,11 +197,11 @@ describe("a stream", () => {
       "status-update",
     ]);
     const pieces = events.filter(({ artifact }) => artifact);
-    const said = pieces.reduce((all, { append, artifact }) => {
+    const text_ = pieces.reduce((all, { append, artifact }) => {
       const piece = artifact?.parts[0]?.text ?? "";
       return append ? all + piece : piece;
     }, "");
-    expect(said).toBe("one two three");
+    expect(text_).toBe("one two three");
     expect(pieces.length).toBeGreaterThan(3);
     expect(events.at(-1)).toMatchObject({ final: true, status: { state: "completed" } });
   });
@@ -222,28 +222,28 @@ describe("a stream", () => {
 
 describe("a task", () => {
   test("is cancelled while it runs, and not when it is over", async () => {
-    const { id } = await say("steps", [data({ delay_ms: 60_000 })], {}, { blocking: false });
-    const cancelled = await ask("steps", "tasks/cancel", { id });
+    const { id } = await send_("steps", [data({ delay_ms: 60_000 })], {}, { blocking: false });
+    const cancelled = await call("steps", "tasks/cancel", { id });
     expect(cancelled.result).toMatchObject({ id, status: { state: "canceled" } });
-    const again = await ask("steps", "tasks/cancel", { id });
+    const again = await call("steps", "tasks/cancel", { id });
     expect(again.error?.code).toBe(-32002);
   });
 
   test("that is not there, or is another workspace's, is not found", async () => {
-    const { id } = await say("echo", [text("hi")]);
+    const { id } = await send_("echo", [text("hi")]);
     const theirs = await workspace();
     const other = `/agents/${(await testDeployment(theirs.workspace_id)).deployment_id}`;
     const json = { jsonrpc: "2.0", id: 3, method: "tasks/get", params: { id } };
-    const asked = await api(`${other}/a2a/echo`, { key: theirs.admin, json });
-    expect(await asked.json()).toMatchObject({ error: { code: -32001 } });
-    const missing = await ask("echo", "tasks/get", { id: crypto.randomUUID() });
+    const refused = await api(`${other}/a2a/echo`, { key: theirs.admin, json });
+    expect(await refused.json()).toMatchObject({ error: { code: -32001 } });
+    const missing = await call("echo", "tasks/get", { id: crypto.randomUUID() });
     expect(missing.error?.code).toBe(-32001);
   });
 
   test("of a deleted thread is not found", async () => {
-    const { id, contextId } = await say("echo", [text("hi")]);
+    const { id, contextId } = await send_("echo", [text("hi")]);
     await api(`${agent}/threads/${contextId}`, { key: ours.editor, method: "DELETE" });
-    expect((await ask("echo", "tasks/get", { id })).error?.code).toBe(-32001);
+    expect((await call("echo", "tasks/get", { id })).error?.code).toBe(-32001);
   });
 
   test("is forgotten with its deployment, and after its time", async () => {
@@ -251,20 +251,20 @@ describe("a task", () => {
       env.DB.prepare("SELECT count(*) AS n FROM a2a_tasks WHERE deployment_id = ?")
         .bind(deployment_id)
         .first("n");
-    await say("echo", [text("hi")]);
+    await send_("echo", [text("hi")]);
     await sweepTasks(env, new Date());
     expect(await count()).toBeGreaterThan(0);
     await sweepTasks(env, new Date(Date.now() + 100 * 24 * 60 * 60 * 1000));
     expect(await count()).toBe(0);
-    await say("echo", [text("hi")]);
+    await send_("echo", [text("hi")]);
     expect(await deleteTasksOf(env, deployment_id)).toBe(true);
     expect(await count()).toBe(0);
   });
 });
 
 test("other methods are refused in the protocol's words", async () => {
-  expect((await ask("echo", "tasks/pushNotificationConfig/set", {})).error?.code).toBe(-32003);
-  expect((await ask("echo", "tasks/list", {})).error?.code).toBe(-32601);
+  expect((await call("echo", "tasks/pushNotificationConfig/set", {})).error?.code).toBe(-32003);
+  expect((await call("echo", "tasks/list", {})).error?.code).toBe(-32601);
 });
 
 describe("a card", () => {

@@ -243,10 +243,10 @@ describe("an app beside users", () => {
 });
 
 describe("a webhook that is a path", () => {
-  type Told = { body: Record<string, unknown>; headers: Record<string, string>; user: unknown };
+  type Received = { body: Record<string, unknown>; headers: Record<string, string>; user: unknown };
 
-  const told = async (call: UserCall, run_id: string) => {
-    const all = (await call("/custom/told")).json as Told[];
+  const receivedBy = async (call: UserCall, run_id: string) => {
+    const all = (await call("/custom/told")).json as Received[];
     return all.filter(({ body }) => body.run_id === run_id);
   };
 
@@ -271,7 +271,7 @@ describe("a webhook that is a path", () => {
     const { call } = await agent();
     const { run_id, delivery } = await runWith(call, "/custom/webhook");
     expect(delivery).toMatchObject({ status: "delivered", url: "/custom/webhook" });
-    const [one, ...more] = await told(call, run_id);
+    const [one, ...more] = await receivedBy(call, run_id);
     expect(more).toEqual([]);
     expect(one).toMatchObject({
       body: { status: "success", values: { messages: [{}, { content: "echo: hello" }] } },
@@ -283,7 +283,7 @@ describe("a webhook that is a path", () => {
   test("delivers as the user who created the run", async () => {
     const { as } = await agentWithUsers({ http: APP });
     const { run_id } = await runWith(as("anna:me"), "/custom/webhook");
-    const [one] = await told(as("anna"), run_id);
+    const [one] = await receivedBy(as("anna"), run_id);
     expect(one).toMatchObject({ user: { identity: "anna", permissions: ["me"] } });
   }, 30_000);
 

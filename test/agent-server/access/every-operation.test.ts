@@ -37,12 +37,12 @@ let ids: Record<string, string>;
 let base: string;
 let anna: UserCall;
 let bob: UserCall;
-let nobody: UserCall;
+let anonymous: UserCall;
 
 beforeAll(async () => {
   const agent = await agentWithUsers();
   base = agent.base;
-  [anna, bob, nobody] = [agent.as("anna"), agent.as("bob"), agent.as("nobody")];
+  [anna, bob, anonymous] = [agent.as("anna"), agent.as("bob"), agent.as("nobody")];
   const { deployment_id } = agent;
   const { thread_id = "" } = await made("/threads", {});
   const run = { assistant_id: "echo", after_seconds: 3600, input: {} };
@@ -104,13 +104,13 @@ function bodyOf(operation: Operation): unknown {
   return bodies[operation.id] ?? sampleBodyOf(operation);
 }
 
-function ask(user: UserCall, operation: Operation) {
+function callAs(user: UserCall, operation: Operation) {
   const json = bodyOf(operation);
   const path = urlOf(operation, ids).slice(base.length);
   const separator = path.includes("?") ? "&" : "?";
   const more = { getStoreItem: "namespace=anna", getAgentCard: `assistant_id=${ids.assistant_id}` };
-  const asked = Object.entries(more).find(([id]) => id === operation.id)?.[1];
-  const query = asked === undefined ? "" : separator + asked;
+  const body = Object.entries(more).find(([id]) => id === operation.id)?.[1];
+  const query = body === undefined ? "" : separator + body;
   const headers = { Accept: "application/json, text/event-stream" };
   const { method } = operation;
   return user(path + query, { method, headers, ...(json === undefined ? {} : { json }) });
@@ -119,7 +119,7 @@ function ask(user: UserCall, operation: Operation) {
 test.each(named)(
   "%s calls the agent's handlers and respects their refusal",
   async (_, operation) => {
-    const { status, text } = await ask(nobody, operation);
+    const { status, text } = await callAs(anonymous, operation);
     expect([status, text]).toEqual([403, "Forbidden"]);
   },
 );
@@ -127,7 +127,7 @@ test.each(named)(
 const reaching = named.filter(([id]) => !MAKING.includes(id));
 
 test.each(reaching)("%s has nothing of Anna's for Bob", async (id, operation) => {
-  const { status, text } = await ask(bob, operation);
+  const { status, text } = await callAs(bob, operation);
   const listed = LISTING[id];
   if (listed !== undefined) expect([status, text]).toEqual([200, listed]);
   else expect([403, 404, 409], text).toContain(status);

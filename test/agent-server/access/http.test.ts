@@ -82,8 +82,8 @@ describe("pages of other origins", () => {
       "http://page.example": undefined,
     };
     for (const [origin, allowed] of Object.entries(origins)) {
-      const said = await preflight(base, origin);
-      expect(said["access-control-allow-origin"], origin).toBe(allowed);
+      const answer = await preflight(base, origin);
+      expect(answer["access-control-allow-origin"], origin).toBe(allowed);
     }
   });
 });

@@ -21,8 +21,8 @@ describe("the v2 protocol at an agent with users", () => {
   test("a run that a command starts is its user's, over HTTP and over a socket", async () => {
     const anna = as("anna");
     await anna.start("config");
-    const told = await anna.events(endOfRun());
-    const values = told.filter(({ method }) => method === "values").at(-1);
+    const received = await anna.events(endOfRun());
+    const values = received.filter(({ method }) => method === "values").at(-1);
     const seen = { langgraph_auth_user_id: "anna" };
     expect(values?.params.data).toMatchObject({ seen });
     const protocols = `heddle, heddle.auth.${btoa("anna").replaceAll("=", "")}`;
@@ -74,7 +74,7 @@ describe("the v2 protocol at an agent with users", () => {
   test("an old session must authenticate again", async () => {
     const { thread_id, start } = as("anna");
     await start("echo", { input: hi });
-    const asked = (expires_at: number) =>
+    const sessionOf = (expires_at: number) =>
       exports
         .ThreadSession({
           props: {
@@ -85,8 +85,8 @@ describe("the v2 protocol at an agent with users", () => {
           },
         })
         .mayRead();
-    expect(await asked(Date.now() + 60_000)).toBeNull();
-    expect(await asked(Date.now() - 1)).toMatchObject({ status: 408 });
+    expect(await sessionOf(Date.now() + 60_000)).toBeNull();
+    expect(await sessionOf(Date.now() - 1)).toMatchObject({ status: 408 });
   });
 
   test("a user of an agent that dropped auth may no longer act", async () => {
@@ -108,9 +108,9 @@ describe("the v2 protocol at an agent with users", () => {
 
   test("whom the code lets in for nothing is refused", async () => {
     const { thread_id } = as("anna");
-    const nobody = as("nobody", thread_id);
-    expect((await nobody.open()).status).toBe(403);
-    expect(await (await nobody.socket()).closed).toMatchObject({ code: 4403 });
-    await expect(nobody.start("echo", { input: hi })).rejects.toThrow("403");
+    const stranger = as("nobody", thread_id);
+    expect((await stranger.open()).status).toBe(403);
+    expect(await (await stranger.socket()).closed).toMatchObject({ code: 4403 });
+    await expect(stranger.start("echo", { input: hi })).rejects.toThrow("403");
   });
 });

@@ -49,7 +49,7 @@ async function agent() {
   const runsOf = async (thread_id: string) =>
     (await call<Run[]>("GET", `/threads/${thread_id}/runs?limit=100`)).body;
   const object = () => env.CRONS.getByName(deployment_id);
-  /** As if its time had come: the firing is the one of that moment. */
+  /** Fires the cron at its due time. */
   const due = (cron_id: string, at = Date.now() - 1000) =>
     runInDurableObject(object(), (_, { storage }) => {
       storage.sql.exec(
@@ -223,7 +223,7 @@ describe("a firing", () => {
       async () => expect((await runsOf(thread_id))[0]?.status).toBe("success"),
       5000,
     );
-    // The alarm stands for the next one, and nothing is due yet.
+    // The alarm is set for the next firing, and none is due.
     expect(await tick()).toBe(true);
     expect(await runsOf(thread_id)).toHaveLength(1);
   });
@@ -272,7 +272,6 @@ describe("a firing", () => {
     });
     const before = await runs();
     expect(before).toEqual([{ run_id, status: "success", cancel_reason: "marked" }]);
-    // Nobody else takes its place.
     const path = `/threads/${run_id}/runs`;
     const order = { assistant_id: "echo", input: { messages: [] }, if_not_exists: "create" };
     expect((await call("POST", path, order)).status).toBe(404);
@@ -378,7 +377,7 @@ describe("the end of a cron", () => {
     };
     const [gone, kept, system] = [await of("gone"), await of("kept"), await create()];
     await call("DELETE", `/assistants/${gone.assistant_id}`);
-    // It is there again at once, and its crons with it.
+    // The deployment and its crons exist again at once.
     await call("DELETE", `/assistants/${system.assistant_id}`);
     const left = (await search()).map(({ cron_id }) => cron_id).sort();
     expect(left).toEqual([kept.cron.cron_id, system.cron_id].sort());

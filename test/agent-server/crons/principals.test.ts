@@ -120,11 +120,11 @@ test("an editor of a cron gets runs of their own, and no token of its maker", as
   const [maker, editor] = [await person(ours, "editor"), await person(ours, "editor")];
   const idp = await provider(ours.editor);
   const token = `access-${await tokenOf(ours, `user:${maker.user_id}`, idp)}`;
-  const asks = {
+  const interrupting = {
     assistant_id: "signs_in_plainly",
     input: { body: { provider: idp, scopes: ["repo"] } },
   };
-  const cron = await create(maker.key, asks);
+  const cron = await create(maker.key, interrupting);
   await fires(cron);
   await expect.poll(async () => JSON.stringify(await threads(cron)), PATIENCE).toContain(token);
   expect(await patch(editor.key, cron, { metadata: { by: "editor" } })).toMatchObject({

@@ -23,7 +23,7 @@ function send(json: unknown, headers: Record<string, string> = {}, key = ours.ed
   return api(`${agent}/mcp/`, { key, json, headers: { Accept: BOTH, ...headers } });
 }
 
-async function ask(method: string, params: unknown = {}, key = ours.editor): Promise<Answer> {
+async function post(method: string, params: unknown = {}, key = ours.editor): Promise<Answer> {
   const response = await send({ jsonrpc: "2.0", id: 7, method, params }, {}, key);
   expect([response.status, response.headers.get("Content-Type")]).toEqual([
     200,
@@ -33,10 +33,10 @@ async function ask(method: string, params: unknown = {}, key = ours.editor): Pro
 }
 
 const call = async (name: string, args?: unknown) =>
-  (await ask("tools/call", { name, arguments: args })).result as unknown as Content;
+  (await post("tools/call", { name, arguments: args })).result as unknown as Content;
 
 async function tools(): Promise<Tool[]> {
-  const { result } = await ask("tools/list");
+  const { result } = await post("tools/list");
   return result?.tools as Tool[];
 }
 
@@ -51,8 +51,8 @@ describe("a session that is none", () => {
     ["2025-03-26", "2025-03-26"],
     ["2025-06-18", "2025-06-18"],
     ["2024-11-05", "2025-11-25"],
-  ])("begins: a client of %s is answered %s", async (asked, answered) => {
-    const answer = await ask("initialize", { protocolVersion: asked, capabilities: {} });
+  ])("begins: a client of %s is answered %s", async (requested, answered) => {
+    const answer = await post("initialize", { protocolVersion: requested, capabilities: {} });
     expect(answer).toMatchObject({
       jsonrpc: "2.0",
       id: 7,
@@ -97,10 +97,10 @@ describe("a session that is none", () => {
   });
 
   test("refuses other methods, and names invalid parameters", async () => {
-    expect(await ask("resources/list")).toMatchObject({ id: 7, error: { code: -32601 } });
-    const { error } = await ask("tools/call", { arguments: {} });
+    expect(await post("resources/list")).toMatchObject({ id: 7, error: { code: -32601 } });
+    const { error } = await post("tools/call", { arguments: {} });
     expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("params.name") });
-    expect((await ask("tools/list", { cursor: "x" })).error?.code).toBe(-32602);
+    expect((await post("tools/list", { cursor: "x" })).error?.code).toBe(-32602);
     expect((await send([])).status).toBe(422);
   });
 });
@@ -140,7 +140,7 @@ describe("the tools", () => {
     const names: string[] = [];
     let cursor: unknown;
     do {
-      const { result = {} } = await ask("tools/list", cursor === undefined ? {} : { cursor });
+      const { result = {} } = await post("tools/list", cursor === undefined ? {} : { cursor });
       names.push(...(result.tools as Tool[]).map(({ name }) => name));
       cursor = result.nextCursor;
     } while (cursor !== undefined);
@@ -172,19 +172,19 @@ describe("a call", () => {
       content: [{ type: "text", text: "RangeError: the node broke" }],
       isError: true,
     });
-    const asked = await call("ask", {});
-    expect(asked).toMatchObject({ isError: true });
-    expect(asked.content[0]?.text).toContain('{"question":"go on?"}');
+    const requested = await call("ask", {});
+    expect(requested).toMatchObject({ isError: true });
+    expect(requested.content[0]?.text).toContain('{"question":"go on?"}');
   });
 
   test("of a tool that is not there is refused", async () => {
-    expect(await ask("tools/call", { name: "nobody" })).toMatchObject({
+    expect(await post("tools/call", { name: "nobody" })).toMatchObject({
       error: { code: -32602, message: "Unknown tool: nobody" },
     });
   });
 
   test("is not for viewers, who may look at the tools", async () => {
-    expect((await ask("tools/list", {}, ours.viewer)).result).toBeDefined();
+    expect((await post("tools/list", {}, ours.viewer)).result).toBeDefined();
     const params = { name: "echo", arguments: hi };
     const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
     expect((await send(message, {}, ours.viewer)).status).toBe(403);

@@ -236,7 +236,7 @@ describe("time to live", () => {
     expect(await count()).toHaveLength(3);
     expect(await runDurableObjectAlarm(object())).toBe(true);
     expect(await count()).toEqual([{ key: "long" }]);
-    // The alarm stands for what ends next.
+    // The alarm is set for the next expiry.
     expect(await runDurableObjectAlarm(object())).toBe(true);
   });
 
@@ -301,7 +301,7 @@ describe("search by meaning", () => {
     const { search } = await pets();
     const found = await search(["docs"], { query: "animal" });
     expect(found.map(({ key }) => key)).toEqual(["pizza", "cat", "dog"]);
-    // The angle between (2, .1) and (1, .1): what the embedding says of the two texts.
+    // The angle between (2, .1) and (1, .1), the embeddings of the two texts.
     expect(found[1]?.score).toBeCloseTo(2.01 / Math.sqrt(4.01 * 1.01), 5);
     expect(await search(["docs"], { query: "animal", limit: 1, offset: 1 })).toEqual([found[1]]);
     const filter = { text: { $ne: "pizza" } };
@@ -434,7 +434,7 @@ describe("who may", () => {
     const json = { namespace: ["a"], key: "k", value: {} };
     expect((await api(path, { key: owner.viewer, method: "PUT", json })).status).toBe(403);
     const stranger = await workspace();
-    const asked = await api(`${path}?namespace=a&key=k`, { key: stranger.admin });
-    expect(asked.status).toBe(404);
+    const refused = await api(`${path}?namespace=a&key=k`, { key: stranger.admin });
+    expect(refused.status).toBe(404);
   });
 });

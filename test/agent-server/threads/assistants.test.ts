@@ -270,7 +270,7 @@ describe("delete", () => {
     await read(send("POST", `/threads/${thread_id}/runs/wait`, { assistant_id, input }));
     return thread_id;
   };
-  const told = (thread_id: string) =>
+  const publishedMetadata = (thread_id: string) =>
     vi.waitFor(async () => {
       const row = await env.DB.prepare(
         "SELECT metadata ->> 'assistant_id' AS id FROM threads WHERE thread_id = ?",
@@ -303,7 +303,7 @@ describe("delete", () => {
   test("deletes its threads with delete_threads, and those of no other assistant", async () => {
     const { assistant_id } = await create();
     const [mine, other] = [await threadOf(assistant_id), await threadOf("echo")];
-    await told(mine);
+    await publishedMetadata(mine);
     const deleted = await send("DELETE", `/assistants/${assistant_id}?delete_threads=true`);
     expect(deleted.status).toBe(204);
     expect((await send("GET", `/threads/${mine}`)).status).toBe(404);
@@ -314,7 +314,7 @@ describe("delete", () => {
   test("a crash in the middle is made good by the sweep", async () => {
     const { assistant_id } = await create();
     const thread_id = await threadOf(assistant_id);
-    await told(thread_id);
+    await publishedMetadata(thread_id);
     const at = new Date().toISOString();
     await env.DB.prepare(
       "UPDATE assistants SET deleted_at = ?1, purge_at = ?1 WHERE assistant_id = ?2",

@@ -56,12 +56,12 @@ function expectSame(received: unknown, sent: unknown) {
 async function keepInState(value: unknown) {
   const { run, state, update, history } = await newThread();
   await run({ input: { data: value, messages: [user(value)] }, context: { data: value } });
-  const asked = await state();
-  expectSame(asked.values.data, value);
-  expectSame(asked.values.seen.stored, value);
-  expectSame(asked.values.seen.context, { data: value });
-  expectSame(asked.values.messages[0]?.additional_kwargs, { value });
-  expectSame(asked.interrupts[0]?.value, { data: value });
+  const before = await state();
+  expectSame(before.values.data, value);
+  expectSame(before.values.seen.stored, value);
+  expectSame(before.values.seen.context, { data: value });
+  expectSame(before.values.messages[0]?.additional_kwargs, { value });
+  expectSame(before.interrupts[0]?.value, { data: value });
 
   const answered = await run({ command: { resume: [value] } });
   expectSame(answered.answer, [value]);

@@ -39,8 +39,8 @@ test("a run with feedback_keys ends with a URL for each key, valid for one ratin
   await vi.waitFor(async () => expect((await api(`${good}?score=1`)).status).toBe(200));
   expect((await api(good, { json: { score: 0, comment: "on second thoughts" } })).status).toBe(200);
   expect((await api(useful, { json: { score: 1 } })).status).toBe(200);
-  const told = (await given(run_id)).sort((a, b) => a.key.localeCompare(b.key));
-  expect(told).toMatchObject([
+  const rows = (await given(run_id)).sort((a, b) => a.key.localeCompare(b.key));
+  expect(rows).toMatchObject([
     { key: "good", score: 0, comment: "on second thoughts" },
     { key: "useful", score: 1 },
   ]);

@@ -59,10 +59,11 @@ test.each(["values", "updates"])(
   async (stream_mode) => {
     const costOf = async (messages: number) => {
       const { place, wait } = await threadOf(messages);
-      const say = (n: number) => wait("echo", { input: { messages: talk(1, n) }, stream_mode });
-      await say(0);
+      const converse = (n: number) =>
+        wait("echo", { input: { messages: talk(1, n) }, stream_mode });
+      await converse(0);
       const before = await inObject(place, keptBytes);
-      for (let n = 1; n <= RUNS; n++) await say(n);
+      for (let n = 1; n <= RUNS; n++) await converse(n);
       return ((await inObject(place, keptBytes)) - before) / RUNS;
     };
     expect(await costOf(1000)).toBeLessThanOrEqual(2 * (await costOf(10)));
@@ -127,12 +128,12 @@ test("what a run stored for itself goes when it is undone, and the rest stays", 
 
 test("the long values of events go with them after a day, and those of later runs stay", async () => {
   const { place, create, join, follow } = await threadOf(60);
-  const say = async (n: number) => {
+  const converse = async (n: number) => {
     const { run_id } = await create("echo", { input: { messages: talk(1, n) } });
     await join(run_id);
     return run_id;
   };
-  const [old, young] = [await say(0), await say(1)];
+  const [old, young] = [await converse(0), await converse(1)];
   const before = await follow(young);
   await inObject(place, (sql) =>
     sql.exec("UPDATE runs SET ended_at = 0 WHERE run_id <> ?", young).toArray(),

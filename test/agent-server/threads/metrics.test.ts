@@ -35,12 +35,12 @@ function samplesOf(text: string): Record<string, number> {
 
 test("threads and runs are counted as they stand, for Prometheus and as JSON", async () => {
   const later = { assistant_id: "echo", input: {}, after_seconds: 3600 };
-  const asking = { assistant_id: "ask", input: {} };
+  const interrupting = { assistant_id: "ask", input: {} };
   const newThread = async () => (await post<{ thread_id: string }>("/threads", {})).thread_id;
-  const [waits, asks] = [await newThread(), await newThread(), await newThread()];
+  const [waits, interrupts] = [await newThread(), await newThread(), await newThread()];
   await post(`/threads/${waits}/runs`, later);
   await post(`/threads/${waits}/runs`, later);
-  await post(`/threads/${asks}/runs/wait`, asking);
+  await post(`/threads/${interrupts}/runs/wait`, interrupting);
   await vi.waitFor(async () => {
     const { threads, queue } = await metrics();
     expect(threads).toEqual({ idle: 1, busy: 1, interrupted: 1, error: 0 });

@@ -52,7 +52,7 @@ async function revoke({ user_id }: { user_id: string }) {
   await db.update(api_keys).set({ revoked_at }).where(eq(api_keys.user_id, user_id));
 }
 
-const say = (content: string) => ({
+const humanInput = (content: string) => ({
   assistant_id: "echo",
   input: { messages: [{ role: "user", content }] },
 });
@@ -60,7 +60,7 @@ const say = (content: string) => ({
 test("a delayed run of a revoked key ends with an error before its graph runs", async () => {
   const [dismissed, editor] = [await person(ours, "editor"), await person(ours, "editor")];
   const [thread_id, other] = [await newThread(), await newThread()];
-  const later = { ...say("from the past"), after_seconds: 4 };
+  const later = { ...humanInput("from the past"), after_seconds: 4 };
   const refused = await post<Run>(dismissed.key, `/threads/${thread_id}/runs`, later);
   const started = await post<Run>(editor.key, `/threads/${other}/runs`, later);
   await revoke(dismissed);
@@ -77,8 +77,11 @@ test("a queued run of a revoked key ends with an error, and the next one runs", 
   const queued = { multitask_strategy: "enqueue" };
   const blocks = { assistant_id: "steps", input: { delay_ms: 600_000 } };
   const { run_id } = await post<Run>(editor.key, runs, blocks);
-  const refused = await post<Run>(dismissed.key, runs, { ...say("from the past"), ...queued });
-  const next = await post<Run>(editor.key, runs, { ...say("from now"), ...queued });
+  const refused = await post<Run>(dismissed.key, runs, {
+    ...humanInput("from the past"),
+    ...queued,
+  });
+  const next = await post<Run>(editor.key, runs, { ...humanInput("from now"), ...queued });
   await revoke(dismissed);
   await new Promise((resolve) => setTimeout(resolve, 1500));
   const path = `${agent}${runs}/${run_id}/cancel`;

@@ -45,8 +45,8 @@ describe("lifecycle below the root", () => {
     [{ error: "boom" }, "failed"],
     [{ interrupts: [{ id: "i", value: 1 }] }, "interrupted"],
   ])("ends as its task does: %j", (more, event) => {
-    const told = dataOf([begins, within, ended(more)], ["lifecycle"]);
-    expect(told.at(-1)?.[1]).toMatchObject({ event });
+    const lifecycle = dataOf([begins, within, ended(more)], ["lifecycle"]);
+    expect(lifecycle.at(-1)?.[1]).toMatchObject({ event });
   });
 
   test("begins with each namespace above it, and ends before them", () => {
@@ -62,14 +62,14 @@ describe("lifecycle below the root", () => {
 });
 
 test("an interrupt is emitted once, whichever rows repeat it", () => {
-  const asked = { __interrupt__: [{ id: "i", value: "well?" }] };
+  const interrupt = { __interrupt__: [{ id: "i", value: "well?" }] };
   const rows: Row[] = [
-    ["updates|inner:1", asked],
-    ["values|inner:1", asked],
-    ["tasks", { id: "1", name: "inner", result: {}, interrupts: asked.__interrupt__ }],
+    ["updates|inner:1", interrupt],
+    ["values|inner:1", interrupt],
+    ["tasks", { id: "1", name: "inner", result: {}, interrupts: interrupt.__interrupt__ }],
   ];
-  const told = [["input.requested inner:1", { interrupt_id: "i", payload: "well?" }]];
-  expect(dataOf(rows, ["input"])).toEqual(told);
+  const lifecycle = [["input.requested inner:1", { interrupt_id: "i", payload: "well?" }]];
+  expect(dataOf(rows, ["input"])).toEqual(lifecycle);
   expect(dataOf([...rows.slice(2), ...rows], ["input"])).toEqual([
     ["input.requested", { interrupt_id: "i", payload: "well?" }],
   ]);

@@ -13,8 +13,8 @@ function messagesOf(rows: [event: string, data: unknown][]): Data[] {
   return events
     .filter(({ method }) => method === "messages")
     .map(({ data }) => {
-      const { run_id: _, ...told } = JSON.parse(data) as Data;
-      return told;
+      const { run_id: _, ...shown } = JSON.parse(data) as Data;
+      return shown;
     });
 }
 
@@ -31,7 +31,7 @@ const start = { event: "message-start", id: "m", role: "ai" };
 describe("a message in chunks", () => {
   test("a text, then calls whose arguments come piece by piece", () => {
     const call = (index: number, fields: object) => ({ tool_call_chunks: [{ index, ...fields }] });
-    const told = messagesOf([
+    const shown = messagesOf([
       chunk({ content: "Let me " }),
       chunk({ content: "see" }),
       chunk(call(0, { id: "c1", name: "look_up", args: "" })),
@@ -43,7 +43,7 @@ describe("a message in chunks", () => {
     ]);
     const open = { type: "tool_call_chunk", id: "c1", name: "look_up" };
     const delta = (fields: object) => ({ delta: { type: "block-delta", fields } });
-    expect(told).toEqual([
+    expect(shown).toEqual([
       start,
       { event: "content-block-start", index: 0, content: { type: "text", text: "" } },
       { event: "content-block-delta", index: 0, delta: { type: "text-delta", text: "Let me " } },
@@ -83,7 +83,7 @@ describe("a message in chunks", () => {
   });
 
   test("blocks of a provider: thinking is reasoning, its signature is kept, calls come once", () => {
-    const told = messagesOf([
+    const shown = messagesOf([
       chunk({ content: [{ index: 0, type: "thinking", thinking: "Hm" }] }),
       chunk({ content: [{ index: 0, type: "thinking", signature: "s" }] }),
       chunk({ content: [{ index: 1, type: "text", text: "So" }] }),
@@ -93,13 +93,13 @@ describe("a message in chunks", () => {
       }),
       end,
     ]);
-    const finished = told.filter(({ event }) => event === "content-block-finish");
+    const finished = shown.filter(({ event }) => event === "content-block-finish");
     expect(finished.map(({ content }) => content)).toEqual([
       { type: "reasoning", reasoning: "Hm", signature: "s" },
       { type: "text", text: "So" },
       { type: "invalid_tool_call", id: "c", name: "go", args: "{", error: expect.any(String) },
     ]);
-    expect(told).toContainEqual({
+    expect(shown).toContainEqual({
       event: "content-block-delta",
       index: 0,
       delta: { type: "reasoning-delta", reasoning: "Hm" },
@@ -107,12 +107,12 @@ describe("a message in chunks", () => {
   });
 
   test("reasoning beside the content comes first", () => {
-    const told = messagesOf([
+    const shown = messagesOf([
       chunk({ additional_kwargs: { reasoning_content: "Hm" } }),
       chunk({ content: "So" }),
       end,
     ]);
-    const starts = told.filter(({ event }) => event === "content-block-start");
+    const starts = shown.filter(({ event }) => event === "content-block-start");
     expect(starts.map(({ index, content }) => [index, content])).toEqual([
       [0, { type: "reasoning", reasoning: "" }],
       [1, { type: "text", text: "" }],
@@ -121,14 +121,18 @@ describe("a message in chunks", () => {
 
   test("two concurrent messages are distinguished", () => {
     const log = new RunEvents({ run_id: "run", graph_id: "agent" }, new Set(CHANNELS));
-    const say = (id: number, message: string, content: string) =>
+    const chunkOf = (id: number, message: string, content: string) =>
       log.toProtocolEvents(
         { id, event: ROW, data: JSON.stringify((chunk({ id: message, content }) as unknown[])[1]) },
         0,
       );
-    const events = [...say(1, "run-a", "x"), ...say(2, "run-b", "y"), ...say(3, "run-a", "z")];
-    const told = events.flatMap(({ method, data }) => (method === "messages" ? [data] : []));
-    const parsed = told.map((text) => JSON.parse(text));
+    const events = [
+      ...chunkOf(1, "run-a", "x"),
+      ...chunkOf(2, "run-b", "y"),
+      ...chunkOf(3, "run-a", "z"),
+    ];
+    const shown = events.flatMap(({ method, data }) => (method === "messages" ? [data] : []));
+    const parsed = shown.map((text) => JSON.parse(text));
     expect(parsed.map(({ run_id, event }) => [run_id, event])).toEqual([
       ...["message-start", "content-block-start", "content-block-delta"].map((e) => ["a", e]),
       ...["message-start", "content-block-start", "content-block-delta"].map((e) => ["b", e]),
@@ -137,13 +141,13 @@ describe("a message in chunks", () => {
   });
 
   test("a node that calls its model again begins another, and ends the first", () => {
-    const told = messagesOf([
+    const shown = messagesOf([
       chunk({ id: "one", content: "1" }),
       chunk({ id: "one", response_metadata: { finish_reason: "stop" } }),
       chunk({ id: "two", content: "2" }),
       end,
     ]);
-    const short = told.map(({ event, id, reason }) => [event, id ?? reason].filter(Boolean));
+    const short = shown.map(({ event, id, reason }) => [event, id ?? reason].filter(Boolean));
     expect(short).toEqual([
       ["message-start", "one"],
       ...[["content-block-start"], ["content-block-delta"], ["content-block-finish"]],
@@ -155,14 +159,14 @@ describe("a message in chunks", () => {
   });
 
   test("another attempt of the run gives up what the one before was saying", () => {
-    const told = messagesOf([
+    const shown = messagesOf([
       ["metadata", { attempt: 1 }],
       chunk({ content: "On" }),
       ["metadata", { attempt: 2 }],
       chunk({ id: "again", content: "One" }),
       end,
     ]);
-    expect(told.map(({ event }) => event)).toEqual([
+    expect(shown.map(({ event }) => event)).toEqual([
       ...["message-start", "content-block-start", "content-block-delta", "error"],
       ...["message-start", "content-block-start", "content-block-delta"],
       ...["content-block-finish", "message-finish"],
@@ -183,14 +187,14 @@ describe("a whole message", () => {
   test("is emitted from start to finish at once, and once", () => {
     const calls = [{ type: "tool_call", id: "c", name: "go", args: { far: true } }];
     const message = whole({ type: "ai", content: "I go", tool_calls: calls });
-    const told = messagesOf([message, message]);
-    expect(told.map(({ event }) => event)).toEqual([
+    const shown = messagesOf([message, message]);
+    expect(shown.map(({ event }) => event)).toEqual([
       "message-start",
       ...["content-block-start", "content-block-delta", "content-block-finish"],
       ...["content-block-start", "content-block-finish"],
       "message-finish",
     ]);
-    expect(told.at(-2)?.content).toEqual(calls[0]);
+    expect(shown.at(-2)?.content).toEqual(calls[0]);
   });
 
   test("of a tool has its tool call id", () => {
@@ -202,14 +206,14 @@ describe("a whole message", () => {
 });
 
 test("a run that streams the text so far is emitted in deltas too", () => {
-  const said = (content: string) => ({ type: "ai", id: "m", content });
-  const told = messagesOf([
+  const aiMessage = (content: string) => ({ type: "ai", id: "m", content });
+  const shown = messagesOf([
     ["messages/metadata", { m: { metadata } }],
-    ["messages/partial", [said("On")]],
-    ["messages/partial", [said("One two")]],
-    ["messages/complete", [said("One two"), { type: "tool", id: "t", content: "done" }]],
+    ["messages/partial", [aiMessage("On")]],
+    ["messages/partial", [aiMessage("One two")]],
+    ["messages/complete", [aiMessage("One two"), { type: "tool", id: "t", content: "done" }]],
   ]);
-  const deltas = told.flatMap(({ delta }) => (delta as { text?: string } | undefined)?.text ?? []);
+  const deltas = shown.flatMap(({ delta }) => (delta as { text?: string } | undefined)?.text ?? []);
   expect(deltas).toEqual(["On", "e two", "done"]);
-  expect(told.filter(({ event }) => event === "message-finish")).toHaveLength(2);
+  expect(shown.filter(({ event }) => event === "message-finish")).toHaveLength(2);
 });

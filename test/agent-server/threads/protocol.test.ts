@@ -51,8 +51,8 @@ describe("events", () => {
   test("a first run creates its thread and emits all events in order", async () => {
     const { start, events, path } = protocol();
     const run_id = await start("echo", { input: hi });
-    const told = await events(endOfRun());
-    expect(told.map(inShort)).toEqual([
+    const received = await events(endOfRun());
+    expect(received.map(inShort)).toEqual([
       "lifecycle running",
       "checkpoints loop",
       "values",
@@ -69,39 +69,39 @@ describe("events", () => {
       "values",
       "lifecycle completed",
     ]);
-    assertInOrder(told);
-    const root = told.filter(({ event_id }) => event_id.startsWith(`synth:${run_id}:`));
+    assertInOrder(received);
+    const root = received.filter(({ event_id }) => event_id.startsWith(`synth:${run_id}:`));
     expect(root.map(inShort)).toEqual(["lifecycle running", "lifecycle completed"]);
-    expect(dataOf(told, "lifecycle")[0]).toEqual({ event: "running", graph_name: "echo" });
-    const [task] = dataOf(told, "tasks");
+    expect(dataOf(received, "lifecycle")[0]).toEqual({ event: "running", graph_name: "echo" });
+    const [task] = dataOf(received, "tasks");
     expect(task).toMatchObject({ name: "reply", input: { messages: [{ content: "hi" }] } });
-    const [first, last] = dataOf(told, "checkpoints");
+    const [first, last] = dataOf(received, "checkpoints");
     expect(last).toMatchObject({ parent_id: first?.id, step: 1 });
     const state = await api(`${path}/state`, { key: ours.viewer });
     expect(await state.json()).toMatchObject({ checkpoint: { checkpoint_id: last?.id } });
-    expect(dataOf(told, "values").at(-1)).toMatchObject({
+    expect(dataOf(received, "values").at(-1)).toMatchObject({
       messages: [
         { type: "human", content: "hi" },
         { type: "ai", content: "echo: hi" },
       ],
     });
-    expect(JSON.stringify(dataOf(told, "values"))).not.toContain("additional_kwargs");
+    expect(JSON.stringify(dataOf(received, "values"))).not.toContain("additional_kwargs");
   });
 
   test("the log of a run stores a state once, however many nodes receive it", async () => {
     const { start, events, path } = protocol();
     const run_id = await start("tokens", { input: hi });
-    const told = await events(endOfRun());
+    const received = await events(endOfRun());
     const log = await api(`${path}/runs/${run_id}/stream`, { key: ours.viewer });
     expect((await log.text()).match(/"input_is":"values"/g)).toHaveLength(1);
-    expect(dataOf(told, "tasks")[0]?.input).toMatchObject(dataOf(told, "values")[0] ?? {});
+    expect(dataOf(received, "tasks")[0]?.input).toMatchObject(dataOf(received, "values")[0] ?? {});
   });
 
   test("tokens come as deltas of the message that the state has in the end", async () => {
     const { start, events } = protocol();
     await start("tokens", { input: hi });
-    const told = await events(endOfRun());
-    const messages = ofMethod(told, "messages").map(({ params }) => params);
+    const received = await events(endOfRun());
+    const messages = ofMethod(received, "messages").map(({ params }) => params);
     const deltas = messages.flatMap(({ data }) => (data.delta as { text?: string })?.text ?? []);
     expect(deltas.length).toBeGreaterThan(5);
     expect(deltas.join("")).toBe("one two three");
@@ -114,15 +114,15 @@ describe("events", () => {
     expect(messages.at(-1)?.data).toMatchObject({ event: "message-finish" });
     expect(new Set(messages.map(({ node }) => node))).toEqual(new Set(["model"]));
     expect(new Set(messages.map(({ data }) => data.run_id)).size).toBe(1);
-    const { messages: kept } = dataOf(told, "values").at(-1) ?? {};
+    const { messages: kept } = dataOf(received, "values").at(-1) ?? {};
     expect(kept).toMatchObject([{}, { id: messages[0]?.data.id }]);
   });
 
   test("graphs within have their own namespace, and custom events may have a name", async () => {
     const { start, events, command } = protocol();
     await start("nested");
-    const told = await events(endOfRun());
-    const within = told.filter(({ params }) => params.namespace[0]?.startsWith("inner:"));
+    const received = await events(endOfRun());
+    const within = received.filter(({ params }) => params.namespace[0]?.startsWith("inner:"));
     expect(within.map(inShort)).toEqual([
       "lifecycle inner started",
       "checkpoints inner loop",
@@ -159,8 +159,8 @@ describe("events", () => {
   test("a tool's call, its input and its output", async () => {
     const { start, events } = protocol();
     await start("tooled", { input: hi });
-    const told = await events(endOfRun());
-    const [started, finished] = dataOf(told, "tools");
+    const received = await events(endOfRun());
+    const [started, finished] = dataOf(received, "tools");
     expect(started).toMatchObject({ event: "tool-started", tool_name: "look_up" });
     expect(finished).toMatchObject({ event: "tool-finished", output: "sunny in Rome" });
     expect(finished?.tool_call_id).toBe(started?.tool_call_id);
@@ -169,8 +169,8 @@ describe("events", () => {
   test("a plain function has the events that a graph of one node would have", async () => {
     const { start, events } = protocol();
     await start("plain", { input: { text: "hi" } });
-    const told = await events(endOfRun());
-    expect(told.map(inShort).filter((short) => !short.startsWith("messages"))).toEqual([
+    const received = await events(endOfRun());
+    expect(received.map(inShort).filter((short) => !short.startsWith("messages"))).toEqual([
       "lifecycle running",
       "checkpoints input",
       "values",
@@ -184,8 +184,8 @@ describe("events", () => {
       "checkpoints loop",
       "lifecycle completed",
     ]);
-    const said = dataOf(told, "messages").map(({ event }) => event);
-    expect([said[0], said.at(-1)]).toEqual(["message-start", "message-finish"]);
+    const names = dataOf(received, "messages").map(({ event }) => event);
+    expect([names[0], names.at(-1)]).toEqual(["message-start", "message-finish"]);
   });
 
   test("a failure ends the root with its error", async () => {
@@ -284,8 +284,8 @@ describe("events", () => {
     const run_id = await start("says", { input: hi });
     await events(({ params }) => params.data.event === "content-block-delta");
     await api(`${path}/runs/${run_id}/cancel?wait=1`, { key: ours.editor, method: "POST" });
-    const told = await events(endOfRun());
-    expect(told.slice(-3).map(inShort)).toEqual([
+    const received = await events(endOfRun());
+    expect(received.slice(-3).map(inShort)).toEqual([
       "messages model error",
       "lifecycle model interrupted",
       "lifecycle interrupted",
@@ -316,16 +316,16 @@ describe("interrupts", () => {
   test("an interrupt of a subgraph is emitted once, with its namespace, and resumed", async () => {
     const { start, events, command } = protocol();
     await start("interrupts_within");
-    const told = await events(endOfRun());
-    const [asked, ...others] = ofMethod(told, "input.requested");
+    const received = await events(endOfRun());
+    const [requested, ...others] = ofMethod(received, "input.requested");
     expect(others).toEqual([]);
-    expect(asked?.params.namespace.map((segment) => segment.split(":")[0])).toEqual(["asker"]);
-    expect(asked?.params.data).toMatchObject({ payload: { question: "first?" } });
-    expect(told.map(inShort).at(-1)).toBe("lifecycle interrupted");
-    const { interrupt_id } = asked?.params.data ?? {};
-    const first = { interrupt_id, response: "one", namespace: asked?.params.namespace };
+    expect(requested?.params.namespace.map((segment) => segment.split(":")[0])).toEqual(["asker"]);
+    expect(requested?.params.data).toMatchObject({ payload: { question: "first?" } });
+    expect(received.map(inShort).at(-1)).toBe("lifecycle interrupted");
+    const { interrupt_id } = requested?.params.data ?? {};
+    const first = { interrupt_id, response: "one", namespace: requested?.params.namespace };
     expect(await command("input.respond", first)).toMatchObject({ type: "success", result: {} });
-    const more = (await events(endOfRun(2))).slice(told.length);
+    const more = (await events(endOfRun(2))).slice(received.length);
     expect(dataOf(more, "input.requested")).toMatchObject([{ payload: { question: "second?" } }]);
     const [second] = dataOf(more, "input.requested");
     const responses = [{ interrupt_id: second?.interrupt_id, response: "two", namespace: [] }];
@@ -339,9 +339,9 @@ describe("interrupts", () => {
   test("two at one time are answered in one run, or one after the other", async () => {
     const { start, events, command } = protocol();
     await start("interrupts_both");
-    const asked = dataOf(await events(endOfRun()), "input.requested");
-    expect(asked.map(({ payload }) => payload).sort()).toEqual(["left?", "right?"]);
-    const responses = asked.map(({ interrupt_id, payload }) => ({
+    const requested = dataOf(await events(endOfRun()), "input.requested");
+    expect(requested.map(({ payload }) => payload).sort()).toEqual(["left?", "right?"]);
+    const responses = requested.map(({ interrupt_id, payload }) => ({
       interrupt_id,
       response: `to ${String(payload)}`,
     }));
@@ -361,8 +361,8 @@ describe("interrupts", () => {
     await start("ask");
     await events(endOfRun());
     await start("ask", { input: "yes" });
-    const told = await events(endOfRun(2));
-    expect(dataOf(told, "values").at(-1)).toEqual({ log: ["answer: yes", "done"] });
+    const received = await events(endOfRun(2));
+    expect(dataOf(received, "values").at(-1)).toEqual({ log: ["answer: yes", "done"] });
     expect(await command("state.get", { namespace: [], keys: ["log"] })).toMatchObject({
       result: { values: { log: ["answer: yes", "done"] }, checkpoint: { ns: "" } },
     });
@@ -371,8 +371,8 @@ describe("interrupts", () => {
   test("of two responses, the second fails without a pending interrupt", async () => {
     const { start, events, command } = protocol();
     await start("ask");
-    const [asked] = dataOf(await events(endOfRun()), "input.requested");
-    const answer = { interrupt_id: asked?.interrupt_id, response: "yes" };
+    const [requested] = dataOf(await events(endOfRun()), "input.requested");
+    const answer = { interrupt_id: requested?.interrupt_id, response: "yes" };
     const both = await Promise.all([1, 2].map(() => command("input.respond", answer)));
     expect(both.map(({ type, error }) => error ?? type).sort()).toEqual([
       "invalid_argument",
@@ -386,9 +386,9 @@ describe("interrupts", () => {
     const [input] = dataOf(await events(endOfRun()), "checkpoints");
     const config = { configurable: { checkpoint_id: input?.id } };
     await start("ask", { input: { log: ["b"] }, config });
-    const told = (await events(endOfRun(2))).slice(-4);
+    const received = (await events(endOfRun(2))).slice(-4);
     expect(dataOf(await events(endOfRun(2)), "values").at(-1)).toEqual({ log: ["a", "b"] });
-    expect(told.map(inShort).at(-1)).toBe("lifecycle interrupted");
+    expect(received.map(inShort).at(-1)).toBe("lifecycle interrupted");
   });
 });
 
@@ -491,7 +491,7 @@ describe("a socket", () => {
     const { socket } = protocol();
     const { command, ends, until, messages } = await socket();
     await command("subscription.subscribe", ALL);
-    const asked = (n: number) =>
+    const requested = (n: number) =>
       until(() => {
         const questions = messages.filter(
           (message): message is SentEvent =>
@@ -501,7 +501,7 @@ describe("a socket", () => {
       });
     const begun = [await command("run.start", { assistant_id: "interrupts_within", input: {} })];
     for (const n of [1, 2]) {
-      const { params } = await asked(n);
+      const { params } = await requested(n);
       const interrupt_id = params.data.interrupt_id;
       const { namespace } = params;
       begun.push(await command("input.respond", { interrupt_id, namespace, response: `${n}` }));
@@ -567,8 +567,10 @@ describe("a socket", () => {
     await command("subscription.subscribe", { channels: ["messages"] });
     await ends(1);
     const all = await events(endOfRun());
-    const told = [...sent()].sort((a, b) => a.seq - b.seq);
-    expect(told).toEqual(all.filter(({ method }) => ["lifecycle", "messages"].includes(method)));
+    const received = [...sent()].sort((a, b) => a.seq - b.seq);
+    expect(received).toEqual(
+      all.filter(({ method }) => ["lifecycle", "messages"].includes(method)),
+    );
     assertInOrder(ofMethod(sent(), "messages"));
   });
 

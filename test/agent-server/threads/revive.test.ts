@@ -262,17 +262,19 @@ describe("texts of messages", () => {
 
   test("nothing is seen of what is remembered, and a message that is frozen is written all the same", async () => {
     const content = "hi";
-    const [told, frozen] = [
+    const [changed, frozen] = [
       new AIMessage({ id: "1", content }),
       new AIMessage({ id: "1", content }),
     ];
     const shapeOf = (message: object) => [Reflect.ownKeys(message), JSON.stringify(message)];
-    const before = shapeOf(told);
-    const text = toWire(told);
-    expect(shapeOf(told)).toEqual(before);
+    const before = shapeOf(changed);
+    const text = toWire(changed);
+    expect(shapeOf(changed)).toEqual(before);
     Object.freeze(frozen);
     expect([toWire(frozen), toWire(frozen)]).toEqual([text, text]);
-    const copy = Object.assign(Object.create(Object.getPrototypeOf(told)), told, { content: "ho" });
+    const copy = Object.assign(Object.create(Object.getPrototypeOf(changed)), changed, {
+      content: "ho",
+    });
     expect(JSON.parse(toWire(copy))).toEqual({ ...JSON.parse(text), content: "ho" });
   });
 });

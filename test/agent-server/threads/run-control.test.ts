@@ -112,8 +112,8 @@ describe("rollback", () => {
     await thread.wait("interrupts_within", { input: {} });
     const before = await everything(thread);
     const { run_id } = await thread.create("interrupts_within", { command: { resume: "one" } });
-    const asked = await thread.join(run_id);
-    expect(asked.__interrupt__).toMatchObject([{ value: { question: "second?" } }]);
+    const joined = await thread.join(run_id);
+    expect(joined.__interrupt__).toMatchObject([{ value: { question: "second?" } }]);
     expect(await thread.object.deleteRun(run_id)).toBe(true);
     const { thread: now, history: states } = await everything(thread);
     expect(states).toEqual(before.history);
@@ -213,11 +213,11 @@ describe("commands and time travel", () => {
   test("an answer to a question of an earlier checkpoint is taken, not replayed", async () => {
     const thread = await testThread();
     await thread.wait("ask", { input: {} });
-    const [asked] = await history(thread);
+    const [joined] = await history(thread);
     await thread.wait("ask", { command: { resume: "first" } });
     const again = await thread.wait("ask", {
       command: { resume: "second" },
-      checkpoint_id: asked?.checkpoint.checkpoint_id,
+      checkpoint_id: joined?.checkpoint.checkpoint_id,
     });
     expect(again.log).toEqual(["answer: second", "done"]);
   });
@@ -233,10 +233,10 @@ describe("commands and time travel", () => {
 
 test("delayed runs start by when they are due, not by when they came", async () => {
   const { create, join, object } = await testThread();
-  const say = (content: string) => ({ input: { messages: [{ role: "user", content }] } });
-  const late = await create("echo", { ...say("late"), after_seconds: 2 });
-  const soon = await create("echo", { ...say("soon"), after_seconds: 1 });
-  const now = await create("echo", say("now"));
+  const humanInput = (content: string) => ({ input: { messages: [{ role: "user", content }] } });
+  const late = await create("echo", { ...humanInput("late"), after_seconds: 2 });
+  const soon = await create("echo", { ...humanInput("soon"), after_seconds: 1 });
+  const now = await create("echo", humanInput("now"));
   await join(late.run_id);
   const thread = await object.getThread();
   const { messages } = (thread as ThreadRecord).values as { messages: { content: string }[] };

@@ -105,14 +105,14 @@ test("an agent that floods its stream fails with the limit, and the thread stays
 
 test("a message of megabytes is answered, one that is too large for the isolate is refused", async () => {
   const { wait } = await testThread();
-  const say = (length: number) => ({
+  const longInput = (length: number) => ({
     input: { messages: [{ role: "user", content: "x".repeat(length) }] },
   });
-  expect((await wait("echo", say(4_000_000))).messages).toHaveLength(2);
-  expect((await wait("echo", say(9_500_000))).__error__).toMatchObject({
+  expect((await wait("echo", longInput(4_000_000))).messages).toHaveLength(2);
+  expect((await wait("echo", longInput(9_500_000))).__error__).toMatchObject({
     error: "EventLimitError",
   });
-  expect((await wait("echo", say(10))).messages.length).toBeGreaterThan(2);
+  expect((await wait("echo", longInput(10))).messages.length).toBeGreaterThan(2);
 }, 30_000);
 
 test("an event larger than a row arrives whole", async () => {
@@ -134,8 +134,8 @@ test.each(["async", "sync", "exit"] as const)(
       stream_mode: [...stream_mode],
       durability,
     });
-    const said = events.filter(({ event }) => event === "custom").map(({ data }) => data);
-    expect(said).toEqual(Array.from({ length: 50 }, (_, n) => ({ n })));
+    const custom = events.filter(({ event }) => event === "custom").map(({ data }) => data);
+    expect(custom).toEqual(Array.from({ length: 50 }, (_, n) => ({ n })));
     expect(namesOf(events).slice(-2)).toEqual(["tasks", "error"]);
   },
 );
@@ -148,8 +148,8 @@ test("a value that JSON cannot hold is an error that names it", async () => {
 
 test("an interrupted thread waits for its response and resumes with it", async () => {
   const { object, wait } = await testThread();
-  const asked = await wait("ask", { input: { log: [] } });
-  expect(asked.__interrupt__).toMatchObject([{ value: { question: "go on?" } }]);
+  const interrupted = await wait("ask", { input: { log: [] } });
+  expect(interrupted.__interrupt__).toMatchObject([{ value: { question: "go on?" } }]);
   const thread = await object.getThread();
   expect(thread?.status).toBe("interrupted");
   expect(Object.values(thread?.interrupts ?? {})).toMatchObject([
@@ -162,15 +162,15 @@ test("an interrupted thread waits for its response and resumes with it", async (
 
 test("a node that interrupts again is resumed again", async () => {
   const { object, wait } = await testThread();
-  const asked = async (resume?: string) => {
+  const interrupted = async (resume?: string) => {
     const input = resume === undefined ? { input: {} } : { command: { resume } };
     const { __interrupt__ = [] } = await wait("interrupts_twice", input);
     const { status } = (await object.getThread()) ?? {};
     return [status, ...(__interrupt__ as { value: string }[]).map(({ value }) => value)];
   };
-  expect(await asked()).toEqual(["interrupted", "first?"]);
-  expect(await asked("one")).toEqual(["interrupted", "second?"]);
-  expect(await asked("two")).toEqual(["idle"]);
+  expect(await interrupted()).toEqual(["interrupted", "first?"]);
+  expect(await interrupted("one")).toEqual(["interrupted", "second?"]);
+  expect(await interrupted("two")).toEqual(["idle"]);
 });
 
 test("interrupt_before stops ahead of a node, and a run without input continues", async () => {
@@ -271,7 +271,7 @@ test("a factory builds its graph from the run's configurable", async () => {
 
 test("a factory receives the purpose of its graph, and the context of a run", async () => {
   const { object, wait, revision } = await testThread();
-  const config = { configurable: { told: true } };
+  const config = { configurable: { seen: true } };
   const values = await wait("factory", { input: { delay_ms: 1 }, config, context: { of: "run" } });
   expect(values.log).toEqual(["threads.create_run", '{"of":"run"}']);
   // The thread's later calls have the run's configurable too.

@@ -21,17 +21,17 @@ describe("events", () => {
     const { stream } = await testThread();
     const events = await stream("tokens", { input: hi, stream_mode: "events" });
     expect(modesOf(events)).toEqual(new Set(["metadata", "events"]));
-    const told = dataOf(events, "events") as (Fields & { event: string; data: Fields })[];
-    const names = told.map(({ event }) => event);
+    const parts = dataOf(events, "events") as (Fields & { event: string; data: Fields })[];
+    const names = parts.map(({ event }) => event);
     expect(names[0]).toBe("on_chain_start");
     expect(names.at(-1)).toBe("on_chain_end");
     expect(names).toContain("on_chat_model_stream");
-    const root = told[0];
+    const root = parts[0];
     expect(root).toMatchObject({ run_id: expect.any(String), name: expect.any(String) });
     expect(
-      told.filter(({ run_id, event }) => run_id === root?.run_id && /stream/.test(event)),
+      parts.filter(({ run_id, event }) => run_id === root?.run_id && /stream/.test(event)),
     ).toEqual([]);
-    expect(told.at(-1)?.data.output).toMatchObject({
+    expect(parts.at(-1)?.data.output).toMatchObject({
       messages: [{ type: "human" }, { type: "ai", content: "one two three" }],
     });
   });
@@ -88,8 +88,8 @@ test("tasks emits each task twice, checkpoints each state", async () => {
 });
 
 describe("a joined stream that begins after a checkpoint", () => {
-  type Told = { checkpoint: { checkpoint_id: string }; values: { log: string[] } };
-  const logOf = (data: unknown) => ((data as Told).values ?? data).log;
+  type StateEvent = { checkpoint: { checkpoint_id: string }; values: { log: string[] } };
+  const logOf = (data: unknown) => ((data as StateEvent).values ?? data).log;
 
   test.each([["checkpoints"], ["debug"], ["checkpoints", "debug"]])(
     "skips events up to a checkpoint that the run emitted by %s %s",
@@ -99,8 +99,9 @@ describe("a joined stream that begins after a checkpoint", () => {
       const body = { input: {}, stream_mode: ["values", ...modes] };
       const all = await stream("steps", body);
       const states = all.flatMap(({ event, data }) => {
-        const told = event === "debug" ? (data as { payload: Told }).payload : (data as Told);
-        return modes.includes(event) && told.checkpoint ? [told] : [];
+        const parts =
+          event === "debug" ? (data as { payload: StateEvent }).payload : (data as StateEvent);
+        return modes.includes(event) && parts.checkpoint ? [parts] : [];
       });
       const runs = await object.listRuns({ limit: 1, offset: 0 });
       const [run] = Array.isArray(runs) ? runs : [];
@@ -115,7 +116,9 @@ describe("a joined stream that begins after a checkpoint", () => {
       expect(dataOf(later, "values").map(logOf)).toEqual([[...log, "c"]]);
       const parent = all.flatMap(({ data }) => {
         const { payload = data } = data as { payload?: unknown };
-        return (payload as { parent_checkpoint?: Told["checkpoint"] }).parent_checkpoint ?? [];
+        return (
+          (payload as { parent_checkpoint?: StateEvent["checkpoint"] }).parent_checkpoint ?? []
+        );
       })[0];
       for (const id of [parent?.checkpoint_id ?? "", crypto.randomUUID()]) {
         expect(await since(id)).toEqual(all);
@@ -145,7 +148,7 @@ describe("an agent without LangGraph emits events like a graph of one node", () 
     );
 
   /** The second run of a thread, so that each checkpoint has one before it. */
-  async function told(graph: string, input: object) {
+  async function parts(graph: string, input: object) {
     const { stream, wait, object, revision } = await testThread();
     await wait(graph, { input: { text: "first" } });
     const config = { tags: ["tagged"], configurable: { tone: "dry" } };
@@ -159,8 +162,8 @@ describe("an agent without LangGraph emits events like a graph of one node", () 
     ["one that fails", { text: "" }],
   ])("in every mode: %s", async (_how, input) => {
     const [graph, plain] = await Promise.all([
-      told("counts", input),
-      told("counts_plainly", input),
+      parts("counts", input),
+      parts("counts_plainly", input),
     ]);
     for (const name of ["tasks", "debug", "checkpoints", "events", "values", "updates", "error"]) {
       const ofGraph = masked(graph.events, name).filter((data) => !isOfInput(data));
@@ -176,7 +179,7 @@ describe("an agent without LangGraph emits events like a graph of one node", () 
   });
 
   test("its checkpoints are those of the history, its steps those of the states", async () => {
-    const { events, object, revision } = await told("counts_plainly", { text: "four" });
+    const { events, object, revision } = await parts("counts_plainly", { text: "four" });
     const debug = dataOf(events, "debug") as Fields[];
     expect(debug.map(({ type, step }) => [type, step])).toEqual([
       ["checkpoint", 1],
@@ -294,9 +297,9 @@ describe("interrupts", () => {
     const { object, stream, wait } = await testThread();
     const modes = { stream_mode: ["values", "updates"], stream_subgraphs: true };
     const events = await stream("interrupts_within", { input: {}, ...modes });
-    const asked = { __interrupt__: [{ value: { question: "first?" } }] };
-    expect(events.at(-1)).toMatchObject({ event: "values", data: asked });
-    expect(dataOf(events, "updates").at(-1)).toMatchObject(asked);
+    const interrupted = { __interrupt__: [{ value: { question: "first?" } }] };
+    expect(events.at(-1)).toMatchObject({ event: "values", data: interrupted });
+    expect(dataOf(events, "updates").at(-1)).toMatchObject(interrupted);
     expect((await object.getThread())?.status).toBe("interrupted");
     const again = await wait("interrupts_within", { command: { resume: "one" } });
     expect(again.__interrupt__).toMatchObject([{ value: { question: "second?" } }]);

@@ -527,15 +527,20 @@ describe("state", () => {
     expect(direct).toMatchObject({ interrupts: [{ value: "well?" }] });
   });
 
-  test("of a graph within that asks again: the new question is at every depth, and nothing once it is answered", async () => {
+  test("of a subgraph that interrupts again: the new interrupt is at every depth, and none after its answer", async () => {
     const { thread_id } = await create();
     await run(thread_id, "interrupts_within");
     await run(thread_id, "interrupts_within", { command: { resume: "one" } });
     // The newest question of the task, as LangGraph's own states have it.
-    const asked = [{ id: expect.any(String), value: { question: "second?" } }];
+    const question = [{ id: expect.any(String), value: { question: "second?" } }];
     expect(await stateOf(thread_id, "?subgraphs=true")).toMatchObject({
-      interrupts: asked,
-      tasks: [{ interrupts: asked, state: { interrupts: asked, tasks: [{ interrupts: asked }] } }],
+      interrupts: question,
+      tasks: [
+        {
+          interrupts: question,
+          state: { interrupts: question, tasks: [{ interrupts: question }] },
+        },
+      ],
     });
     await run(thread_id, "interrupts_within", { command: { resume: "two" } });
     expect(await stateOf(thread_id, "?subgraphs=true")).toMatchObject({

@@ -15,7 +15,7 @@ const talk = (count: number, from = 0) =>
   Array.from({ length: count }, (_, n) => message(from + n));
 
 /** Encodes long payloads like an isolate. */
-function tell(payloads: unknown[]): TraceOp[] {
+function toOps(payloads: unknown[]): TraceOp[] {
   const [json, deduplicator] = [new TraceJson(), new TextDeduplicator()];
   return payloads.map((payload) => {
     const texts = { inputs: deduplicator.encode(json.cut(payload)) };
@@ -41,7 +41,7 @@ test("whatever a batch has in common, each payload is read as it was", () => {
   const payload = fc.oneof(fields, list, item);
   fc.assert(
     fc.property(fc.array(payload, { maxLength: 6 }), (payloads) => {
-      expect(inputsOf(tell(payloads))).toEqual(payloads.map((one) => JSON.stringify(one)));
+      expect(inputsOf(toOps(payloads))).toEqual(payloads.map((one) => JSON.stringify(one)));
     }),
   );
 });
@@ -56,14 +56,14 @@ test.each([
   ],
 ])("a conversation that %s is sent once", (_, other) => {
   const payloads = [{ messages: talk(100) }, other];
-  const ops = tell(payloads);
+  const ops = toOps(payloads);
   expect(ops.map(charactersOf)[1]).toBeLessThan(1000);
   expect(inputsOf(ops)).toEqual(payloads.map((one) => JSON.stringify(one)));
 });
 
 test("a text that differs in the middle is sent from there on", () => {
   const changed = talk(100).with(50, message(1000));
-  const ops = tell([{ messages: talk(100) }, { messages: changed }]);
+  const ops = toOps([{ messages: talk(100) }, { messages: changed }]);
   expect(inputsOf(ops)[1]).toBe(JSON.stringify({ messages: changed }));
 });
 
@@ -83,7 +83,7 @@ test("a text that many rows have stays until the last of them is delivered", asy
         .one().bytes;
     const before = traces.page();
     traces.remove(before);
-    traces.append(run_id, tell(payloads));
+    traces.append(run_id, toOps(payloads));
     expect(kept()).toBe(JSON.stringify(payloads[0]).length);
     const read: (string | undefined)[] = [];
     for (let page = traces.page(); page.rows.length > 0; page = traces.page()) {

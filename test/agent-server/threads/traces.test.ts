@@ -188,7 +188,7 @@ test("a run whose isolate was lost before it sent traces has a root", async () =
     const trace = {
       start_time: new Date().toISOString(),
       project_name: null,
-      told: false,
+      isRecorded: false,
       open: {},
     };
     storage.sql.exec("DELETE FROM trace_outbox");
@@ -240,12 +240,12 @@ test("a long conversation waits for its delivery once, and each step has it whol
   const runs = await treeOf(thread, run_id);
   const root = runs.find(({ id }) => id === run_id);
   const node = runs.find(({ name }) => name === "reply");
-  type Told = { kwargs: { content: string } };
+  type ModelStart = { kwargs: { content: string } };
   const contentsOf = (payload: unknown) =>
-    (payload as { messages: Told[] }).messages.map(({ kwargs }) => kwargs.content);
-  const said = messages.map(({ content }) => content);
-  expect(contentsOf(node?.inputs)).toEqual(said);
-  expect(contentsOf(root?.outputs)).toEqual([...said, `echo: ${said.at(-1)}`]);
+    (payload as { messages: ModelStart[] }).messages.map(({ kwargs }) => kwargs.content);
+  const contents = messages.map(({ content }) => content);
+  expect(contentsOf(node?.inputs)).toEqual(contents);
+  expect(contentsOf(root?.outputs)).toEqual([...contents, `echo: ${contents.at(-1)}`]);
   // The client's own input is a text that the others do not share.
   const texts = [root?.inputs, root?.outputs].map((payload) => JSON.stringify(payload).length);
   expect(bytes).toBeLessThan(1.3 * texts.reduce((sum, length) => sum + length));

@@ -17,7 +17,7 @@ beforeAll(async () => {
     echo: { "entrypoint.js": SCRIPT, "entrypoint.css": STYLES },
     "my-agent's": { "entrypoint.js": "var x;" },
   };
-  // As a build leaves them beside its artifact.
+  // The files that a build writes beside its artifact.
   await env.ARTIFACTS.put(`artifacts/${ids.revision_id}.ui.json`, JSON.stringify(bundles));
 });
 

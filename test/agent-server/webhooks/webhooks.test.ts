@@ -34,7 +34,6 @@ type Delivery = {
   finished_at: string | null;
 };
 
-// Each tells a receiver over HTTP, some many times.
 vi.setConfig({ testTimeout: 60_000 });
 
 const hi = { messages: [{ role: "user", content: "hi" }] };
@@ -56,7 +55,7 @@ async function newThread(): Promise<string> {
   return (await (await post("/threads", {})).json<{ thread_id: string }>()).thread_id;
 }
 
-/** Where the receiver answers so, under a name of its own. */
+/** The receiver's URL for this answer, with a unique name. */
 function hook(how: string) {
   const name = crypto.randomUUID();
   const url = `${inject("receiver_url")}/${how}/${name}`;
@@ -65,7 +64,7 @@ function hook(how: string) {
   return { url, received };
 }
 
-/** Runs to the end; the run is told of as it was when it was accepted. */
+/** Waits for the end of the run. */
 async function run(body: object, thread_id?: string): Promise<Run> {
   const id = thread_id ?? (await newThread());
   const response = await post(`/threads/${id}/runs`, { assistant_id: "echo", input: hi, ...body });
@@ -119,8 +118,8 @@ describe("a run with a webhook", () => {
     });
     const [only, ...more] = await received();
     expect(more).toEqual([]);
-    const told = JSON.parse(only?.body ?? "");
-    expect(told).toMatchObject({
+    const payload = JSON.parse(only?.body ?? "");
+    expect(payload).toMatchObject({
       ...accepted,
       status: "success",
       updated_at: expect.any(String),
@@ -129,7 +128,7 @@ describe("a run with a webhook", () => {
       error: null,
       values: { messages: [{ content: "hi" }, { content: "echo: hi" }] },
     });
-    const times = [told.run_started_at, told.run_ended_at, told.webhook_sent_at];
+    const times = [payload.run_started_at, payload.run_ended_at, payload.webhook_sent_at];
     expect(times).toEqual([...times].sort());
     expect(times.every((time) => new Date(time).toISOString() === time)).toBe(true);
     expect(only?.headers).toMatchObject({
@@ -144,27 +143,30 @@ describe("a run with a webhook", () => {
   });
 
   test("delivers errors, interrupts and cancellations", async () => {
-    const [failed, asked, cancelled] = [hook("ok"), hook("ok"), hook("ok")];
+    const [failed, interrupted, cancelled] = [hook("ok"), hook("ok"), hook("ok")];
     await until(await run({ assistant_id: "fails", input: {}, webhook: failed.url }), "delivered");
-    await until(await run({ assistant_id: "ask", input: {}, webhook: asked.url }), "delivered");
+    await until(
+      await run({ assistant_id: "ask", input: {}, webhook: interrupted.url }),
+      "delivered",
+    );
     const thread_id = await newThread();
     const slow = { assistant_id: "steps", input: { delay_ms: 5_000 }, webhook: cancelled.url };
     const running = await (await post(`/threads/${thread_id}/runs`, slow)).json<Run>();
     const { run_id } = running;
     expect((await post(`/threads/${thread_id}/runs/${run_id}/cancel?wait=1`, {})).status).toBe(204);
     await until(running, "delivered");
-    const told = async ({ received }: typeof failed) =>
+    const payload = async ({ received }: typeof failed) =>
       JSON.parse((await received())[0]?.body ?? "");
-    expect(await told(failed)).toMatchObject({
+    expect(await payload(failed)).toMatchObject({
       status: "error",
       error: { error: "RangeError", message: "the node broke" },
     });
-    expect(await told(asked)).toMatchObject({
+    expect(await payload(interrupted)).toMatchObject({
       status: "success",
       error: null,
       values: { log: [] },
     });
-    expect(await told(cancelled)).toMatchObject({ status: "interrupted", values: null });
+    expect(await payload(cancelled)).toMatchObject({ status: "interrupted", values: null });
   });
 
   test("delivers nothing after a rollback", async () => {
@@ -265,8 +267,8 @@ describe("a receiver", () => {
       await attemptNow(accepted);
       await until(accepted, "delivered", 2);
       const [first, second] = (await received()).map(({ headers, body }) => {
-        const { webhook_sent_at: _, ...told } = JSON.parse(body);
-        return { id: headers["webhook-id"], told };
+        const { webhook_sent_at: _, ...payload } = JSON.parse(body);
+        return { id: headers["webhook-id"], payload };
       });
       expect(second).toEqual(first);
       const again = await redeliver(accepted);
@@ -357,7 +359,7 @@ describe("a crash", () => {
     const { url, received } = hook("ok");
     const accepted = await run({ webhook: url });
     await until(accepted, "delivered");
-    // As it was before the queue had it.
+    // Restores the state before the message was queued.
     await env.DB.prepare("DELETE FROM run_webhooks WHERE run_id = ?").bind(accepted.run_id).run();
     await runInDurableObject(stubOf(accepted), (_object, { storage }) => {
       const payload = JSON.stringify({ run_id: accepted.run_id, status: "success" });
@@ -420,7 +422,7 @@ describe("the secret of a workspace", () => {
   const put = (owner: TestWorkspace, json: unknown, key = owner.admin) =>
     api(SECRET, { key, method: "PUT", json });
 
-  /** As the scheme describes it, with another implementation. */
+  /** Verifies a signature with another implementation. */
   function isSigned({ headers, body }: Received, secret: string): boolean {
     const key = Buffer.from(secret.slice("whsec_".length), "base64");
     const text = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
@@ -429,12 +431,12 @@ describe("the secret of a workspace", () => {
   }
 
   test("signs what is sent, and for a day the one before does too", async () => {
-    const told = async () => {
+    const payload = async () => {
       const { url, received } = hook("ok");
       await until(await run({ webhook: url }), "delivered");
       return (await received())[0] as Received;
     };
-    expect((await told()).headers).not.toHaveProperty("webhook-signature");
+    expect((await payload()).headers).not.toHaveProperty("webhook-signature");
     const first = `whsec_${btoa("0123456789abcdefghijklmnopqrstuv")}`;
     const set = await put(ours, { secret: first });
     expect(await set.json()).toMatchObject({
@@ -442,19 +444,19 @@ describe("the secret of a workspace", () => {
       secret: null,
       previous_valid_until: null,
     });
-    const signed = await told();
+    const signed = await payload();
     expect(isSigned(signed, first)).toBe(true);
     expect(isSigned({ ...signed, body: `${signed.body} ` }, first)).toBe(false);
     const rotated = await (await put(ours, {})).json<Record<string, string>>();
     const second = rotated.secret ?? "";
     expect(second).toMatch(/^whsec_/);
-    const both = await told();
+    const both = await payload();
     expect([first, second].map((secret) => isSigned(both, secret))).toEqual([true, true]);
     await env.DB.prepare("UPDATE webhook_secrets SET previous_valid_until = ?").bind("2026").run();
-    const later = await told();
+    const later = await payload();
     expect([first, second].map((secret) => isSigned(later, secret))).toEqual([false, true]);
     expect((await api(SECRET, { key: ours.admin, method: "DELETE" })).status).toBe(204);
-    expect((await told()).headers).not.toHaveProperty("webhook-signature");
+    expect((await payload()).headers).not.toHaveProperty("webhook-signature");
   });
 
   test("is shown once, and is nowhere in plain", async () => {
@@ -606,15 +608,15 @@ describe("webhooks of langgraph.json", () => {
     const started = await start(url);
     const { status, text } = await settled(started);
     expect([status, text.includes(SECRET)]).toEqual(["delivered", false]);
-    const [told] = await received();
-    expect(told?.headers).toMatchObject({
+    const [payload] = await received();
+    expect(payload?.headers).toMatchObject({
       "x-env": "prod",
       authorization: `Bearer ${SECRET}!`,
       "user-agent": "us",
       "content-type": "application/json",
       "webhook-id": started.run_id,
     });
-    expect(told?.body).not.toContain(SECRET);
+    expect(payload?.body).not.toContain(SECRET);
     const row = await env.DB.prepare("SELECT * FROM run_webhooks WHERE run_id = ?")
       .bind(started.run_id)
       .first();
@@ -692,7 +694,7 @@ describe("webhooks of langgraph.json", () => {
   test("rules add to the installation's, and are checked again at delivery", async () => {
     const made = await configured({ url: { allowed_ports: [9] } });
     const { start, settled, revision_id, deployment_id: id } = made;
-    // Nobody answers there.
+    // The receiver does not answer.
     const started = await start("http://127.0.0.1:9/nobody");
     expect((await settled(started)).status).toBe("pending");
     const config = { webhooks: { url: { allowed_domains: ["hooks.example.com"] } } };

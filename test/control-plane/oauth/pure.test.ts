@@ -271,7 +271,7 @@ describe("an owner", () => {
     expect(() => ownerOf(caller({ type: "system", job: "j" }))).toThrow("no OAuth tokens");
   });
 
-  test("names only users of its own owner", () => {
+  test("names only users of its owner", () => {
     expect(subjectOf(service, { user_id: "ada" })).toBe("ada");
     expect(subjectOf(person, { user_id: "u" })).toBe("");
     expect(subjectOf(person, { ls_user_id: "u", user_id: null })).toBe("");

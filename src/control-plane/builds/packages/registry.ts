@@ -52,12 +52,10 @@ export async function resolveInstall(
   const isWanted = ({ name }: Requirement) => !options.skipped?.includes(name);
   let requirements = requirementsOf(manifest, directory, "package.json");
   while (requirements.length > 0) {
-    const wanted = requirements
-      .filter(isWanted)
-      .map((requirement) => ({
-        ...requirement,
-        range: overrides[requirement.name] ?? requirement.range,
-      }));
+    const wanted = requirements.filter(isWanted).map((requirement) => ({
+      ...requirement,
+      range: overrides[requirement.name] ?? requirement.range,
+    }));
     for (const requirement of wanted) load(aliasOf(requirement).name).catch(() => undefined);
     requirements = [];
     for (const requirement of wanted)
