@@ -188,7 +188,7 @@ test("a run whose isolate was lost before it sent traces has a root", async () =
     const trace = {
       start_time: new Date().toISOString(),
       project_name: null,
-      isRecorded: false,
+      hasRoot: false,
       open: {},
     };
     storage.sql.exec("DELETE FROM trace_outbox");
