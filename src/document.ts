@@ -1,4 +1,4 @@
-import type { Operation } from "./shared/http/operations.ts";
+import type { ApiOperation } from "./shared/http/operations.ts";
 import { isIngestion } from "./shared/http/paths.ts";
 
 type Responses = Record<string, unknown>;
@@ -34,7 +34,7 @@ const AGENT = {
 };
 
 /** Returns the responses of an operation, with the errors that the middleware in front of it can return. */
-export function completeResponses(operation: Operation, responses: Responses): Responses {
+export function completeResponses(operation: ApiOperation, responses: Responses): Responses {
   const texts = {
     ...ALWAYS,
     ...(operation.is_public ? {} : CALLER),
@@ -49,7 +49,7 @@ export function completeResponses(operation: Operation, responses: Responses): R
   return { ...Object.fromEntries(general), ...responses };
 }
 
-function shapeOf({ method, path }: Operation, status: string): Shape {
+function shapeOf({ method, path }: ApiOperation, status: string): Shape {
   if (path.startsWith("/agents/")) return TEXT;
   if (path.startsWith("/api/v2/")) return PROBLEM;
   if (isIngestion(method, path)) return INGEST_ERROR;

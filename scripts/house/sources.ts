@@ -51,3 +51,19 @@ export function countBy<T>(items: readonly T[], keyOf: (item: T) => string): Map
   for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1);
   return counts;
 }
+
+const EXPORTED_TYPE = /^export (?:type|interface|class) ([A-Z]\w*)/gm;
+
+/** Returns names that two files export as a type, with the files. The isolate is another program. */
+export function ambiguousTypes(sources: readonly Source[]): string[] {
+  const files = new Map<string, string[]>();
+  for (const { path, text } of sources) {
+    if (featureOf(path) === "isolate") continue;
+    for (const [, name = ""] of text.matchAll(EXPORTED_TYPE)) {
+      files.set(name, [...(files.get(name) ?? []), path]);
+    }
+  }
+  return [...files]
+    .filter(([, paths]) => paths.length > 1)
+    .map(([name, paths]) => `${name}: ${paths.join(", ")}`);
+}

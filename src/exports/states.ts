@@ -1,7 +1,7 @@
 import type { BulkExportStatus } from "./schema.ts";
 
 export type FileStatus = "WAITING" | "RUNNING" | "COMPLETED" | "FAILED" | "CANCELLED" | "TIMEDOUT";
-export type RunStatus = Exclude<BulkExportStatus, "INTERVAL_SCHEDULED">;
+export type ExportRunStatus = Exclude<BulkExportStatus, "INTERVAL_SCHEDULED">;
 
 const FINAL: readonly string[] = ["COMPLETED", "FAILED", "CANCELLED", "TIMEDOUT"];
 const CANCELLABLE: readonly BulkExportStatus[] = ["CREATED", "RUNNING", "INTERVAL_SCHEDULED"];
@@ -23,7 +23,7 @@ export function isRetryable(status: BulkExportStatus): boolean {
 }
 
 /** Returns the status of a planned day; a day without rows is complete. */
-export function statusOfRun(files: FileCounts, exportStatus: BulkExportStatus): RunStatus {
+export function statusOfRun(files: FileCounts, exportStatus: BulkExportStatus): ExportRunStatus {
   const count = (status: FileStatus) => files[status] ?? 0;
   if (count("FAILED") > 0) return "FAILED";
   if (count("TIMEDOUT") > 0) return "TIMEDOUT";
@@ -34,10 +34,10 @@ export function statusOfRun(files: FileCounts, exportStatus: BulkExportStatus): 
   return count("COMPLETED") > 0 ? "RUNNING" : "CREATED";
 }
 
-export type Outcome = "open" | "FAILED" | "written";
+export type WriteOutcome = "open" | "FAILED" | "written";
 
 /** Waits for all files: failed ones do not stop the others. */
-export function outcomeOf(files: FileCounts): Outcome {
+export function outcomeOf(files: FileCounts): WriteOutcome {
   if ((files.WAITING ?? 0) + (files.RUNNING ?? 0) > 0) return "open";
   return (files.FAILED ?? 0) > 0 ? "FAILED" : "written";
 }

@@ -4,7 +4,7 @@
 export type WireRequest = { url: string; method: string; headers: [string, string][] };
 
 /** User that `authenticate` returned, with all its fields. */
-export type AgentUser = {
+export type AuthUser = {
   identity: string;
   permissions: string[];
   display_name: string;
@@ -15,7 +15,7 @@ export type AgentUser = {
 export type AuthResource = "assistants" | "threads" | "crons" | "store";
 
 export type AuthCall = {
-  user: AgentUser;
+  user: AuthUser;
   resource: AuthResource;
   action: string;
   value: Record<string, unknown>;
@@ -36,7 +36,7 @@ export type AuthAnswered<T> = { ok: true; value: T } | { ok: false; refusal: Aut
 
 /** Methods of the entrypoint `Agent` beside its graphs. */
 export interface AuthEntrypoint {
-  authenticateRequest(request: WireRequest): Promise<AuthAnswered<AgentUser>>;
+  authenticateRequest(request: WireRequest): Promise<AuthAnswered<AuthUser>>;
   authorize(call: AuthCall): Promise<AuthAnswered<AuthVerdict>>;
   /** Matches the whole text against a regular expression of langgraph.json. */
   matchesPattern(pattern: string, text: string): Promise<boolean>;

@@ -1,4 +1,4 @@
-import type { AgentUser, AuthEntrypoint } from "./auth-contract.ts";
+import type { AuthEntrypoint, AuthUser } from "./auth-contract.ts";
 import type { Server } from "./server.ts";
 import type { EmbedCall, Embedded, StoreAnswer, StoreOp } from "./store-contract.ts";
 
@@ -103,7 +103,7 @@ export type AgentProps = {
   server?: Server;
   /** Fallback routes and user of a request to the agent's HTTP app. */
   builtin?: Server;
-  user?: AgentUser | null;
+  user?: AuthUser | null;
 };
 
 /** LangGraph's RunnableConfig as it arrives on the wire. */

@@ -28,7 +28,7 @@ class FloodError extends Error {
 export class Outbox {
   #ops: Op[] = [];
   #bytes = 0;
-  #total_bytes = 0;
+  #totalBytes = 0;
   #inFlight: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: { reason: unknown } | undefined;
@@ -48,14 +48,14 @@ export class Outbox {
     const bytes = sizeOf(op);
     if (this.#bytes + bytes > MAX_WAITING_BYTES) throw new FloodError();
     this.#bytes += bytes;
-    this.#total_bytes += bytes;
+    this.#totalBytes += bytes;
     this.#ops.push(op);
     this.#schedule();
   }
 
   /** Total bytes since the run began. */
   get total_bytes(): number {
-    return this.#total_bytes;
+    return this.#totalBytes;
   }
 
   /** Whether more waits than one batch holds: callers that can wait should flush first. */

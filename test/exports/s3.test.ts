@@ -10,7 +10,7 @@ import {
   stylesToTry,
 } from "../../src/exports/s3/addresses.ts";
 import { s3Client } from "../../src/exports/s3/client.ts";
-import { type Answer, type S3Problem, toProblem } from "../../src/exports/s3/problem.ts";
+import { type S3Answer, type S3Problem, toProblem } from "../../src/exports/s3/problem.ts";
 import { toPutHeaders } from "../../src/exports/s3/put-arguments.ts";
 import { delayAfter } from "../../src/exports/s3/retries.ts";
 import { type Call, type S3Target, sign } from "../../src/exports/s3/signing.ts";
@@ -21,7 +21,7 @@ function address(fields: Partial<BucketAddress> = {}): BucketAddress {
   return { endpoint_url: null, bucket_name: "exports", addressing_style: "auto", ...fields };
 }
 
-function answer(status: number, text = "", headers: Record<string, string> = {}): Answer {
+function answer(status: number, text = "", headers: Record<string, string> = {}): S3Answer {
   return { status, text, headers: new Headers(headers) };
 }
 
@@ -64,7 +64,7 @@ describe("XML", () => {
 });
 
 describe("an error answer", () => {
-  test.each<[string, Answer, object]>([
+  test.each<[string, S3Answer, object]>([
     [
       "of S3 is in S3's words",
       answer(403, s3Error("AccessDenied", "No &quot;way&quot;")),
@@ -243,7 +243,7 @@ describe("an address", () => {
 });
 
 describe("a region", () => {
-  test.each<[string, Answer, string | null]>([
+  test.each<[string, S3Answer, string | null]>([
     ["of a header", answer(301, "", { "x-amz-bucket-region": "eu-west-1" }), "eu-west-1"],
     [
       "that the signature should have named",

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { findCircles } from "../../scripts/house/circles.ts";
 import { importViolations } from "../../scripts/house/rules.ts";
-import { countBy, filesOf, folderOf, foldersOf, readSources } from "../../scripts/house/sources.ts";
+import {
+  ambiguousTypes,
+  countBy,
+  filesOf,
+  folderOf,
+  foldersOf,
+  readSources,
+} from "../../scripts/house/sources.ts";
 
 const source = (path: string, files: string[], packages: string[] = []) => {
   return { path, text: "", files, packages };
@@ -64,6 +71,10 @@ test("src has no circle of files or folders, and no folder of more than 15 files
   expect(findCircles(foldersOf(sources))).toEqual([]);
   const large = [...countBy(sources, folderOf)].filter(([, files]) => files > 15);
   expect(large).toEqual([]);
+});
+
+test("an exported type has a name that no other file exports", async () => {
+  expect(ambiguousTypes(await readSources())).toEqual([]);
 });
 
 test("circles are found through files of any number, and nothing else is", () => {

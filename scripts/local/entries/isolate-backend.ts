@@ -7,7 +7,7 @@ import { agentLog } from "../../../src/control-plane/deployments/logs/agent-log.
 import type { TailProps } from "../../../src/control-plane/deployments/logs/tail.ts";
 import {
   type AgentLine,
-  type EarlyLine,
+  type ReceivedLine,
   toEarlyLines,
 } from "../../../src/control-plane/deployments/logs/tail-lines.ts";
 
@@ -22,7 +22,7 @@ export class IsolateBackend extends WorkerEntrypoint<Env, TailProps> {
     await agentLog(this.env, deployment_id).append(deployment_id, lines);
   }
 
-  early(lines: EarlyLine[]): Promise<void> {
+  early(lines: ReceivedLine[]): Promise<void> {
     return this.appendLines(toEarlyLines(this.ctx.props.revision_id, lines, Date.now()));
   }
 }

@@ -6,7 +6,10 @@ import {
   openIsolate,
 } from "../../../src/control-plane/deployments/isolate/isolate.ts";
 import type { TailProps } from "../../../src/control-plane/deployments/logs/tail.ts";
-import { type EarlyLine, toLines } from "../../../src/control-plane/deployments/logs/tail-lines.ts";
+import {
+  type ReceivedLine,
+  toLines,
+} from "../../../src/control-plane/deployments/logs/tail-lines.ts";
 import { type DebugPort, forwardCalls, MAIN_ADDRESS } from "./debug-port.ts";
 import type { IsolateBackend } from "./isolate-backend.ts";
 
@@ -59,7 +62,7 @@ export class AgentTail extends WorkerEntrypoint<HostEnv, TailProps> {
     if (lines.length > 0) await backend(this.env, this.ctx.props).appendLines(lines);
   }
 
-  async early(lines: EarlyLine[]): Promise<void> {
+  async early(lines: ReceivedLine[]): Promise<void> {
     await backend(this.env, this.ctx.props).early(lines);
   }
 }

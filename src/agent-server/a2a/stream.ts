@@ -4,7 +4,7 @@ import type { RunTarget } from "../threads/records.ts";
 import { toText } from "./messages.ts";
 import {
   ARTIFACT_ID,
-  type Artifact,
+  type TaskArtifact,
   type TaskEvent,
   type TaskSnapshot,
   toArtifacts,
@@ -122,7 +122,7 @@ class TaskWriter {
     return [this.#artifact({ ...artifact, parts: [{ kind: "text", text }] }, { append }, false)];
   }
 
-  #artifact(artifact: Artifact, how: { append?: boolean }, lastChunk: boolean): TaskEvent {
+  #artifact(artifact: TaskArtifact, how: { append?: boolean }, lastChunk: boolean): TaskEvent {
     const { append = false } = how;
     return { kind: "artifact-update", ...this.#ref, artifact, append, lastChunk };
   }

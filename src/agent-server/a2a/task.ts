@@ -36,7 +36,7 @@ const ENDED: TaskState[] = ["completed", "canceled", "failed"];
 
 export type Task = ReturnType<typeof toTask>;
 export type Status = ReturnType<typeof toStatus>;
-export type Artifact = ReturnType<typeof toArtifacts>[number];
+export type TaskArtifact = ReturnType<typeof toArtifacts>[number];
 export type TaskMessage = NonNullable<Status["message"]> | NonNullable<Task["history"]>[number];
 
 type TaskKey = { taskId: string; contextId: string };
@@ -45,7 +45,7 @@ export type TaskEvent =
   | (TaskKey & { kind: "status-update"; status: Status; final: boolean })
   | (TaskKey & {
       kind: "artifact-update";
-      artifact: Artifact;
+      artifact: TaskArtifact;
       append: boolean;
       lastChunk: boolean;
     });

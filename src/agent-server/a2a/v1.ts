@@ -2,7 +2,7 @@ import { isRecord } from "../../shared/guards.ts";
 import type { RpcAnswer, RpcRequest } from "../../shared/http/json-rpc.ts";
 import type { DataPart, TextPart } from "./messages.ts";
 import { A2A_ERRORS } from "./schema.ts";
-import type { Artifact, Status, Task, TaskEvent, TaskMessage, Wire } from "./task.ts";
+import type { Status, Task, TaskArtifact, TaskEvent, TaskMessage, Wire } from "./task.ts";
 
 /** Methods of A2A 1.0 by name: the methods of 0.3 that do the same. */
 const METHODS: Record<string, string> = {
@@ -94,7 +94,7 @@ function toStatus({ state, message, ...rest }: Status) {
   return { ...rest, state: name, ...(message && { message: toMessage(message) }) };
 }
 
-function toArtifact({ parts, ...rest }: Artifact) {
+function toArtifact({ parts, ...rest }: TaskArtifact) {
   return { ...rest, parts: parts.map(toPart) };
 }
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type {
-  AgentUser,
   AuthAnswered,
   AuthRefusal,
+  AuthUser,
   AuthVerdict,
   WireFilters,
 } from "../../isolate/auth-contract.ts";
@@ -25,7 +25,7 @@ const MAX_REFUSAL_CHARACTERS = 64 * 1024;
 const MAX_HEADERS = 64;
 const MAX_HEADER_CHARACTERS = 8192;
 
-const User: z.ZodType<AgentUser> = plainObject(USER_LIMITS).pipe(
+const User: z.ZodType<AuthUser> = plainObject(USER_LIMITS).pipe(
   z.looseObject({
     identity: z.string().min(1).max(MAX_IDENTITY_CHARACTERS),
     permissions: z.array(z.string()).max(MAX_PERMISSIONS),

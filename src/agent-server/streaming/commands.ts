@@ -2,7 +2,7 @@ import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { skipAuthorization } from "../access/service.ts";
 import {
-  type Failure,
+  type CommandFailure,
   invalidArgument,
   isFailure,
   issuesOf,
@@ -31,7 +31,7 @@ const MODES = ["values", "updates", "messages-tuple", "tools", "custom", "tasks"
 
 type Done = { result: Record<string, unknown>; applied_through_seq: number };
 type Call = Pick<Command, "method" | "params">;
-type Answerer = (ctx: Context, session: Session, call: Call) => Promise<Done | Failure>;
+type Answerer = (ctx: Context, session: Session, call: Call) => Promise<Done | CommandFailure>;
 
 const COMMANDS: Record<string, Answerer> = {
   "run.start": startRun,
@@ -67,7 +67,11 @@ export async function answerCommand(
   return { type: "success", id, result, meta };
 }
 
-async function outcomeOf(ctx: Context, session: Session, call: Call): Promise<Done | Failure> {
+async function outcomeOf(
+  ctx: Context,
+  session: Session,
+  call: Call,
+): Promise<Done | CommandFailure> {
   const answer = Object.hasOwn(COMMANDS, call.method) ? COMMANDS[call.method] : undefined;
   if (!answer) {
     await assertVisible(ctx, session);
@@ -84,7 +88,11 @@ async function outcomeOf(ctx: Context, session: Session, call: Call): Promise<Do
   }
 }
 
-async function startRun(ctx: Context, session: Session, call: Call): Promise<Done | Failure> {
+async function startRun(
+  ctx: Context,
+  session: Session,
+  call: Call,
+): Promise<Done | CommandFailure> {
   const params = readParams(RunStart, call);
   if (isFailure(params)) return params;
   const { multitaskStrategy, multitask_strategy, ...given } = params.ok;
@@ -101,7 +109,7 @@ async function startRun(ctx: Context, session: Session, call: Call): Promise<Don
   return { result: { run_id }, applied_through_seq: lastSeqOf(started.last_event) };
 }
 
-async function respond(ctx: Context, session: Session, call: Call): Promise<Done | Failure> {
+async function respond(ctx: Context, session: Session, call: Call): Promise<Done | CommandFailure> {
   const params = readParams(InputRespond, call);
   if (isFailure(params)) return params;
   const resume = resumeOf(params.ok);
@@ -136,7 +144,7 @@ async function boundAssistant(ctx: Context, session: Session): Promise<string | 
   return typeof assistant_id === "string" ? assistant_id : null;
 }
 
-async function getTree(ctx: Context, session: Session, call: Call): Promise<Done | Failure> {
+async function getTree(ctx: Context, session: Session, call: Call): Promise<Done | CommandFailure> {
   const params = readParams(GetTree, call);
   if (isFailure(params)) return params;
   const run_id = params.ok.run_id ?? null;
@@ -151,7 +159,11 @@ type State = {
   checkpoint: { checkpoint_id: string } | null;
 };
 
-async function readState(ctx: Context, session: Session, call: Call): Promise<Done | Failure> {
+async function readState(
+  ctx: Context,
+  session: Session,
+  call: Call,
+): Promise<Done | CommandFailure> {
   const params = readParams(StateGet, call);
   if (isFailure(params)) return params;
   const { namespace, keys } = params.ok;
@@ -175,12 +187,16 @@ async function readState(ctx: Context, session: Session, call: Call): Promise<Do
   return { result, applied_through_seq: lastSeqOf(last_event) };
 }
 
-async function notSupported(ctx: Context, session: Session, message: string): Promise<Failure> {
+async function notSupported(
+  ctx: Context,
+  session: Session,
+  message: string,
+): Promise<CommandFailure> {
   await assertVisible(ctx, session);
   return { error: "not_supported", message };
 }
 
-function toRunCreate(body: Record<string, unknown>): { ok: RunCreate } | Failure {
+function toRunCreate(body: Record<string, unknown>): { ok: RunCreate } | CommandFailure {
   const given = { ...body, stream_mode: MODES, stream_subgraphs: true, stream_resumable: true };
   const run = RunCreate.safeParse(given);
   return run.success ? { ok: run.data } : invalidArgument(issuesOf(run.error));
@@ -193,7 +209,7 @@ function toTarget(
   return { deployment_id, thread_id, headers, origin, protocol: "v2", answers };
 }
 
-function refused(refusal: "no_pending_interrupt" | "unknown_interrupt"): Failure {
+function refused(refusal: "no_pending_interrupt" | "unknown_interrupt"): CommandFailure {
   if (refusal === "unknown_interrupt") {
     return {
       error: "no_such_interrupt",

@@ -1,4 +1,4 @@
-import type { UiFiles } from "../../control-plane/deployments/isolate/ui-service.ts";
+import type { AgentUiFiles } from "../../control-plane/deployments/isolate/ui-service.ts";
 
 type UiRef = { server_url: string; agent: string };
 
@@ -6,7 +6,7 @@ type UiRef = { server_url: string; agent: string };
  * Returns HTML that loads an agent's components and renders one of them. Clients replace `{{shadowRootId}}` by
  * the id of a shadow root. Uses http only on localhost.
  */
-export function uiPage({ server_url, agent }: UiRef, files: UiFiles, name: string): string {
+export function uiPage({ server_url, agent }: UiRef, files: AgentUiFiles, name: string): string {
   const { host, hostname, pathname } = new URL(server_url);
   const protocol = ["localhost", "127.0.0.1"].includes(hostname) ? "http:" : "";
   const base = pathname.replace(/\/$/, "");

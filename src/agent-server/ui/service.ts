@@ -1,5 +1,5 @@
 import { servedRevision } from "../../control-plane/deployments/api/service.ts";
-import { readUi, type UiFiles } from "../../control-plane/deployments/isolate/ui-service.ts";
+import { type AgentUiFiles, readUi } from "../../control-plane/deployments/isolate/ui-service.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import { httpSettings, isDisabled } from "../access/http-settings.ts";
@@ -15,7 +15,7 @@ const TYPES = { js: "text/javascript; charset=utf-8", css: "text/css; charset=ut
 export async function findUi(
   ctx: Context,
   { deployment_id, agent }: Ref,
-): Promise<{ agent: string; files: UiFiles }> {
+): Promise<{ agent: string; files: AgentUiFiles }> {
   const active = await openAgent(ctx, deployment_id, "read");
   const named = await readUi(ctx.env, active, agent);
   if (named) return { agent, files: named };

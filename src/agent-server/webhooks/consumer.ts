@@ -9,7 +9,7 @@ import { carries } from "../../shared/work/queue.ts";
 import { claimWebhook, settleAttempt, type WebhookRow } from "./lease.ts";
 import { ATTEMPT_MS } from "./limits.ts";
 import { hasTemplates, ownHeaders } from "./own-headers.ts";
-import { type Outcome, outcomeOf, pauseAfter } from "./pauses.ts";
+import { type DeliveryOutcome, outcomeOf, pauseAfter } from "./pauses.ts";
 import { payloadKey, withSentAt } from "./payloads.ts";
 import { signingSecrets } from "./secret-service.ts";
 import { webhookSettings } from "./settings.ts";
@@ -45,7 +45,7 @@ export async function consumeWebhook(env: Env, { run_webhook_id }: WebhookMessag
   if (pause !== null) await sendLater(env, run_webhook_id, pause);
 }
 
-async function attempt(env: Env, row: WebhookRow, now: Date): Promise<Outcome> {
+async function attempt(env: Env, row: WebhookRow, now: Date): Promise<DeliveryOutcome> {
   const payload = await env.ARTIFACTS.get(payloadKey(row));
   if (!payload) return failure("The payload is no longer stored.", true);
   const body = withSentAt(await payload.text(), now);
@@ -103,7 +103,7 @@ async function post(env: Env, url: string, init: RequestInit): Promise<Response>
   return response;
 }
 
-function failure(error: string, is_final: boolean): Outcome {
+function failure(error: string, is_final: boolean): DeliveryOutcome {
   return { status: null, error, is_final, retry_after_seconds: null };
 }
 

@@ -2,7 +2,7 @@ import { parseRetryAfter } from "../../shared/work/backoff.ts";
 import { JITTER, MAX_PAUSE_SECONDS, PAUSES_SECONDS } from "./limits.ts";
 
 /** Result of an attempt. `is_final` ends the retries. */
-export type Outcome = {
+export type DeliveryOutcome = {
   status: number | null;
   error: string | null;
   is_final: boolean;
@@ -10,7 +10,11 @@ export type Outcome = {
 };
 
 /** @returns seconds until the next attempt, `null` when no attempts remain. `chance` is 0 to 1. */
-export function pauseAfter(attempt: number, outcome: Outcome, chance: number): number | null {
+export function pauseAfter(
+  attempt: number,
+  outcome: DeliveryOutcome,
+  chance: number,
+): number | null {
   const pause = PAUSES_SECONDS[attempt - 1];
   if (outcome.is_final || pause === undefined) return null;
   const requested = Math.min(outcome.retry_after_seconds ?? 0, MAX_PAUSE_SECONDS);
@@ -18,7 +22,7 @@ export function pauseAfter(attempt: number, outcome: Outcome, chance: number): n
 }
 
 /** 2xx is delivered, 410 is final, all other statuses are retried. */
-export function outcomeOf(status: number, headers: Headers, now: Date): Outcome {
+export function outcomeOf(status: number, headers: Headers, now: Date): DeliveryOutcome {
   if (status >= 200 && status < 300) return { ...DELIVERED, status };
   return {
     status,

@@ -3,7 +3,7 @@ import { createRemoteJWKSet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } 
 import { AppError } from "../../shared/errors.ts";
 
 export type Issuer = { issuer: string; audience: string; keys: JWTVerifyGetKey };
-export type Identity = { subject: string; email: string | null; expires_at_ms: number };
+export type TokenIdentity = { subject: string; email: string | null; expires_at_ms: number };
 
 /** No HS256: a key set is public, so a shared secret in it would prove nothing. */
 const ALGORITHMS = ["RS256", "PS256", "ES256", "ES384", "EdDSA"];
@@ -19,7 +19,7 @@ const DISCOVERY_MS = 600_000;
 type KeySet = { keys: JWTVerifyGetKey; jwks_uri: string; read_at_ms: number };
 const keySets = new Map<string, KeySet>();
 
-export async function verifyJwt(token: string, trusted: Issuer): Promise<Identity> {
+export async function verifyJwt(token: string, trusted: Issuer): Promise<TokenIdentity> {
   const { issuer, audience, keys } = trusted;
   // jose checks no audience when it is empty.
   if (audience === "") throw new AppError("unavailable", "OIDC_AUDIENCE is not set.");

@@ -1,7 +1,7 @@
 import { AppError } from "../../shared/errors.ts";
 import { S3Error } from "../s3/problem.ts";
 
-export type Failure = {
+export type FileFailure = {
   text: string;
   is_transient: boolean;
   retry_after_seconds: number | null;
@@ -12,7 +12,7 @@ const PERMANENT: readonly string[] = ["not_found", "forbidden", "invalid_request
 /** Another client or a bucket rule aborted the upload: the next attempt opens a new one. */
 const ABORTED = "NoSuchUpload";
 
-export function toFailure(error: unknown): Failure {
+export function toFailure(error: unknown): FileFailure {
   if (error instanceof S3Error) {
     const { code, message, retry_after_seconds } = error.problem;
     const is_transient = error.problem.is_transient || code === ABORTED;

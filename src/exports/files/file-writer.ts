@@ -12,7 +12,7 @@ import type { S3Client } from "../s3/client.ts";
 import type { ExportRow, FileRow } from "../table.ts";
 import { toFailure } from "./failure.ts";
 import { type Finished, leaseLost, recordUpload, renewLease } from "./file-lease.ts";
-import { Upload } from "./upload.ts";
+import { FileUpload } from "./upload.ts";
 
 type Watch = { written: { rows_written: number; bytes_written: number }; signal: AbortSignal };
 
@@ -25,7 +25,7 @@ export async function writeFile(
   const order = await readOrder(env, file);
   const { ctx, client } = await openBucket(env, order, { signal });
   await abortOther(client, file);
-  const upload = new Upload(client, file.key, (id) => recordUpload(env, file, id));
+  const upload = new FileUpload(client, file.key, (id) => recordUpload(env, file, id));
   const columns = selectColumns(order.export_fields);
   const constants = constantsOf(order);
   const writer = new ParquetWriter(columns, { compression: order.compression, constants });

@@ -4,7 +4,7 @@ import type { S3Client } from "../s3/client.ts";
 type Part = { number: number; etag: string };
 
 /** Uploads a stream: one PUT when it fits a part, else a multipart upload. */
-export class Upload {
+export class FileUpload {
   readonly #client: S3Client;
   readonly #key: string;
   readonly #onOpened: (upload_id: string) => Promise<void>;
@@ -13,7 +13,7 @@ export class Upload {
   readonly #spare: Uint8Array<ArrayBuffer>[] = [];
   #filled = 0;
   #bytes = 0;
-  #upload_id: string | null = null;
+  #uploadId: string | null = null;
   #number = 0;
   readonly #parts: Part[] = [];
   readonly #flying = new Set<Promise<void>>();
@@ -41,25 +41,25 @@ export class Upload {
 
   async finish(): Promise<{ etag: string | null }> {
     const rest = this.#part.subarray(0, this.#filled);
-    if (this.#upload_id === null) return this.#client.putObject(this.#key, rest);
+    if (this.#uploadId === null) return this.#client.putObject(this.#key, rest);
     if (this.#filled > 0) await this.#sendPart();
     await Promise.all(this.#flying);
     this.#throwFailure();
     const parts = this.#parts.sort((a, b) => a.number - b.number);
-    return this.#client.completeUpload(this.#key, this.#upload_id, parts, { bytes: this.#bytes });
+    return this.#client.completeUpload(this.#key, this.#uploadId, parts, { bytes: this.#bytes });
   }
 
   /** Aborts the upload; the clean-up repeats a failed abort. */
   async abort(): Promise<void> {
     await Promise.allSettled(this.#flying);
-    if (this.#upload_id === null) return;
-    await this.#client.abortUpload(this.#key, this.#upload_id).catch(() => undefined);
+    if (this.#uploadId === null) return;
+    await this.#client.abortUpload(this.#key, this.#uploadId).catch(() => undefined);
   }
 
   async #sendPart(): Promise<void> {
     const body = this.#part.subarray(0, this.#filled);
     [this.#part, this.#filled] = [new Uint8Array(0), 0];
-    const upload_id = this.#upload_id ?? (await this.#open());
+    const upload_id = this.#uploadId ?? (await this.#open());
     while (this.#flying.size >= PARTS_IN_FLIGHT) await Promise.race(this.#flying);
     this.#throwFailure();
     this.#number += 1;
@@ -80,7 +80,7 @@ export class Upload {
 
   async #open(): Promise<string> {
     const { upload_id } = await this.#client.createUpload(this.#key);
-    this.#upload_id = upload_id;
+    this.#uploadId = upload_id;
     await this.#onOpened(upload_id);
     return upload_id;
   }

@@ -6,13 +6,13 @@ import type { Call, S3Target } from "./signing.ts";
 import {
   type Expected,
   isUploaded,
-  type Part,
+  type MultipartUpload,
   readObject,
   readUploads,
   type StoredObject,
   toCompleteXml,
   toTag,
-  type Upload,
+  type UploadPart,
 } from "./uploads.ts";
 import { readText } from "./xml.ts";
 
@@ -93,7 +93,7 @@ function uploadCalls(transport: Transport) {
     },
 
     /** `expected` identifies the object when the response was lost and the upload is gone. */
-    completeUpload: (key: string, upload_id: string, parts: Part[], expected?: Expected) =>
+    completeUpload: (key: string, upload_id: string, parts: UploadPart[], expected?: Expected) =>
       completeUpload(transport, { key, upload_id, parts, expected }),
 
     async abortUpload(key: string, upload_id: string): Promise<void> {
@@ -113,7 +113,7 @@ async function headObject(transport: Transport, key: string): Promise<StoredObje
 type Completion = {
   key: string;
   upload_id: string;
-  parts: Part[];
+  parts: UploadPart[];
   expected: Expected | undefined;
 };
 
@@ -140,8 +140,8 @@ async function findUploaded(transport: Transport, { key, parts, expected }: Comp
   return object !== null && isUploaded(object, parts, expected) ? object : null;
 }
 
-async function listUploads(transport: Transport, prefix: string): Promise<Upload[]> {
-  const found: Upload[] = [];
+async function listUploads(transport: Transport, prefix: string): Promise<MultipartUpload[]> {
+  const found: MultipartUpload[] = [];
   let after: Record<string, string> = {};
   for (let page = 0; page < MAX_PAGES; page++) {
     const query = { uploads: "", prefix, ...after };

@@ -32,7 +32,7 @@ export function isProblem(error: unknown, expected: readonly (string | number)[]
 /** Statuses of HEAD without permission or support. */
 export const HEAD_FORBIDDEN = [403, 405, 501];
 
-export type Answer = { status: number; headers: Headers; text: string };
+export type S3Answer = { status: number; headers: Headers; text: string };
 
 const CODES: Record<number, string> = {
   301: "PermanentRedirect",
@@ -96,7 +96,7 @@ const WORDS: Record<string, string> = {
 
 const MAX_TEXT = 500;
 
-export function toProblem(answer: Answer): S3Problem {
+export function toProblem(answer: S3Answer): S3Problem {
   const { status, headers, text } = answer;
   const error = readElements(text, "Error")[0] ?? "";
   const named = readText(error, "Code");
@@ -112,7 +112,7 @@ export function toProblem(answer: Answer): S3Problem {
 }
 
 /** Foreign 4xx responses come from servers other than S3. */
-function codeOf({ status, text }: Answer): string {
+function codeOf({ status, text }: S3Answer): string {
   const isForeign = [400, 401, 403, 404, 405].includes(status) && text.trim() !== "";
   if (isForeign) return "UnexpectedAnswer";
   return CODES[status] ?? (status >= 500 ? "InternalError" : "UnexpectedAnswer");
@@ -122,7 +122,7 @@ function isTransientStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || (status >= 500 && status !== 501);
 }
 
-function describe({ status, headers, text }: Answer, named: string | null): string {
+function describe({ status, headers, text }: S3Answer, named: string | null): string {
   const answered = `The server returned ${status}`;
   const location = headers.get("location");
   if (location !== null) return `${answered}, a redirect to ${location}.`;

@@ -1,7 +1,7 @@
 import { type EgressPolicy, safeFetch } from "../../shared/egress/egress.ts";
 import { AppError } from "../../shared/errors.ts";
 import { endpointIn, regionHint, regionOf } from "./addresses.ts";
-import { type Answer, S3Error, type S3Problem, toProblem } from "./problem.ts";
+import { type S3Answer, S3Error, type S3Problem, toProblem } from "./problem.ts";
 import { type Call, type Keys, type Manner, type S3Target, sign } from "./signing.ts";
 import { rootName } from "./xml.ts";
 
@@ -26,12 +26,12 @@ export function sender(target: S3Target, options: SendOptions) {
     is_summed: target.checksums,
   };
 
-  async function attempt(call: Call, manner: Manner): Promise<Answer> {
+  async function attempt(call: Call, manner: Manner): Promise<S3Answer> {
     const { url, init } = await sign(target, call, manner, options.now(), keys);
     return exchange(options, url, init);
   }
 
-  async function inItsRegion(call: Call, is_summed: boolean): Promise<Answer> {
+  async function inItsRegion(call: Call, is_summed: boolean): Promise<S3Answer> {
     const answer = await attempt(call, { ...manner, is_summed });
     const hint = regionHint(answer);
     if (hint === null || hint === manner.region) return answer;
@@ -40,7 +40,7 @@ export function sender(target: S3Target, options: SendOptions) {
     return attempt(call, { ...manner, is_summed });
   }
 
-  return async function send(call: Call): Promise<Answer> {
+  return async function send(call: Call): Promise<S3Answer> {
     const is_summed = manner.is_summed && call.method === "PUT";
     const answer = await inItsRegion(call, is_summed);
     const problem = problemOf(call, answer);
@@ -57,13 +57,13 @@ export function sender(target: S3Target, options: SendOptions) {
 }
 
 /** Reads errors in a 200: S3 answers some POSTs before it knows their result. */
-function problemOf({ method }: Call, answer: Answer): S3Problem | null {
+function problemOf({ method }: Call, answer: S3Answer): S3Problem | null {
   const isOk = answer.status >= 200 && answer.status < 300;
   if (isOk && !(method === "POST" && rootName(answer.text) === "Error")) return null;
   return toProblem(answer);
 }
 
-async function exchange(options: SendOptions, url: string, init: RequestInit): Promise<Answer> {
+async function exchange(options: SendOptions, url: string, init: RequestInit): Promise<S3Answer> {
   options.signal?.throwIfAborted();
   const limits = {
     timeout_ms: options.attempt_ms,

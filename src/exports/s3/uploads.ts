@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { escapeXml, readElements, readText } from "./xml.ts";
 
-export type Part = { number: number; etag: string };
-export type Upload = { key: string; upload_id: string; initiated: string };
+export type UploadPart = { number: number; etag: string };
+export type MultipartUpload = { key: string; upload_id: string; initiated: string };
 export type StoredObject = {
   bytes: number;
   etag: string | null;
@@ -13,12 +13,12 @@ export type Expected = { bytes: number; metadata?: Record<string, string> };
 
 const PREFIX = "x-amz-meta-";
 
-export function toCompleteXml(parts: readonly Part[]): string {
+export function toCompleteXml(parts: readonly UploadPart[]): string {
   const listed = [...parts].sort((a, b) => a.number - b.number).map(toXml);
   return `<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${listed.join("")}</CompleteMultipartUpload>`;
 }
 
-export function readUploads(xml: string): Upload[] {
+export function readUploads(xml: string): MultipartUpload[] {
   return readElements(xml, "Upload").map((upload) => ({
     key: readText(upload, "Key") ?? "",
     upload_id: readText(upload, "UploadId") ?? "",
@@ -46,7 +46,7 @@ export function toTag(etag: string | null): string | null {
 /** Whether an object has these parts, by size or by ETag. */
 export function isUploaded(
   object: StoredObject,
-  parts: readonly Part[],
+  parts: readonly UploadPart[],
   expected: Expected | undefined,
 ): boolean {
   if (expected === undefined) return trim(object.etag ?? "") === multipartTag(parts);
@@ -58,7 +58,7 @@ export function isUploaded(
 }
 
 /** Returns S3's multipart ETag: the MD5 of the parts' MD5s, and their number. */
-function multipartTag(parts: readonly Part[]): string {
+function multipartTag(parts: readonly UploadPart[]): string {
   const hash = createHash("md5");
   for (const { etag } of [...parts].sort((a, b) => a.number - b.number)) {
     hash.update(trim(etag), "hex");
@@ -70,6 +70,6 @@ function trim(etag: string): string {
   return etag.replace(/^W\//, "").replaceAll('"', "");
 }
 
-function toXml({ number, etag }: Part): string {
+function toXml({ number, etag }: UploadPart): string {
   return `<Part><PartNumber>${number}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`;
 }

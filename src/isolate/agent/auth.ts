@@ -1,16 +1,16 @@
 import { auth } from "heddle:graphs";
 import type {
-  AgentUser,
   AuthAnswered,
   AuthCall,
   AuthRefusal,
+  AuthUser,
   AuthVerdict,
   WireRequest,
 } from "../auth-contract.ts";
 import { toFilters } from "./auth-filters.ts";
 
 /** Export of the agent that langgraph.json names beside its graphs. */
-export type NamedExport = { module: Record<string, unknown>; export_name: string };
+export type AuthExport = { module: Record<string, unknown>; export_name: string };
 
 type Handler = (value: Record<string, unknown>) => unknown;
 
@@ -42,7 +42,7 @@ export function assertAuth() {
   if (auth) authenticator(handlersOf(auth));
 }
 
-export function authenticateRequest(request: WireRequest): Promise<AuthAnswered<AgentUser>> {
+export function authenticateRequest(request: WireRequest): Promise<AuthAnswered<AuthUser>> {
   return answered("authenticate", async () => {
     const { url, method, headers } = request;
     const authenticate = authenticator(handlers());
@@ -74,7 +74,7 @@ function handlers(): Handlers {
   return handlersOf(auth);
 }
 
-function handlersOf({ module, export_name }: NamedExport): Handlers {
+function handlersOf({ module, export_name }: AuthExport): Handlers {
   const value = module[export_name];
   if (typeof value === "object" && value !== null && "~handlerCache" in value) {
     return (value["~handlerCache"] ?? {}) as Handlers;
@@ -89,7 +89,7 @@ function authenticator({ authenticate }: Handlers) {
   throw new Error("auth.path: the Auth has no function that authenticates; call .authenticate().");
 }
 
-function toUser(answer: unknown): AgentUser {
+function toUser(answer: unknown): AuthUser {
   const user = typeof answer === "string" ? { identity: answer } : answer;
   if (!isUser(user)) {
     throw new Error("it must return a string, or an object whose identity is a string.");
@@ -101,7 +101,7 @@ function toUser(answer: unknown): AgentUser {
     display_name: display_name ?? user.identity,
     is_authenticated: is_authenticated ?? true,
   });
-  if (text.length <= MAX_USER_CHARACTERS) return JSON.parse(text) as AgentUser;
+  if (text.length <= MAX_USER_CHARACTERS) return JSON.parse(text) as AuthUser;
   throw new Error(
     `it returned a user of ${text.length} characters; ${MAX_USER_CHARACTERS} are kept.`,
   );

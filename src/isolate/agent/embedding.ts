@@ -3,7 +3,7 @@ import type { EmbedCall, Embedded, IndexChoice } from "../store-contract.ts";
 import { textsAt } from "./text-paths.ts";
 
 /** `store` of langgraph.json, written by the builder. */
-export type StoreSettings = {
+export type EmbeddingSettings = {
   index: {
     module: Record<string, unknown>;
     export_name: string;

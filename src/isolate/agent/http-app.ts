@@ -1,9 +1,9 @@
 import { app } from "heddle:graphs";
-import type { AgentUser } from "../auth-contract.ts";
+import type { AuthUser } from "../auth-contract.ts";
 import type { Server } from "../server.ts";
 
 /** Context of a request, invisible to the app's own code. */
-type Call = { builtin: Server; user: AgentUser | null };
+type Call = { builtin: Server; user: AuthUser | null };
 
 /** Subset of Hono that all its versions share. */
 type HonoRequest = {

@@ -29,7 +29,7 @@ export type SearchOptions = {
 };
 
 /** Operations of LangGraph's `BaseStore.batch`, distinguished by their fields. */
-export type Operation =
+export type StoreOperation =
   | { namespace: string[]; key: string }
   | { namespace: string[]; key: string; value: Value | null; index?: IndexChoice | undefined }
   | ({ namespacePrefix: string[] } & SearchOptions)
@@ -41,7 +41,7 @@ export type Operation =
     };
 
 type Waiting = {
-  operation: Operation;
+  operation: StoreOperation;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 };
@@ -99,13 +99,13 @@ export class HostStore {
   start() {}
   stop() {}
 
-  async batch(operations: Operation[]): Promise<unknown[]> {
+  async batch(operations: StoreOperation[]): Promise<unknown[]> {
     const answer = await this.#host.store(await toOps(operations));
     if (!answer.ok) throw new StoreError(answer.refusal.message);
     return answer.results.map(toResult);
   }
 
-  #enqueue(operation: Operation): Promise<unknown> {
+  #enqueue(operation: StoreOperation): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ operation, resolve, reject });
       if (this.#waiting.length === 1) queueMicrotask(() => this.#send());
@@ -135,7 +135,7 @@ export class HostStore {
   }
 }
 
-async function toOps(operations: Operation[]): Promise<StoreOp[]> {
+async function toOps(operations: StoreOperation[]): Promise<StoreOp[]> {
   const ops = operations.map(toOp);
   if (!isIndexed) return ops;
   const indexes = operations.map((operation) => ("index" in operation ? operation.index : null));
@@ -152,11 +152,11 @@ async function toOps(operations: Operation[]): Promise<StoreOp[]> {
   return ops;
 }
 
-function queryOf(operation: Operation | undefined): string | null {
+function queryOf(operation: StoreOperation | undefined): string | null {
   return operation && "namespacePrefix" in operation ? (operation.query ?? null) : null;
 }
 
-function toOp(operation: Operation): StoreOp {
+function toOp(operation: StoreOperation): StoreOp {
   const refresh = ttl.refresh_on_read;
   if ("namespacePrefix" in operation) {
     const { namespacePrefix: prefix, filter = null, limit = 10, offset = 0 } = operation;

@@ -18,9 +18,9 @@ import { toWire } from "../wire.ts";
 import { FunctionEvents } from "./function-events.ts";
 import {
   applyUpdate,
+  type FunctionMessage,
   type FunctionState,
   isUpdate,
-  type Message,
   readState,
   stepOf,
   toOp,
@@ -35,7 +35,7 @@ export type FunctionTools = {
   /** Sends a `custom` event. */
   emit: (data: unknown) => void;
   /** Messages of the thread, the new input included. */
-  messages: Message[];
+  messages: FunctionMessage[];
   /** Store that the deployment's agents and clients share across threads. */
   store: HostStore;
 };
@@ -58,29 +58,29 @@ export function isGenerator(value: unknown): value is PlainFunction {
  * the state after the input and at the end: a generator cannot resume half-way.
  */
 export class FunctionEngine implements Engine {
-  readonly #graph_id: string;
+  readonly #graphId: string;
   readonly #run: PlainFunction;
   readonly #description: string | null;
 
   constructor(graph_id: string, run: PlainFunction, description: string | null) {
-    this.#graph_id = graph_id;
+    this.#graphId = graph_id;
     this.#run = run;
     this.#description = description;
   }
 
   async describe(): Promise<GraphDescription> {
     return {
-      graph_id: this.#graph_id,
+      graph_id: this.#graphId,
       kind: "function",
       description: this.#description,
-      nodes: ["__start__", this.#graph_id, "__end__"],
+      nodes: ["__start__", this.#graphId, "__end__"],
       schemas: { input: null, output: null, state: null, config: null, context: null },
     };
   }
 
   /** Draws one node between start and end. */
   async draw(): Promise<unknown> {
-    const name = this.#graph_id;
+    const name = this.#graphId;
     return {
       nodes: ["__start__", name, "__end__"].map((id) => ({
         id,

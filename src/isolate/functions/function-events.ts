@@ -1,7 +1,7 @@
 import type { RunCall, StreamMode } from "../contract.ts";
 import type { Outbox } from "../outbox.ts";
 import { toWire } from "../wire.ts";
-import type { FunctionState, Message } from "./function-state.ts";
+import type { FunctionMessage, FunctionState } from "./function-state.ts";
 import { FunctionTask } from "./function-task.ts";
 
 const OF_TASKS: StreamMode[] = ["debug", "tasks", "checkpoints", "events"];
@@ -51,7 +51,7 @@ export class FunctionEvents {
     this.#task?.fail(error);
   }
 
-  #complete(messages: Message[]) {
+  #complete(messages: FunctionMessage[]) {
     const fresh = messages.slice(this.#emitted);
     this.#emitted = messages.length;
     if (fresh.length > 0) this.#emit("messages", "messages/complete", fresh);

@@ -2,14 +2,17 @@ import { nextVersion } from "../checkpoints/versions.ts";
 import type { GraphCall, LoadedCheckpoint, Op, StoredValue } from "../contract.ts";
 import { toWire } from "../wire.ts";
 
-export type Message = { type: string; content: unknown; id: string } & Record<string, unknown>;
+export type FunctionMessage = { type: string; content: unknown; id: string } & Record<
+  string,
+  unknown
+>;
 
 type Values = Record<string, unknown>;
 
 /** The state of a plain agent: what its checkpoint holds, ready to be updated. */
 export type FunctionState = {
   values: Values;
-  messages: Message[];
+  messages: FunctionMessage[];
   checkpoint_id: string | null;
   parent_id: string | null;
   metadata: Record<string, unknown>;
@@ -48,7 +51,7 @@ export function applyUpdate(state: FunctionState, update: unknown): FunctionStat
   return { ...state, values: { ...state.values, ...rest, messages: merged }, messages: merged };
 }
 
-function mergeMessages(old: Message[], added: unknown[]): Message[] {
+function mergeMessages(old: FunctionMessage[], added: unknown[]): FunctionMessage[] {
   const merged = [...old];
   for (const message of added.map(toMessage)) {
     const at = merged.findIndex(({ id }) => id === message.id);
@@ -59,7 +62,7 @@ function mergeMessages(old: Message[], added: unknown[]): Message[] {
 }
 
 /** A message in the wire's form, whether it came as text, with a `role`, or with a `type`. */
-export function toMessage(message: unknown): Message {
+export function toMessage(message: unknown): FunctionMessage {
   if (typeof message === "string") return { type: "human", content: message, id: newMessageId() };
   const { role, type, id, ...rest } = JSON.parse(toWire(message)) as Values;
   const named = String(type ?? role ?? "human");

@@ -14,7 +14,7 @@ type Emit = (mode: StreamMode, data: unknown) => void;
 export class FunctionTask {
   readonly #call: RunCall;
   readonly #emit: Emit;
-  readonly #event_id = crypto.randomUUID();
+  readonly #eventId = crypto.randomUUID();
   #task: Task | null = null;
   #result: Fields = {};
 
@@ -106,7 +106,7 @@ export class FunctionTask {
     const { graph_id: name, config } = this.#call;
     const tags = [`graph:step:${step}`, ...(config.tags ?? [])];
     const metadata = { ...this.#metadata(), ...this.#thread(), ...place };
-    this.#emit("events", { event, data, name, tags, run_id: this.#event_id, metadata });
+    this.#emit("events", { event, data, name, tags, run_id: this.#eventId, metadata });
   }
 
   #config(checkpoint_id: string | null): Fields {

@@ -33,12 +33,12 @@ import { EventWriter, type LangChainEvent } from "./stream-events.ts";
 type StreamChunk = unknown[];
 
 export class LangGraphEngine implements Engine {
-  readonly #graph_id: string;
+  readonly #graphId: string;
   readonly #graph: Graph;
   readonly #description: string | null;
 
   constructor(graph_id: string, graph: Graph, description: string | null) {
-    this.#graph_id = graph_id;
+    this.#graphId = graph_id;
     this.#graph = graph;
     this.#description = description;
   }
@@ -46,11 +46,11 @@ export class LangGraphEngine implements Engine {
   async describe(): Promise<GraphDescription> {
     const drawable = await this.#graph.getGraphAsync({});
     return {
-      graph_id: this.#graph_id,
+      graph_id: this.#graphId,
       kind: "graph",
       description: this.#description,
       nodes: Object.keys(drawable.nodes),
-      schemas: describeSchemas(this.#graph, contextOf(this.#graph_id)),
+      schemas: describeSchemas(this.#graph, contextOf(this.#graphId)),
     };
   }
 

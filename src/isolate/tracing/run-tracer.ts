@@ -35,7 +35,7 @@ export class RunTracer {
   readonly #texts = new TextDeduplicator();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
-  readonly #began_ms = Date.now();
+  readonly #beganMs = Date.now();
 
   constructor(call: RunCall, outbox: Outbox) {
     this.#call = call;
@@ -117,7 +117,7 @@ export class RunTracer {
    * them again.
    */
   piggyback(batch: Op[]): Op[] {
-    if (Date.now() - this.#began_ms < SEND_AFTER_MS) return [];
+    if (Date.now() - this.#beganMs < SEND_AFTER_MS) return [];
     const isFinal = batch.some(({ op }) => op === "checkpoint" || op === "writes");
     return isFinal ? this.#drain(({ end_time }) => Boolean(end_time)) : [];
   }

@@ -3,7 +3,7 @@ import type { Context as HonoContext } from "hono";
 import { matchedRoutes } from "hono/route";
 import type { AppEnv } from "../context.ts";
 
-export type Operation = {
+export type ApiOperation = {
   operationId: string;
   /** In upper case. */
   method: string;
@@ -28,7 +28,7 @@ export function operationFinder(app: OpenAPIHono<AppEnv>) {
   };
 }
 
-function operationsOf(app: OpenAPIHono<AppEnv>): Operation[] {
+function operationsOf(app: OpenAPIHono<AppEnv>): ApiOperation[] {
   return app.openAPIRegistry.definitions.flatMap((definition) => {
     if (definition.type !== "route") return [];
     const { method, path, operationId = "", security, request } = definition.route;
@@ -39,6 +39,6 @@ function operationsOf(app: OpenAPIHono<AppEnv>): Operation[] {
 }
 
 /** The pattern of Hono's router. */
-function patternOf({ method, path }: Operation): string {
+function patternOf({ method, path }: ApiOperation): string {
   return `${method} ${path.replace(/\{(.+?)\}/g, ":$1")}`;
 }

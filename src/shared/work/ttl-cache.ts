@@ -8,13 +8,13 @@ const READING_MS = 1000;
  * again, and the others get the stale one until then.
  */
 export class TtlCache<T> {
-  readonly #ttl_ms: number;
+  readonly #ttlMs: number;
   readonly #maxEntries: number;
   readonly #entries = new Map<string, Entry<T>>();
   #invalidations = 0;
 
   constructor(ttl_ms: number, maxEntries = 1000) {
-    this.#ttl_ms = ttl_ms;
+    this.#ttlMs = ttl_ms;
     this.#maxEntries = maxEntries;
   }
 
@@ -45,6 +45,6 @@ export class TtlCache<T> {
 
   #set(key: string, value: T) {
     if (this.#entries.size >= this.#maxEntries) this.#entries.clear();
-    this.#entries.set(key, { value, expires_at: Date.now() + this.#ttl_ms, isBeingRead: false });
+    this.#entries.set(key, { value, expires_at: Date.now() + this.#ttlMs, isBeingRead: false });
   }
 }

@@ -10,7 +10,7 @@ import type {
   MetadataPair,
   RunBelow,
 } from "../reads/reads.ts";
-import type { FeedbackRow, RunRow } from "../reads/rows.ts";
+import type { FeedbackRow, TraceRunRow } from "../reads/rows.ts";
 import type { ScanPlanPage, ScanPlanQuery } from "../reads/scan.ts";
 import type { RowsPage, RowsQuery } from "../reads/scan-page.ts";
 import type { FeedbackRowQuery } from "../storage/feedback.ts";
@@ -28,7 +28,7 @@ import { removeLeftovers } from "./leftovers.ts";
 
 /** Runs with their feedback. */
 export type ReadRuns = {
-  runs: RunRow[];
+  runs: TraceRunRow[];
   feedback: (FeedbackStat & { run_id: string })[];
   values: (FeedbackValue & { run_id: string })[];
 };
@@ -180,7 +180,7 @@ export class TracePartition extends DurableObject<Env> {
     await this.ctx.storage.setAlarm(Date.now() + (isClean ? QUIET_MS : FLUSH_MS));
   }
 
-  #withFeedback(runs: RunRow[]): ReadRuns {
+  #withFeedback(runs: TraceRunRow[]): ReadRuns {
     const ids = runs.map(({ id }) => id);
     const { reads } = this.#store;
     return { runs, feedback: reads.feedbackOf(ids), values: reads.feedbackValuesOf(ids) };

@@ -8,7 +8,7 @@ import type { ReadRuns } from "../object/object.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
 import type { Columns } from "../reads/reads.ts";
-import type { RunRow } from "../reads/rows.ts";
+import type { TraceRunRow } from "../reads/rows.ts";
 import { writeCursor } from "./cursor.ts";
 import { matchFarTraces } from "./far-traces.ts";
 import { columnsOf, type QueryPlan, scopeOf, toPlan, toQuery } from "./query-plan.ts";
@@ -16,9 +16,9 @@ import { RunsPage, type RunsQueryRequest } from "./query-schema.ts";
 import { type PartitionRange, partitionsInScope } from "./scope.ts";
 import { toRun } from "./to-run.ts";
 
-type RunMatch = { partition: PartitionKey; row: RunRow; read: ReadRuns };
+type RunMatch = { partition: PartitionKey; row: TraceRunRow; read: ReadRuns };
 
-export type Page = { runs: JsonObject[]; next: string | null };
+export type FoundRuns = { runs: JsonObject[]; next: string | null };
 
 export async function queryRuns(ctx: Context, input: RunsQueryRequest): Promise<RunsPage> {
   const { runs, next } = await findPage(ctx, input);
@@ -34,7 +34,7 @@ function isWithinWeek({ start_time, end_time }: RunsQueryRequest): boolean {
   return start_time != null && (end_time ?? nowMicros()) - start_time <= 7 * DAY_US;
 }
 
-export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<Page> {
+export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<FoundRuns> {
   assertMay(ctx, "read");
   assertReadRate(ctx, isWithinWeek(input) ? "query_week" : "query_longer");
   const select = input.select ?? null;
@@ -88,7 +88,7 @@ function isCovered(group: PartitionRange[], { after, order }: QueryPlan): boolea
     : group.every(({ from_us }) => from_us > after.start_us);
 }
 
-function compare(a: RunRow, b: RunRow): number {
+function compare(a: TraceRunRow, b: TraceRunRow): number {
   if (a.start_us !== b.start_us) return a.start_us - b.start_us;
   return a.id < b.id ? -1 : 1;
 }

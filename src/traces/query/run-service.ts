@@ -8,14 +8,14 @@ import type { ReadRuns } from "../object/object.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertReadRate, assertTraceRate } from "../rates.ts";
 import type { Columns } from "../reads/reads.ts";
-import type { Pointers, RunRow } from "../reads/rows.ts";
+import type { Pointers, TraceRunRow } from "../reads/rows.ts";
 import { TraceRun } from "./run-schema.ts";
 import { RUN_COLUMNS, toRun } from "./to-run.ts";
 
 /** Number of days searched for children. */
 const MAX_DAYS = 7;
 
-export type LocatedRun = ReadRuns & { partition: PartitionKey; row: RunRow };
+export type LocatedRun = ReadRuns & { partition: PartitionKey; row: TraceRunRow };
 
 export async function getTraceRun(ctx: Context, run_id: string): Promise<TraceRun> {
   assertMay(ctx, "read");
@@ -30,7 +30,7 @@ export async function getTraceRun(ctx: Context, run_id: string): Promise<TraceRu
 }
 
 /** Searches the following days: a run may end after midnight. */
-async function runsBelow(ctx: Context, { project_id, day }: PartitionKey, row: RunRow) {
+async function runsBelow(ctx: Context, { project_id, day }: PartitionKey, row: TraceRunRow) {
   const keys = (await partitionsOn(ctx, daysOf(day, row))).filter(
     (partition) => partition.project_id === project_id,
   );
@@ -41,7 +41,7 @@ async function runsBelow(ctx: Context, { project_id, day }: PartitionKey, row: R
 }
 
 /** Returns the days from the partition's to that of the end, or today's while pending. */
-function daysOf(day: string, { end_us }: RunRow): string[] {
+function daysOf(day: string, { end_us }: TraceRunRow): string[] {
   const last = dayOf(end_us ?? nowMicros());
   const days = [day];
   const midnight = toMicros(`${day}T00:00:00Z`) ?? 0;

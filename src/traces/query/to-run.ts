@@ -6,7 +6,7 @@ import { parseToWrite } from "../exact-json.ts";
 import type { JsonObject } from "../json.ts";
 import type { ReadRuns } from "../object/object.ts";
 import { loadText } from "../object/payloads.ts";
-import type { Pointers, RunRow } from "../reads/rows.ts";
+import type { Pointers, TraceRunRow } from "../reads/rows.ts";
 
 export const RUN_COLUMNS = [
   "id",
@@ -38,13 +38,13 @@ export const RUN_COLUMNS = [
   "events",
   "serialized",
   "pointers",
-] as const satisfies (keyof RunRow)[];
+] as const satisfies (keyof TraceRunRow)[];
 
 /** Converts a row to its wire form. Fetches payloads from R2 when selected. */
 export async function toRun(
   env: Env,
   partition: PartitionKey,
-  row: RunRow,
+  row: TraceRunRow,
   read: Pick<ReadRuns, "feedback" | "values">,
   wanted: ReadonlySet<string> | null = null,
 ): Promise<JsonObject> {
@@ -76,7 +76,7 @@ export async function toRun(
   };
 }
 
-function scalars(row: RunRow): JsonObject {
+function scalars(row: TraceRunRow): JsonObject {
   const { start_us, end_us, first_token_us, is_root, ...rest } = row;
   return {
     ...rest,
@@ -88,7 +88,7 @@ function scalars(row: RunRow): JsonObject {
   };
 }
 
-async function payloadOf(env: Env, row: RunRow, pointers: Pointers, name: PayloadName) {
+async function payloadOf(env: Env, row: TraceRunRow, pointers: Pointers, name: PayloadName) {
   const pointer = pointers[name];
   const text = pointer === undefined ? row[name] : await loadText(env, pointer.key);
   return text == null ? null : parseToWrite(text);

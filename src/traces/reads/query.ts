@@ -1,6 +1,6 @@
 import type { CompiledFilter } from "../filter/compile.ts";
 import type { Columns } from "./reads.ts";
-import type { RunRow } from "./rows.ts";
+import type { TraceRunRow } from "./rows.ts";
 
 export type Position = { start_us: number; id: string };
 
@@ -34,13 +34,13 @@ export type RunsQuery = {
 /** Maximum number of candidate rows read one by one. */
 const MAX_CANDIDATES = 5000;
 
-export function findRuns(sql: SqlStorage, query: RunsQuery): RunRow[] {
+export function findRuns(sql: SqlStorage, query: RunsQuery): TraceRunRow[] {
   const { text, params } = matchRuns(sql, query);
   const direction = query.order === "asc" ? "ASC" : "DESC";
   const columns = query.columns.map((column) => `r.${column}`).join();
   const statement = `SELECT ${columns} FROM runs r WHERE ${text}
     ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ${query.limit}`;
-  return sql.exec(statement, ...params).toArray() as unknown as RunRow[];
+  return sql.exec(statement, ...params).toArray() as unknown as TraceRunRow[];
 }
 
 /** Returns the condition of a query, narrowed to candidate rows when the index selects few. */

@@ -1,8 +1,8 @@
 import type { CompiledFilter } from "../filter/compile.ts";
 import { termOf } from "../terms.ts";
-import type { RunRow } from "./rows.ts";
+import type { TraceRunRow } from "./rows.ts";
 
-export type Columns = readonly (keyof RunRow)[];
+export type Columns = readonly (keyof TraceRunRow)[];
 
 export type RunBelow = { id: string; parent_run_id: string | null; dotted_order: string };
 export type MetadataPair = [key: string, value: string];
@@ -79,13 +79,13 @@ export class Reads {
       .map(({ trace_id }) => trace_id);
   }
 
-  byIds(ids: string[], columns: Columns): RunRow[] {
+  byIds(ids: string[], columns: Columns): TraceRunRow[] {
     return this.#sql
       .exec(
         `SELECT ${columns.join()} FROM runs WHERE id IN (SELECT value FROM json_each(?))`,
         JSON.stringify(ids),
       )
-      .toArray() as unknown as RunRow[];
+      .toArray() as unknown as TraceRunRow[];
   }
 
   /** Returns the runs below one by dotted order. */

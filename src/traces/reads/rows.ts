@@ -34,7 +34,7 @@ export type StoredOutline = {
 };
 
 /** Row of a query; columns that were not selected are missing. */
-export type RunRow = {
+export type TraceRunRow = {
   id: string;
   trace_id: string;
   parent_run_id: string | null;

@@ -1,7 +1,7 @@
 import type { PackedTexts } from "../../shared/storage/packed-texts.ts";
 import type { PartitionKey } from "../changes.ts";
 import type { Position } from "./query.ts";
-import type { RunRow } from "./rows.ts";
+import type { TraceRunRow } from "./rows.ts";
 
 export type { Position };
 
@@ -39,13 +39,13 @@ export type ScanPlan = { chunks: ScanChunk[]; watermarks: Record<string, number>
 const NUMERIC = [
   ...(["start_us", "end_us", "first_token_us", "is_root", "execution_order"] as const),
   ...(["total_tokens", "prompt_tokens", "completion_tokens"] as const),
-] satisfies (keyof RunRow)[];
+] satisfies (keyof TraceRunRow)[];
 
 export function isNumeric(name: RunColumn): name is (typeof NUMERIC)[number] {
   return (NUMERIC as readonly string[]).includes(name);
 }
 
-export type RunColumn = Exclude<keyof RunRow, "pointers" | "seq">;
+export type RunColumn = Exclude<keyof TraceRunRow, "pointers" | "seq">;
 export type ScanColumn = RunColumn | "feedback_stats";
 
 export type PageRequest = {

@@ -5,7 +5,7 @@ import type { PartitionKey } from "../changes.ts";
 import { loadText } from "../object/payloads.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertTraceRate } from "../rates.ts";
-import type { Pointers, RunRow } from "../reads/rows.ts";
+import type { Pointers, TraceRunRow } from "../reads/rows.ts";
 import type { ThreadTotals } from "../storage/threads.ts";
 import { RunTotals, TIMES } from "../totals.ts";
 import { type GroupRunsRequest, RunGroups } from "./group-schema.ts";
@@ -76,7 +76,7 @@ async function read(
   ctx: Context,
   { id, partition }: End,
   name: "inputs" | "outputs",
-): Promise<{ text: string; row: RunRow | undefined }> {
+): Promise<{ text: string; row: TraceRunRow | undefined }> {
   const { runs } = await tracePartition(ctx.env, partition).getRuns(
     [id],
     [name, "error", "pointers"],

@@ -2,7 +2,7 @@ import { isMigrated, migrate } from "../../shared/storage/object-tables.ts";
 import type { RunChange } from "../changes.ts";
 import { findRuns, type RunsQuery } from "../reads/query.ts";
 import { Reads } from "../reads/reads.ts";
-import type { RunRow } from "../reads/rows.ts";
+import type { TraceRunRow } from "../reads/rows.ts";
 import { Scan } from "../reads/scan.ts";
 import { type RowsPage, type RowsQuery, readPage } from "../reads/scan-page.ts";
 import { PartitionCounts } from "./counts.ts";
@@ -79,7 +79,7 @@ export class PartitionStore {
     return readPage(this.#storage.sql, query);
   }
 
-  find(query: RunsQuery): RunRow[] {
+  find(query: RunsQuery): TraceRunRow[] {
     return findRuns(this.#storage.sql, query);
   }
 

@@ -2,7 +2,7 @@
 import { env, exports } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, expect, test, vi } from "vitest";
-import { Attempt } from "../../../src/agent-server/threads/loop/attempt.ts";
+import { RunAttempt } from "../../../src/agent-server/threads/loop/attempt.ts";
 import { refusalOfPrincipal } from "../../../src/agent-server/threads/loop/run-principal.ts";
 import type { StoredRun } from "../../../src/agent-server/threads/storage/run-rows.ts";
 import { api_keys } from "../../../src/control-plane/workspaces/table.ts";
@@ -108,7 +108,7 @@ test("a run waits while D1 is down, and is not ended", async () => {
     created_by: { caller: { actor, ...ids }, origin: "https://heddle.test" },
   } as StoredRun;
   expect(
-    await refusalOfPrincipal({ ...env, DB }, new Attempt(run, false), { metadata: {} }),
+    await refusalOfPrincipal({ ...env, DB }, new RunAttempt(run, false), { metadata: {} }),
   ).toBeNull();
   expect(failures).toBeLessThanOrEqual(0);
 });
@@ -122,7 +122,7 @@ test("a run whose id is of the future is checked", async () => {
     created_by: { caller: await callerOf(editor), origin: "https://heddle.test" },
   } as StoredRun;
   await revoke(editor);
-  const refusal = await refusalOfPrincipal(env, new Attempt(run, false), { metadata: {} });
+  const refusal = await refusalOfPrincipal(env, new RunAttempt(run, false), { metadata: {} });
   expect(refusal?.failure?.error).toBe("AuthorizationError");
 });
 

@@ -14,8 +14,8 @@ import {
 import {
   activateBuild,
   advanceBuild,
-  type Build,
   LEASE_MS,
+  type RevisionBuild,
   recordArtifact,
   releaseLease,
   renewLease,
@@ -61,7 +61,7 @@ async function activeOf(deployment_id: string) {
   return row?.active_revision_id;
 }
 
-async function claimed(revision_id: string, now = NOW): Promise<Build> {
+async function claimed(revision_id: string, now = NOW): Promise<RevisionBuild> {
   const build = await claimBuild(env, revision_id, now);
   if (!build) throw new Error(`Revision ${revision_id} cannot be claimed`);
   return build;

@@ -2,8 +2,8 @@ import { env, exports } from "cloudflare:workers";
 import { beforeAll, expect, test } from "vitest";
 import {
   objectPath,
+  type SourceUpload,
   signedText,
-  type Upload,
 } from "../../../src/control-plane/deployments/uploads/uploads.ts";
 import { isSigned, sign } from "../../../src/shared/crypto/signing.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
@@ -100,7 +100,7 @@ test.each(["expires", "key", "signature"])("a changed %s is refused", async (nam
   expect((await put(url.href)).status).toBe(422);
 });
 
-async function signedUrl(fields: Partial<Upload>) {
+async function signedUrl(fields: Partial<SourceUpload>) {
   const upload = {
     workspace_id: ours.workspace_id,
     deployment_id: await uploadable(),

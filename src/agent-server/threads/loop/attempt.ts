@@ -19,7 +19,7 @@ import type { ThreadStore } from "../storage/store.ts";
 import { beginTrace, toTrace } from "../storage/trace-roots.ts";
 
 /** An attempt at a run. Its number is a fencing token: calls of older attempts are refused. */
-export class Attempt {
+export class RunAttempt {
   readonly run: StoredRun;
   /** Whether the attempt before lost its isolate. */
   readonly isSuspect: boolean;

@@ -19,7 +19,7 @@ import {
 import type { StoredRun } from "../storage/run-rows.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { callAgent } from "./agent.ts";
-import { Attempt, ThreadHost, toRunCall } from "./attempt.ts";
+import { RunAttempt, ThreadHost, toRunCall } from "./attempt.ts";
 import { feedbackOps } from "./feedback-event.ts";
 import { isKeepable, mergeRun, outlineWithout } from "./merge.ts";
 import { inQuarantine, LostAloneError } from "./quarantine.ts";
@@ -35,7 +35,7 @@ export class RunLoop {
   /** Runs with changes that readers were not notified of. */
   readonly #touched = new Set<string>();
   readonly #traces: TraceCollector;
-  #live: Attempt | null = null;
+  #live: RunAttempt | null = null;
   readonly #settling: Settling;
 
   constructor(
@@ -165,7 +165,7 @@ export class RunLoop {
     this.#emit(run, "metadata", { run_id, attempt: run.attempt });
     thread.startRun(run.revision);
     this.#traces.open(run);
-    const attempt = new Attempt(run, isSuspect);
+    const attempt = new RunAttempt(run, isSuspect);
     this.#live = attempt;
     // Waits for the end of the transaction: the isolate reads what it writes.
     queueMicrotask(() => this.#drive(attempt));
@@ -176,7 +176,7 @@ export class RunLoop {
     this.#store.apply(run_id, [{ op: "event", event, data: JSON.stringify(data) }]);
   }
 
-  async #drive(attempt: Attempt) {
+  async #drive(attempt: RunAttempt) {
     const { run } = attempt;
     this.#traces.track(attempt);
     const call = (quarantine?: string) => this.#call(attempt, quarantine);
@@ -196,7 +196,7 @@ export class RunLoop {
     }
   }
 
-  async #call(attempt: Attempt, quarantine: string | undefined) {
+  async #call(attempt: RunAttempt, quarantine: string | undefined) {
     // The run may be cancelled during the wait for a turn.
     if (this.#live !== attempt) return;
     const { run } = attempt;
@@ -206,7 +206,7 @@ export class RunLoop {
     await this.#handleOutcome(attempt, outcome).finally(() => release(outcome));
   }
 
-  #hostOf(attempt: Attempt): ThreadHost {
+  #hostOf(attempt: RunAttempt): ThreadHost {
     return new ThreadHost(
       this.#store,
       (ops) => this.#commit(attempt, ops),
@@ -216,7 +216,7 @@ export class RunLoop {
     );
   }
 
-  async #handleOutcome(attempt: Attempt, sent: unknown) {
+  async #handleOutcome(attempt: RunAttempt, sent: unknown) {
     const { run } = attempt;
     const outcome = this.#parse(attempt, () => parseOutcome(sent), "InvalidOutcomeError");
     if (!outcome.failure) outcome.ops.push(...(await feedbackOps(this.#env, run)));
@@ -227,7 +227,7 @@ export class RunLoop {
   }
 
   /** Ends the run when its isolate sends invalid data. Its later calls are refused unread. */
-  #parse<T extends { bytes: number }>(attempt: Attempt, parse: () => T, error: string): T {
+  #parse<T extends { bytes: number }>(attempt: RunAttempt, parse: () => T, error: string): T {
     try {
       const parsed = parse();
       attempt.count(parsed.bytes);
@@ -238,12 +238,12 @@ export class RunLoop {
     }
   }
 
-  #liveRun(attempt: Attempt): StoredRun {
+  #liveRun(attempt: RunAttempt): StoredRun {
     if (this.#live === attempt) return attempt.run;
     throw new AppError("conflict", "This attempt of the run has ended.");
   }
 
-  #commit(attempt: Attempt, sent: unknown) {
+  #commit(attempt: RunAttempt, sent: unknown) {
     const { run_id } = this.#liveRun(attempt);
     const { ops } = this.#parse(attempt, () => parseOps(sent), "InvalidCommitError");
     this.#touched.add(run_id);
@@ -252,7 +252,7 @@ export class RunLoop {
     this.#notify();
   }
 
-  #refuse(attempt: Attempt, error: string, message: string) {
+  #refuse(attempt: RunAttempt, error: string, message: string) {
     attempt.cancel();
     this.#end(attempt.run, failed(error, message));
   }

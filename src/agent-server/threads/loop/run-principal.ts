@@ -8,7 +8,7 @@ import { authorize, isFinalRefusal, principalContext } from "../../access/servic
 import { agentTokens } from "../callbacks.ts";
 import { failed } from "../outcomes.ts";
 import type { StoredRun } from "../storage/run-rows.ts";
-import type { Attempt } from "./attempt.ts";
+import type { RunAttempt } from "./attempt.ts";
 
 /** A run that starts this soon after it was created needs no second check. With the cache of callers it makes 10 s. */
 const FRESH_MS = 1000;
@@ -25,7 +25,7 @@ type ThreadMetadata = { metadata: Record<string, unknown> };
  */
 export async function refusalOfPrincipal(
   env: Env,
-  attempt: Attempt,
+  attempt: RunAttempt,
   thread: ThreadMetadata,
 ): Promise<RunOutcome | null> {
   const { run } = attempt;

@@ -7,7 +7,7 @@ import type { StoredRun } from "../storage/run-rows.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { beginTrace, endAttempt, endTrace } from "../storage/trace-roots.ts";
 import { agentOf } from "./agent.ts";
-import type { Attempt } from "./attempt.ts";
+import type { RunAttempt } from "./attempt.ts";
 
 type TraceListener = {
   onOps: () => void;
@@ -25,7 +25,7 @@ export class TraceCollector {
   readonly #store: ThreadStore;
   readonly #listener: TraceListener;
   /** Attempts whose isolate may send more of its trace. */
-  readonly #tracked = new Set<Attempt>();
+  readonly #tracked = new Set<RunAttempt>();
 
   constructor(env: Env, store: ThreadStore, listener: TraceListener) {
     this.#env = env;
@@ -43,11 +43,11 @@ export class TraceCollector {
     else traces.setOpen(run_id, beginTrace(run, now));
   }
 
-  track(attempt: Attempt) {
+  track(attempt: RunAttempt) {
     this.#tracked.add(attempt);
   }
 
-  release(attempt: Attempt) {
+  release(attempt: RunAttempt) {
     const isWhole = !this.#tracked.delete(attempt);
     const { run_id } = attempt.run;
     if (!isWhole && this.#store.exists && this.#isLost(run_id)) this.#end(run_id);
@@ -57,7 +57,7 @@ export class TraceCollector {
    * Collects the rest of a trace after the run has ended. `isApplied`: the operations of the outcome are
    * stored, which are not for a run that was cancelled.
    */
-  async collect(attempt: Attempt, { ops, traces }: RunOutcome, isApplied: boolean) {
+  async collect(attempt: RunAttempt, { ops, traces }: RunOutcome, isApplied: boolean) {
     const { run_id } = attempt.run;
     try {
       if (!isApplied) {

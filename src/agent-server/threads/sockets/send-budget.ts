@@ -6,7 +6,7 @@ const WINDOW_MS = 60_000;
  */
 export class SendBudget {
   readonly #max: number;
-  #ends_at = 0;
+  #endsAt = 0;
   #spent = 0;
 
   constructor(max: number) {
@@ -16,7 +16,7 @@ export class SendBudget {
   /** @returns `false` when the characters exceed the limit; they are not counted then */
   spend(characters: number): boolean {
     const now = Date.now();
-    if (now >= this.#ends_at) [this.#ends_at, this.#spent] = [now + WINDOW_MS, 0];
+    if (now >= this.#endsAt) [this.#endsAt, this.#spent] = [now + WINDOW_MS, 0];
     if (this.#spent + characters > this.#max) return false;
     this.#spent += characters;
     return true;

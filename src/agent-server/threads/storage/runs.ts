@@ -12,7 +12,7 @@ import {
   toStoredRun,
   updateRun,
 } from "./run-rows.ts";
-import type { Thread } from "./thread.ts";
+import type { StoredThread } from "./thread.ts";
 
 /** `since`: time at which the oldest pending run became due, in epoch milliseconds. */
 export type QueueState = { pending: number; running: number; since: number | null };
@@ -28,11 +28,11 @@ type OpenRun = { row: RunRow; isNew: boolean; isChanged: boolean };
 export class Runs {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
-  readonly #thread: Thread;
+  readonly #thread: StoredThread;
   #open: Map<string, OpenRun> | null = null;
   #lastSeq = 0;
 
-  constructor(sql: SqlStorage, parts: Parts, thread: Thread) {
+  constructor(sql: SqlStorage, parts: Parts, thread: StoredThread) {
     this.#sql = sql;
     this.#parts = parts;
     this.#thread = thread;

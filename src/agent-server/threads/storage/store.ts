@@ -17,13 +17,13 @@ import {
 } from "./copy.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { Runs } from "./runs.ts";
-import { Thread } from "./thread.ts";
+import { StoredThread } from "./thread.ts";
 import { Traces } from "./traces.ts";
 import { toWebhookPayload, Webhooks } from "./webhooks.ts";
 
 /** The storage of one thread. Calls are synchronous. */
 export class ThreadStore {
-  readonly thread: Thread;
+  readonly thread: StoredThread;
   readonly runs: Runs;
   readonly events: Events;
   readonly checkpoints: Checkpoints;
@@ -38,7 +38,7 @@ export class ThreadStore {
     this.#storage = storage;
     this.#exists = isMigrated(storage);
     if (this.#exists) migrate(storage, MIGRATIONS);
-    this.thread = new Thread(storage.sql, parts);
+    this.thread = new StoredThread(storage.sql, parts);
     this.runs = new Runs(storage.sql, parts, this.thread);
     this.events = new Events(storage.sql, parts);
     this.checkpoints = new Checkpoints(storage.sql, parts);

@@ -29,7 +29,7 @@ const LIST_AFTER_MS = 1000;
  * The row of the thread, cached. A transaction writes its changes as one statement at its end, and drops
  * the cache when it fails.
  */
-export class Thread {
+export class StoredThread {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
   #cached: ThreadRow | null = null;

@@ -4,7 +4,7 @@ import { BuildFailure } from "../failure.ts";
 import { HARNESS } from "../packages/carried.ts";
 import type { Dependencies } from "../packages/dependencies.ts";
 import type { Installer } from "../packages/install.ts";
-import { type Project, textOf } from "../packages/project.ts";
+import { type NpmProject, textOf } from "../packages/project.ts";
 import { inRounds } from "../packages/rounds.ts";
 import { closure, RUNTIME_FOLDER } from "../prebuilt/unit.ts";
 import { bytesText, countText, durationText } from "../text.ts";
@@ -33,7 +33,7 @@ const TYPES_CUT =
 export type CompileInput = {
   tree: Tree;
   config: AgentConfig;
-  project: Project;
+  project: NpmProject;
   dependencies: Dependencies;
   installer: Installer;
   tsconfig: TsConfig;

@@ -5,7 +5,7 @@ import { parseJsonc } from "../config/json.ts";
 import { JSON_BYTES } from "../limits.ts";
 import { type Dependencies, installPaths } from "../packages/dependencies.ts";
 import type { Installer } from "../packages/install.ts";
-import type { Project } from "../packages/project.ts";
+import type { NpmProject } from "../packages/project.ts";
 import { directoryOf, joinPath } from "../paths.ts";
 import type { Tree } from "../tree.ts";
 import { type Disk, disk } from "./disk.ts";
@@ -48,7 +48,7 @@ const EXTENDS = {
   mainFiles: ["tsconfig"],
 };
 
-type Needs = { tree: Tree; project: Project; dependencies: Dependencies; installer: Installer };
+type Needs = { tree: Tree; project: NpmProject; dependencies: Dependencies; installer: Installer };
 
 /** Fetches the packages that tsconfig.json extends: they are often devDependencies, which a build does not install. */
 export async function loadTsConfig(log: BuildLog, needs: Needs): Promise<TsConfig> {

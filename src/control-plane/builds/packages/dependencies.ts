@@ -13,7 +13,7 @@ import {
   reachable,
   readLockfile,
 } from "./lockfile.ts";
-import type { Project } from "./project.ts";
+import type { NpmProject } from "./project.ts";
 import { resolveInstall } from "./registry.ts";
 import { selectPrebuilt } from "./select.ts";
 
@@ -32,7 +32,7 @@ type Options = { policy: EgressPolicy; registry_url: string };
 export async function readDependencies(
   log: BuildLog,
   storage: BuildStore,
-  project: Project,
+  project: NpmProject,
   options: Options,
 ): Promise<Dependencies> {
   const directory = project.folder === "" ? "" : `/${project.folder}`;
@@ -50,7 +50,7 @@ export async function readDependencies(
 async function toInstall(
   log: BuildLog,
   storage: BuildStore,
-  project: Project,
+  project: NpmProject,
   directory: string,
   options: Options,
 ): Promise<Install> {
@@ -86,7 +86,7 @@ function explanationOf(version: string, isPrebuilt: boolean, lacking: string[]):
 export async function installAll(
   log: BuildLog,
   installer: Installer,
-  project: Project,
+  project: NpmProject,
   { install, directory, provided }: Dependencies,
 ): Promise<void> {
   const names = dependencyNames(project.manifest ?? {});

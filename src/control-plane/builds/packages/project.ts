@@ -7,7 +7,7 @@ import type { Tree } from "../tree.ts";
 import type { Manifest } from "./lockfile.ts";
 
 /** Where the agent's package.json and lockfile are; both may stand above langgraph.json, as in a monorepo. */
-export type Project = {
+export type NpmProject = {
   /** Folder of package.json, or of langgraph.json without one. */
   folder: string;
   manifest: Manifest | null;
@@ -26,7 +26,7 @@ const MAPS = [
   "overrides",
 ];
 
-export function readProject(tree: Tree, config_path: string): Project {
+export function readProject(tree: Tree, config_path: string): NpmProject {
   const home = directoryOf(joinPath("", config_path));
   const folder = nearest(tree, home, "package.json");
   const lockFolder = folder === null ? null : nearest(tree, folder, "package-lock.json");

@@ -7,10 +7,10 @@ import { readToken } from "../../deployments/git/integration-service.ts";
 import { claimBuild, failExhausted } from "../../deployments/rollout/build-claim-service.ts";
 import {
   advanceBuild,
-  type Build,
   isAbandoned,
   leaseLost,
   loseLease,
+  type RevisionBuild,
   recordArtifact,
   releaseLease,
   renewLease,
@@ -51,7 +51,7 @@ export async function consumeBuild(env: Env, message: { revision_id: string }): 
   }
 }
 
-async function runAttempt(env: Env, build: Build): Promise<void> {
+async function runAttempt(env: Env, build: RevisionBuild): Promise<void> {
   if (build.artifact_key !== null) return deployArtifact(env, build);
   const outcome = await callBuilder(env, build);
   if (!outcome.ok && outcome.is_transient) throw new Error(outcome.message);
@@ -64,7 +64,7 @@ async function runAttempt(env: Env, build: Build): Promise<void> {
   await deployArtifact(env, { ...build, config, config_env });
 }
 
-async function callBuilder(env: Env, build: Build): Promise<BuildOutcome> {
+async function callBuilder(env: Env, build: RevisionBuild): Promise<BuildOutcome> {
   const order = await toOrder(env, build);
   const answer: Promise<BuildOutcome> = env.BUILDER.build(order, new LogSink(env, build)).catch(
     (error: unknown) => {
@@ -80,7 +80,7 @@ async function callBuilder(env: Env, build: Build): Promise<BuildOutcome> {
 
 async function keepArtifact(
   env: Env,
-  build: Build,
+  build: RevisionBuild,
   outcome: Extract<BuildOutcome, { ok: true }>,
 ): Promise<void> {
   const { artifact_key, artifact_bytes, repo_commit_sha, config } = outcome;
@@ -95,7 +95,7 @@ async function keepArtifact(
   }
 }
 
-async function toOrder(env: Env, build: Build): Promise<BuildOrder> {
+async function toOrder(env: Env, build: RevisionBuild): Promise<BuildOrder> {
   const { repo_ref, langgraph_config_path, source_tarball_path } = build.source_revision_config;
   const { repo_url } = build.source_config;
   return {
@@ -115,7 +115,7 @@ async function toOrder(env: Env, build: Build): Promise<BuildOrder> {
   };
 }
 
-async function settleFailure(env: Env, build: Build, error: unknown): Promise<void> {
+async function settleFailure(env: Env, build: RevisionBuild, error: unknown): Promise<void> {
   if (error instanceof LeaseLost) return;
   log.error("build_attempt_failed", error, { revision_id: build.id, attempt: build.attempt });
   if (error instanceof IsolateLost) await loseLease(env, build, new Date());

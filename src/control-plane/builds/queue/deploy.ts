@@ -4,7 +4,7 @@ import {
   activateBuild,
   advanceBuild,
   appendLog,
-  type Build,
+  type RevisionBuild,
 } from "../../deployments/rollout/build-service.ts";
 import { unsetVariables } from "../config/webhooks-config.ts";
 import type { BuildFailureReason } from "../contract.ts";
@@ -14,7 +14,7 @@ import { checkDescription, type Described, notLoaded } from "./description.ts";
 const LOAD_TIMEOUT_MS = 30_000;
 
 /** Deploys a stored artifact. Its graphs are loaded once before a run can use them. */
-export async function deployArtifact(env: Env, build: Build): Promise<void> {
+export async function deployArtifact(env: Env, build: RevisionBuild): Promise<void> {
   const unset = unsetVariables(build.config, await readVariables(env, build));
   if (unset.length > 0) return failUnset(env, build, unset);
   const answer = await describe(env, build);
@@ -25,7 +25,7 @@ export async function deployArtifact(env: Env, build: Build): Promise<void> {
   await activateBuild(env, build);
 }
 
-async function describe(env: Env, build: Build): Promise<Described> {
+async function describe(env: Env, build: RevisionBuild): Promise<Described> {
   // Other agents share the first isolate's process on one machine: a loss may be theirs.
   const first = load(env, build).catch(() => load(env, build, crypto.randomUUID()));
   const answer = first.then(checkDescription, (error: unknown) => {
@@ -37,7 +37,7 @@ async function describe(env: Env, build: Build): Promise<Described> {
   );
 }
 
-function load(env: Env, build: Build, quarantine?: string): Promise<unknown> {
+function load(env: Env, build: RevisionBuild, quarantine?: string): Promise<unknown> {
   const { id: revision_id, deployment_id, secrets_version } = build;
   const ref = { deployment_id, revision_id, secrets_version };
   // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
@@ -53,13 +53,13 @@ function isTransient(error: unknown): boolean {
 
 type Failure = { error: string; message: string; stack: string | null };
 
-function failLoad(env: Env, build: Build, failure: Failure): Promise<void> {
+function failLoad(env: Env, build: RevisionBuild, failure: Failure): Promise<void> {
   const line = failure.stack ?? `${failure.error}: ${failure.message}`;
   return fail(env, build, "graph_load_failed", failure.message, line);
 }
 
 /** Checked here because the builder sees no secrets. */
-function failUnset(env: Env, build: Build, unset: string[]): Promise<void> {
+function failUnset(env: Env, build: RevisionBuild, unset: string[]): Promise<void> {
   const names = unset.map((name) => `env.${name}`).join(", ");
   const remedy = "make it a secret of the deployment, and a new revision";
   const text = `"webhooks.headers" of langgraph.json names ${names}, which has no value: ${remedy}.`;
@@ -68,7 +68,7 @@ function failUnset(env: Env, build: Build, unset: string[]): Promise<void> {
 
 async function fail(
   env: Env,
-  build: Build,
+  build: RevisionBuild,
   status_reason: BuildFailureReason,
   status_message: string,
   message = status_message,

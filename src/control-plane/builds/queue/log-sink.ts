@@ -1,6 +1,6 @@
 import { RpcTarget } from "cloudflare:workers";
 import { Buffer } from "node:buffer";
-import { appendLog, type Build } from "../../deployments/rollout/build-service.ts";
+import { appendLog, type RevisionBuild } from "../../deployments/rollout/build-service.ts";
 import type { BuildLine, BuildSink } from "../contract.ts";
 import { LOG_BYTES } from "../limits.ts";
 import { bytesText, cutMessage } from "../text.ts";
@@ -10,12 +10,12 @@ const MAX_LINES = 20_000;
 /** Lets the builder append lines to the log of one attempt, and write no other row. */
 export class LogSink extends RpcTarget implements BuildSink {
   readonly #env: Env;
-  readonly #build: Build;
+  readonly #build: RevisionBuild;
   #lines = 0;
   #bytes = 0;
   #isCut = false;
 
-  constructor(env: Env, build: Build) {
+  constructor(env: Env, build: RevisionBuild) {
     super();
     this.#env = env;
     this.#build = build;

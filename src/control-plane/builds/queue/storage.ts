@@ -51,7 +51,7 @@ export class BuildStorage extends PackageStorage implements BuildStore {
   readonly #bucket: R2Bucket;
   readonly #order: BuildOrder;
   readonly #units: PrebuiltUnits;
-  #artifact_bytes: number | null = null;
+  #artifactBytes: number | null = null;
 
   constructor(bucket: R2Bucket, order: BuildOrder, units: PrebuiltUnits) {
     super(bucket);
@@ -84,13 +84,13 @@ export class BuildStorage extends PackageStorage implements BuildStore {
     const key = this.#artifactKey();
     const httpMetadata = { contentType: "application/json" };
     await put(this.#bucket, kind === "ui" ? uiKeyOf(key) : key, bytes, body, { httpMetadata });
-    if (kind === "artifact") this.#artifact_bytes = bytes;
+    if (kind === "artifact") this.#artifactBytes = bytes;
   }
 
   /** The fields of an outcome that are not the isolate's to decide. */
   stored(): { artifact_key: string; artifact_bytes: number } {
-    if (this.#artifact_bytes === null) throw new Error("The build ended without an artifact");
-    return { artifact_key: this.#artifactKey(), artifact_bytes: this.#artifact_bytes };
+    if (this.#artifactBytes === null) throw new Error("The build ended without an artifact");
+    return { artifact_key: this.#artifactKey(), artifact_bytes: this.#artifactBytes };
   }
 
   #artifactKey(): string {

@@ -9,12 +9,12 @@ import { DamagedDelta } from "./git-delta.ts";
 import { withoutPack } from "./git-lines.ts";
 import { DamagedPack, readPack } from "./git-pack.ts";
 import { readTree } from "./git-tree.ts";
-import { basicAuthorization, cloneUrl, type Repository } from "./hosts.ts";
+import { basicAuthorization, cloneUrl, type RepositoryAddress } from "./hosts.ts";
 
 /** Fetches one commit by git's smart HTTP, for hosts without an archive endpoint. */
 export async function fetchByGit(
   policy: EgressPolicy,
-  repository: Repository,
+  repository: RepositoryAddress,
   ref: string,
   token: string | null,
 ): Promise<Tree> {
@@ -82,7 +82,7 @@ async function joined(chunks: Uint8Array[]): Promise<Uint8Array> {
   return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
-function toFailure(error: unknown, repository: Repository, ref: string): unknown {
+function toFailure(error: unknown, repository: RepositoryAddress, ref: string): unknown {
   const { name, message } = error instanceof Error ? error : { name: "", message: "" };
   if (name === "NotFoundError") return refNotFound(repository, ref);
   if (error instanceof AppError) {
@@ -99,7 +99,7 @@ function isFromHost(error: unknown): boolean {
   return error instanceof Error && "isIsomorphicGitError" in error;
 }
 
-export function refNotFound(repository: Repository, ref: string): BuildFailure {
+export function refNotFound(repository: RepositoryAddress, ref: string): BuildFailure {
   const text = `${repository.name} has no branch, tag or commit "${ref}".`;
   return new BuildFailure("ref_not_found", text);
 }

@@ -1,7 +1,7 @@
 import { trimEnd } from "../../../shared/trim.ts";
 import { BuildFailure } from "../failure.ts";
 
-export type Repository = {
+export type RepositoryAddress = {
   /** A repository like `acme/chat`. */
   name: string;
   origin: string;
@@ -45,7 +45,7 @@ const ARCHIVE_URLS: Record<HostKind, ArchivePath> = {
     `${origin}/${join(segments)}/get/${join(short(ref).split("/"))}.tar.gz`,
 };
 
-export function toRepository(repo_url: string): Repository {
+export function toRepository(repo_url: string): RepositoryAddress {
   const ssh = /^(?:ssh:\/\/)?git@([^:/]+)[:/](.+)$/.exec(repo_url);
   const url = URL.parse(ssh ? `https://${ssh[1]}/${ssh[2]}` : repo_url);
   if (url === null) throw notARepository(repo_url);
@@ -70,7 +70,11 @@ function notARepository(repo_url: string): BuildFailure {
 }
 
 /** Where a tarball of this commit-ish may be, the likeliest first. */
-export function archivesOf(repository: Repository, ref: string, token: string | null): Archive[] {
+export function archivesOf(
+  repository: RepositoryAddress,
+  ref: string,
+  token: string | null,
+): Archive[] {
   return kindsOf(repository).map((kind) => ({
     kind,
     url: ARCHIVE_URLS[kind](repository.origin, repository.segments, ref),
@@ -81,11 +85,11 @@ export function archivesOf(repository: Repository, ref: string, token: string | 
   }));
 }
 
-export function isKnownHost(repository: Repository): boolean {
+export function isKnownHost(repository: RepositoryAddress): boolean {
   return KNOWN.has(repository.hostname);
 }
 
-function kindsOf(repository: Repository): readonly HostKind[] {
+function kindsOf(repository: RepositoryAddress): readonly HostKind[] {
   const known = KNOWN.get(repository.hostname);
   if (known) return [known];
   return repository.segments.length === 2 ? GUESSES : ["gitlab"];
@@ -95,7 +99,7 @@ function authorization(kind: HostKind, token: string): string {
   return kind === "gitea" ? `token ${token}` : `Bearer ${token}`;
 }
 
-export function cloneUrl(repository: Repository): string {
+export function cloneUrl(repository: RepositoryAddress): string {
   return `${repository.origin}/${join(repository.segments)}.git`;
 }
 

@@ -13,7 +13,7 @@ import {
   basicAuthorization,
   cloneUrl,
   isKnownHost,
-  type Repository,
+  type RepositoryAddress,
   toRepository,
 } from "./hosts.ts";
 
@@ -58,7 +58,7 @@ async function readTarball(storage: BuildStore, config_path: string): Promise<Un
 
 async function fetchRepository(
   policy: EgressPolicy,
-  repository: Repository,
+  repository: RepositoryAddress,
   source: GitSource,
 ): Promise<Unpacked> {
   const ref = source.repo_ref === "" ? "HEAD" : source.repo_ref;
@@ -74,7 +74,7 @@ async function fetchRepository(
 /** @returns `null` when the host has nothing at this address */
 async function fetchArchive(
   policy: EgressPolicy,
-  repository: Repository,
+  repository: RepositoryAddress,
   archive: Archive,
   token: string | null,
 ): Promise<Unpacked | null> {
@@ -115,7 +115,11 @@ function toUnpackFailure(error: unknown, what: string): BuildFailure {
 }
 
 /** git gives the best reason for a missing archive: no repository, no permission, or no such commit. */
-async function assertReadable(policy: EgressPolicy, repository: Repository, token: string | null) {
+async function assertReadable(
+  policy: EgressPolicy,
+  repository: RepositoryAddress,
+  token: string | null,
+) {
   const url = `${cloneUrl(repository)}/info/refs?service=git-upload-pack`;
   const response = await get(policy, url, {
     "user-agent": "git/heddle",
@@ -156,7 +160,7 @@ function isTransient(error: unknown): boolean {
   return error instanceof BuildFailure && error.reason === "source_unavailable";
 }
 
-function unavailable(repository: Repository, status: number): BuildFailure {
+function unavailable(repository: RepositoryAddress, status: number): BuildFailure {
   const limited = status === 403 || status === 429;
   const why = limited
     ? "limits the rate of requests: use an integration, whose token has a higher limit"
@@ -164,21 +168,21 @@ function unavailable(repository: Repository, status: number): BuildFailure {
   return new BuildFailure("source_unavailable", `${repository.origin} ${why}.`);
 }
 
-function hidden(repository: Repository): BuildFailure {
+function hidden(repository: RepositoryAddress): BuildFailure {
   const text =
     `No public repository ${repository.name} on ${repository.origin}. ` +
     "Correct repo_url, or set an integration_id whose token can read it.";
   return new BuildFailure("source_not_found", text);
 }
 
-function notFound(repository: Repository): BuildFailure {
+function notFound(repository: RepositoryAddress): BuildFailure {
   const text =
     `The integration's token cannot read the repository ${repository.name} on ${repository.origin}. ` +
     "Correct repo_url, or grant the token access to it.";
   return new BuildFailure("source_not_found", text);
 }
 
-function rejected(repository: Repository): BuildFailure {
+function rejected(repository: RepositoryAddress): BuildFailure {
   const text = `${repository.origin} rejects the integration's token for ${repository.name}; it may have expired.`;
   return new BuildFailure("source_unauthorized", text);
 }

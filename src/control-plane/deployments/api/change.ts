@@ -13,7 +13,7 @@ import { merged } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
 import { promotedBy, type Traffic } from "../traffic.ts";
 
-export type Change = SourceChange & {
+export type DeploymentChange = SourceChange & {
   display_name?: string | null | undefined;
   /** The whole new set; an empty one changes nothing. */
   secrets: readonly SecretInput[];
@@ -24,7 +24,7 @@ export type Change = SourceChange & {
 };
 
 /** Settings, secrets and the revision that follows from them stand or fall together. */
-export async function applyChange(ctx: Context, before: DeploymentRow, change: Change) {
+export async function applyChange(ctx: Context, before: DeploymentRow, change: DeploymentChange) {
   const { secrets, revision_id } = change;
   const promoted = promotedBy(change.traffic ?? []);
   assertSecrets(secrets);
@@ -72,7 +72,7 @@ function markPromoted(ctx: Context, revision_id: string) {
     .where(and(eq(revisions.id, revision_id), eq(revisions.workspace_id, workspace_id)));
 }
 
-function toUpdate(change: Change) {
+function toUpdate(change: DeploymentChange) {
   const { display_name, source_config, source_revision_config: config, revision_id } = change;
   return {
     ...(display_name != null && { display_name }),

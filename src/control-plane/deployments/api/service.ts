@@ -6,7 +6,7 @@ import { AppError, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { isUniqueViolation } from "../../../shared/storage/sql.ts";
 import { sendOrLeave } from "../../../shared/work/queue.ts";
-import { findActive, findServed, forgetActive } from "../active.ts";
+import { type ActiveRevision, findActive, findServed, forgetActive } from "../active.ts";
 import { toDeployment } from "../answers.ts";
 import { assertIntegration } from "../git/integration-service.ts";
 import { statusesBefore } from "../revisions.ts";
@@ -34,7 +34,7 @@ import { assertTraffic } from "../traffic.ts";
 import { applyChange } from "./change.ts";
 import { deleteTracingProject, openTracingProject } from "./tracing-project.ts";
 
-export type ActiveRevision = Awaited<ReturnType<typeof findActive>>;
+export type { ActiveRevision };
 
 /**
  * Returns the serving revision of a deployment of the caller's workspace, named as `{id}`, `{slug}` or either

@@ -7,13 +7,13 @@ import { readSecrets } from "../secrets.ts";
 import { revisions } from "../table.ts";
 import { agentEgress, agentServer, agentTail, type ServerProps } from "./callbacks.ts";
 
-export type RevisionRef = { deployment_id: string; revision_id: string };
+export type RevisionKey = { deployment_id: string; revision_id: string };
 export type RevisionCode = { artifact: Artifact; env: Record<string, string> };
 
 /** Limit of a call. A run is one call however long it waits for models. */
 const CPU_LIMIT_MS = 120_000;
 
-export type IsolateRef = RevisionRef & {
+export type IsolateRef = RevisionKey & {
   secrets_version: number;
   /** Loads an isolate that only calls with the same text share: a run that has lost its isolate before. */
   quarantine?: string;
@@ -110,7 +110,7 @@ function keyOf({ revision_id, secrets_version, quarantine }: IsolateRef): string
   return quarantine === undefined ? key : `${key}:quarantine:${quarantine}`;
 }
 
-function toTailProps({ deployment_id, revision_id }: RevisionRef): TailProps {
+function toTailProps({ deployment_id, revision_id }: RevisionKey): TailProps {
   return { deployment_id, revision_id };
 }
 
@@ -124,7 +124,7 @@ export async function readVariables(
   return { ...config_env, ...(await readSecrets(env, deployment_id)) };
 }
 
-export async function readRevisionCode(env: Env, ref: RevisionRef): Promise<RevisionCode> {
+export async function readRevisionCode(env: Env, ref: RevisionKey): Promise<RevisionCode> {
   const [row] = await database(env)
     .select()
     .from(revisions)

@@ -5,14 +5,14 @@ import type { ActiveRevision } from "../active.ts";
 import { revisions } from "../table.ts";
 
 /** Files of an agent by name. */
-export type UiFiles = UiBundles[string];
+export type AgentUiFiles = UiBundles[string];
 
 /** The components of an agent, as its revision was built; null: it has none. */
 export async function readUi(
   env: Env,
   served: Pick<ActiveRevision, "workspace_id" | "deployment_id" | "revision_id">,
   agent: string,
-): Promise<UiFiles | null> {
+): Promise<AgentUiFiles | null> {
   const [row] = await database(env)
     .select({ artifact_key: revisions.artifact_key })
     .from(revisions)

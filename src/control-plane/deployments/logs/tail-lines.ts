@@ -14,7 +14,7 @@ export type AgentLine = {
 };
 
 /** The form in which src/isolate sends it. */
-export type EarlyLine = { key: string; level: string; message: string; ms: number };
+export type ReceivedLine = { key: string; level: string; message: string; ms: number };
 
 /** Prefix of the key that a run prints before a line. */
 export const LINE_MARK = "\u001eheddle-line ";
@@ -73,7 +73,7 @@ export function toLines(revision_id: string, events: readonly TraceItem[]): Agen
 }
 
 /** Times of a running call. Its clock is not trusted: times of the log only grow, and none is in the future. */
-export function toEarlyLines(revision_id: string, lines: EarlyLine[], now: number): AgentLine[] {
+export function toEarlyLines(revision_id: string, lines: ReceivedLine[], now: number): AgentLine[] {
   return parseSome(lines, Early).map(({ key, level, message, ms }) => {
     const line = { key, level: LEVELS.get(level) ?? "INFO", message, ms: Math.min(ms, now) };
     return toLine(revision_id, line);

@@ -1,6 +1,6 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { agentLog } from "./agent-log.ts";
-import { type AgentLine, type EarlyLine, toEarlyLines, toLines } from "./tail-lines.ts";
+import { type AgentLine, type ReceivedLine, toEarlyLines, toLines } from "./tail-lines.ts";
 
 export type TailProps = { deployment_id: string; revision_id: string };
 
@@ -11,7 +11,7 @@ export class AgentTail extends WorkerEntrypoint<Env, TailProps> {
     await this.#append(deployment_id, toLines(revision_id, events));
   }
 
-  async early(lines: EarlyLine[]): Promise<void> {
+  async early(lines: ReceivedLine[]): Promise<void> {
     const { deployment_id, revision_id } = this.ctx.props;
     await this.#append(deployment_id, toEarlyLines(revision_id, lines, Date.now()));
   }

@@ -4,7 +4,7 @@ import { isUnleased, leaseUntil } from "../../../shared/work/lease.ts";
 import { BUILD_STATUSES } from "../revisions.ts";
 import type { RevisionStatus } from "../schema.ts";
 import { deployments, revisions } from "../table.ts";
-import { type Build, before, LEASE_MS } from "./build-service.ts";
+import { before, LEASE_MS, type RevisionBuild } from "./build-service.ts";
 
 /** Attempts of a build whose failures were reported, such as R2 errors. */
 export const MAX_ATTEMPTS = 3;
@@ -13,7 +13,11 @@ export const MAX_LOST_ATTEMPTS = 2;
 /** How long the second one of these waits for other builds to end, since it may end their process too. */
 export const QUARANTINE_MS = 60_000;
 /** The revision with a new attempt's lease; null when there is nothing to build, or another attempt lives. */
-export async function claimBuild(env: Env, revision_id: string, now: Date): Promise<Build | null> {
+export async function claimBuild(
+  env: Env,
+  revision_id: string,
+  now: Date,
+): Promise<RevisionBuild | null> {
   const db = database(env);
   const at = now.toISOString();
   const [, , , , claimed] = await db.batch([
@@ -120,7 +124,11 @@ function end(env: Env, status: RevisionStatus, at: string, why: typeof LOST | nu
     .set({ status, lost_attempts: lostAttempts, lease_expires_at: null, updated_at: at, ...why });
 }
 
-async function readBuild(env: Env, revision_id: string, attempt: number): Promise<Build | null> {
+async function readBuild(
+  env: Env,
+  revision_id: string,
+  attempt: number,
+): Promise<RevisionBuild | null> {
   const [row] = await database(env)
     .select({
       ...getTableColumns(revisions),

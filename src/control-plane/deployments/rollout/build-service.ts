@@ -10,7 +10,7 @@ import { build_logs, deployments, revisions } from "../table.ts";
 
 /** Writes of a revision's builder. Each names the attempt, which fences older ones. */
 
-export type Build = typeof revisions.$inferSelect & {
+export type RevisionBuild = typeof revisions.$inferSelect & {
   source_config: (typeof deployments.$inferSelect)["source_config"];
   secrets_version: number;
 };
@@ -40,18 +40,18 @@ export const LEASE_MS = 15_000;
 const MAX_LINE_CHARACTERS = 8000;
 
 /** False once this attempt is no longer the current one. */
-export async function renewLease(env: Env, build: Build, now: Date): Promise<boolean> {
+export async function renewLease(env: Env, build: RevisionBuild, now: Date): Promise<boolean> {
   const rows = await renewal(env, build, now);
   return rows.length > 0;
 }
 
 /** The next attempt need not wait for the lease to expire. */
-export async function releaseLease(env: Env, build: Build): Promise<void> {
+export async function releaseLease(env: Env, build: RevisionBuild): Promise<void> {
   await database(env).update(revisions).set({ lease_expires_at: null }).where(isCurrent(build));
 }
 
 /** The attempt's isolate ended before it answered: it counts as lost, and the lease need not expire. */
-export async function loseLease(env: Env, build: Build, now: Date): Promise<void> {
+export async function loseLease(env: Env, build: RevisionBuild, now: Date): Promise<void> {
   await database(env)
     .update(revisions)
     .set({ lease_expires_at: now.toISOString() })
@@ -60,7 +60,7 @@ export async function loseLease(env: Env, build: Build, now: Date): Promise<void
 
 export async function appendLog(
   env: Env,
-  build: Build,
+  build: RevisionBuild,
   lines: readonly LogLine[],
   now: Date,
 ): Promise<void> {
@@ -80,13 +80,13 @@ export async function appendLog(
 }
 
 /** Writes what the builder found without leaving BUILDING: the load check reads the artifact from the row. */
-export function recordArtifact(env: Env, build: Build, fields: BuiltFields): Promise<void> {
+export function recordArtifact(env: Env, build: RevisionBuild, fields: BuiltFields): Promise<void> {
   return advanceBuild(env, build, "BUILDING", fields);
 }
 
 export async function advanceBuild(
   env: Env,
-  build: Build,
+  build: RevisionBuild,
   status: RevisionStatus,
   fields: BuiltFields = {},
 ): Promise<void> {
@@ -106,7 +106,7 @@ export async function advanceBuild(
 }
 
 /** DEPLOYED, and, unless it is a preview, active where no newer revision is already: alone, whatever split there was. */
-export async function activateBuild(env: Env, build: Build): Promise<void> {
+export async function activateBuild(env: Env, build: RevisionBuild): Promise<void> {
   const db = database(env);
   const updated_at = new Date().toISOString();
   const [rows] = await db.batch([
@@ -138,7 +138,7 @@ export async function activateBuild(env: Env, build: Build): Promise<void> {
 }
 
 /** True when no attempt will ever want what this one has stored. */
-export async function isAbandoned(env: Env, build: Build): Promise<boolean> {
+export async function isAbandoned(env: Env, build: RevisionBuild): Promise<boolean> {
   const [row] = await database(env)
     .select({ status: revisions.status, reason: revisions.status_reason })
     .from(revisions)
@@ -155,7 +155,7 @@ function cutText(text: string): string {
   return text.slice(0, MAX_LINE_CHARACTERS);
 }
 
-function renewal(env: Env, build: Build, now: Date) {
+function renewal(env: Env, build: RevisionBuild, now: Date) {
   return database(env)
     .update(revisions)
     .set({ lease_expires_at: leaseUntil(now, LEASE_MS) })
@@ -163,7 +163,7 @@ function renewal(env: Env, build: Build, now: Date) {
     .returning({ id: revisions.id });
 }
 
-function isCurrent(build: Pick<Build, "id" | "attempt">) {
+function isCurrent(build: Pick<RevisionBuild, "id" | "attempt">) {
   return and(
     eq(revisions.id, build.id),
     eq(revisions.attempt, build.attempt),
@@ -175,6 +175,6 @@ export function before(status: RevisionStatus) {
   return inStatus(revisions.status, statusesBefore(status));
 }
 
-export function leaseLost({ id, attempt }: Build): LeaseLost {
+export function leaseLost({ id, attempt }: RevisionBuild): LeaseLost {
   return new LeaseLost(`revision ${id}`, attempt);
 }

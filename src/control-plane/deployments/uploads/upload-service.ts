@@ -12,9 +12,9 @@ import {
   assertNotExpired,
   assertSize,
   objectPath,
+  type SourceUpload,
   signedText,
   UPLOAD_SECONDS,
-  type Upload,
 } from "./uploads.ts";
 
 const PURPOSE = "uploads";
@@ -45,7 +45,7 @@ export async function createUploadUrl(
 /** Needs no caller: the signature in the URL authorizes the upload. */
 export async function receiveUpload(
   env: Env,
-  upload: Upload,
+  upload: SourceUpload,
   signature: Signature,
   request: Request,
 ): Promise<Uploaded> {
@@ -73,7 +73,10 @@ export async function receiveUpload(
   return { object_path: key, size_bytes: stored.size };
 }
 
-async function assertWanted(env: Env, { deployment_id, workspace_id }: Upload): Promise<void> {
+async function assertWanted(
+  env: Env,
+  { deployment_id, workspace_id }: SourceUpload,
+): Promise<void> {
   const [row] = await database(env)
     .select({ id: deployments.id })
     .from(deployments)

@@ -8,7 +8,7 @@ export const UPLOAD_SECONDS = 3600;
 /** The size that a build accepts. */
 const MAX_UPLOAD_BYTES = 64 * 1024 * 1024;
 
-export type Upload = {
+export type SourceUpload = {
   workspace_id: string;
   deployment_id: string;
   upload_id: string;
@@ -16,16 +16,16 @@ export type Upload = {
   expires: number;
 };
 
-export function objectPath({ workspace_id, deployment_id, upload_id }: Upload): string {
+export function objectPath({ workspace_id, deployment_id, upload_id }: SourceUpload): string {
   return `${uploadPrefix({ id: deployment_id, workspace_id })}${upload_id}.tar.gz`;
 }
 
 /** The signed fields of an upload's URL. */
-export function signedText(upload: Upload): string {
+export function signedText(upload: SourceUpload): string {
   return `PUT ${objectPath(upload)} ${upload.expires}`;
 }
 
-export function assertNotExpired({ expires }: Upload, now: Date): void {
+export function assertNotExpired({ expires }: SourceUpload, now: Date): void {
   if (now.getTime() < expires * 1000) return;
   const text = `This upload_url has expired after ${UPLOAD_SECONDS} seconds: create another one.`;
   throw new AppError("forbidden", text);

@@ -1,10 +1,10 @@
 import type { z } from "@hono/zod-openapi";
 import { isTransient } from "./grants.ts";
 import { issuersOf, metadataUrls, ServerMetadata } from "./metadata.ts";
-import type { Failure } from "./provider-access.ts";
+import type { ProviderFailure } from "./provider-access.ts";
 import { callProvider, isFailure } from "./provider-client.ts";
 
-type Discovered<T> = { ok: true; value: T | null } | Failure;
+type Discovered<T> = { ok: true; value: T | null } | ProviderFailure;
 
 /** A published document; null where there is none of that shape. A host that is down is a failure. */
 async function readDocument<T extends z.ZodType>(

@@ -1,7 +1,7 @@
 import { decodeJwt } from "jose";
 import { isRecord } from "../../../shared/guards.ts";
 import { parseRetryAfter } from "../../../shared/work/backoff.ts";
-import type { Failure, Grant } from "./provider-access.ts";
+import type { Grant, ProviderFailure } from "./provider-access.ts";
 
 type Fields = Record<string, unknown>;
 type Answer = { status: number; body: Fields; retry_after: string | null; host: string };
@@ -15,7 +15,10 @@ export const RETRY_AFTER_SECONDS = 30;
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
 /** Parses the answer of a token endpoint. GitHub and Slack refuse with status 200. */
-export function readGrant(answer: Answer, now: number): { ok: true; grant: Grant } | Failure {
+export function readGrant(
+  answer: Answer,
+  now: number,
+): { ok: true; grant: Grant } | ProviderFailure {
   const { status, body } = answer;
   const user = fields(body.authed_user);
   const access_token = text(body.access_token) ?? text(user.access_token);
@@ -62,7 +65,7 @@ function claimsOf(id_token: string | null): Fields {
   }
 }
 
-function toFailure({ status, body, retry_after, host }: Answer): Failure {
+function toFailure({ status, body, retry_after, host }: Answer): ProviderFailure {
   const error = text(body.error);
   const detail = providerMessage(body) ?? `status ${status}`;
   if (isTransient(status)) {

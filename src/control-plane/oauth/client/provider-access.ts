@@ -28,7 +28,7 @@ export type Grant = {
 };
 
 /** Why a provider gave nothing. `ended`: this grant is over; `refused`: we are, whatever the token. */
-export type Failure = {
+export type ProviderFailure = {
   ok: false;
   reason: "ended" | "refused" | "unavailable";
   message: string;

@@ -1,7 +1,7 @@
 import { egressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { fields, readGrant, retryAfter } from "./grants.ts";
-import type { Failure, Grant, ProviderAccess } from "./provider-access.ts";
+import type { Grant, ProviderAccess, ProviderFailure } from "./provider-access.ts";
 
 /** A redirect is an answer: what goes to a provider is for the host that its owner named. */
 const LIMITS = { timeout_ms: 10_000, max_bytes: 256 * 1024, redirects: "answer" } as const;
@@ -24,7 +24,7 @@ type Request = {
 export async function callProvider(
   env: Env,
   { method, url, headers, body }: Request,
-): Promise<ProviderAnswer | Failure> {
+): Promise<ProviderAnswer | ProviderFailure> {
   const init = { method, headers: { Accept: "application/json", ...headers } };
   try {
     const response = await safeFetch(
@@ -44,7 +44,7 @@ export async function callProvider(
   }
 }
 
-export function isFailure(answer: object): answer is Failure {
+export function isFailure(answer: object): answer is ProviderFailure {
   return "ok" in answer && answer.ok === false;
 }
 
@@ -53,7 +53,7 @@ export async function requestGrant(
   env: Env,
   provider: ProviderAccess,
   params: Record<string, string>,
-): Promise<{ ok: true; grant: Grant } | Failure> {
+): Promise<{ ok: true; grant: Grant } | ProviderFailure> {
   const { resource, token_url: url } = provider;
   const { headers, form } = signed(provider, { ...params, ...(resource && { resource }) });
   const answer = await callProvider(env, { method: "POST", url, headers, body: form });

@@ -1,6 +1,6 @@
 import { discoverRevocation } from "./discovery.ts";
 import { retryAfter } from "./grants.ts";
-import type { Failure, Grant, ProviderAccess } from "./provider-access.ts";
+import type { Grant, ProviderAccess, ProviderFailure } from "./provider-access.ts";
 import { basic, callProvider, isFailure, signed } from "./provider-client.ts";
 import { judge, overall, refusalText, revocationForm, type Verdict } from "./revocation.ts";
 
@@ -18,7 +18,7 @@ export async function revokeGrant(
   env: Env,
   provider: ProviderAccess,
   grant: Pick<Grant, "access_token" | "refresh_token">,
-): Promise<Revoked | Failure> {
+): Promise<Revoked | ProviderFailure> {
   const form = revocationForm(provider);
   if (form.kind === "none") return { ok: true, outcome: "unsupported", revocation_url: null };
   if (form.kind !== "published") return revokeParts(env, provider, grant, form);
@@ -34,7 +34,7 @@ async function revokeParts(
   provider: ProviderAccess,
   { access_token, refresh_token }: Pick<Grant, "access_token" | "refresh_token">,
   way: Way,
-): Promise<Revoked | Failure> {
+): Promise<Revoked | ProviderFailure> {
   const access: Part = { token: access_token, hint: "access_token" };
   const takesBoth = way.kind === "rfc7009" && refresh_token !== null;
   const parts: Part[] = takesBoth
@@ -55,7 +55,7 @@ async function revokePart(
   provider: ProviderAccess,
   way: Way,
   part: Part,
-): Promise<Verdict | Failure> {
+): Promise<Verdict | ProviderFailure> {
   const answer = await callProvider(env, toRequest(provider, way, part));
   if (isFailure(answer)) return answer;
   const { host, status, body } = answer;

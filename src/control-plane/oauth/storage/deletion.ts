@@ -2,7 +2,7 @@ import { and, eq } from "drizzle-orm";
 import type { Database } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { RETRY_AFTER_SECONDS } from "../client/grants.ts";
-import type { Failure } from "../client/provider-access.ts";
+import type { ProviderFailure } from "../client/provider-access.ts";
 import type { Revoked } from "../client/revoke.ts";
 import {
   oauth_authorizations,
@@ -13,7 +13,7 @@ import {
 import { openProvider, type ProviderRow } from "./rows.ts";
 import { tokenObject } from "./stub.ts";
 
-export type Outcome = Revoked["outcome"];
+export type RevocationOutcome = Revoked["outcome"];
 
 /** The provider first, then what is kept here. Each step may be done again: a retry ends where this ends. */
 export async function deleteOne(
@@ -21,7 +21,7 @@ export async function deleteOne(
   db: Database,
   token_id: string,
   provider: ProviderRow,
-): Promise<{ ok: true; outcome: Outcome } | Failure> {
+): Promise<{ ok: true; outcome: RevocationOutcome } | ProviderFailure> {
   const access = await openProvider(env, provider);
   const answer = await tokenObject(env, token_id).revoke(token_id, access);
   if (!answer.ok) return answer;
@@ -39,7 +39,7 @@ export async function deleteMany(
   tokens: readonly { id: string; provider: ProviderRow }[],
 ): Promise<Counts> {
   const counts = { revoked: 0, not_revoked: 0 };
-  const failures: Failure[] = [];
+  const failures: ProviderFailure[] = [];
   for (const { id, provider } of tokens) {
     const answer = await deleteOne(env, db, id, provider);
     if (!answer.ok) failures.push(answer);
@@ -79,7 +79,7 @@ async function rememberRevocation(
     );
 }
 
-export function toError(failure: Failure): AppError {
+export function toError(failure: ProviderFailure): AppError {
   if (failure.reason === "unavailable") {
     return new AppError("unavailable", failure.message, {
       retry_after_seconds: failure.retry_after_seconds ?? RETRY_AFTER_SECONDS,

@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { decrypt, encrypt, parseKeys, type Sealed } from "../../../shared/crypto/crypto.ts";
 import { SerialQueue } from "../../../shared/work/serial-queue.ts";
-import type { Failure, Grant, ProviderAccess } from "../client/provider-access.ts";
+import type { Grant, ProviderAccess, ProviderFailure } from "../client/provider-access.ts";
 import { requestGrant } from "../client/provider-client.ts";
 import { type Revoked, revokeGrant } from "../client/revoke.ts";
 
@@ -17,7 +17,7 @@ export type ReadToken =
       /** Set when this call has refreshed it. */
       refreshed: { scopes: string[] | null } | null;
     }
-  | Failure;
+  | ProviderFailure;
 
 const KEY = "grant";
 
@@ -45,7 +45,7 @@ export class TokenObject extends DurableObject<Env> {
   }
 
   /** Given back to the provider, then forgotten here. What is not here was given back before. */
-  async revoke(token_id: string, provider: ProviderAccess): Promise<Revoked | Failure> {
+  async revoke(token_id: string, provider: ProviderAccess): Promise<Revoked | ProviderFailure> {
     return this.#queue.run(async () => {
       const kept = this.#kept();
       if (kept === null) return { ok: true, outcome: "revoked", revocation_url: null };
@@ -94,7 +94,7 @@ export class TokenObject extends DurableObject<Env> {
   }
 
   /** A token that cannot be refreshed serves until it ends. */
-  #lastOf(kept: StoredToken, { access_token }: Tokens, failure: Failure): ReadToken {
+  #lastOf(kept: StoredToken, { access_token }: Tokens, failure: ProviderFailure): ReadToken {
     const { expires_at } = kept;
     if (expires_at !== null && Date.parse(expires_at) <= Date.now()) return failure;
     return { ok: true, access_token, expires_at, refreshed: null };
@@ -134,7 +134,7 @@ function isFresh({ refresh_at }: StoredToken): boolean {
   return refresh_at === null || Date.parse(refresh_at) > Date.now();
 }
 
-function ended({ provider_id }: ProviderAccess): Failure {
+function ended({ provider_id }: ProviderAccess): ProviderFailure {
   return { ok: false, reason: "ended", message: `The token of ${provider_id} has ended.` };
 }
 

@@ -3,7 +3,7 @@ import { assertMay } from "../../../shared/auth.ts";
 import type { Context, Database } from "../../../shared/context.ts";
 import { notFound } from "../../../shared/errors.ts";
 import { ownerOf } from "../owner.ts";
-import { deleteMany, deleteOne, type Outcome, toError } from "../storage/deletion.ts";
+import { deleteMany, deleteOne, type RevocationOutcome, toError } from "../storage/deletion.ts";
 import type { ReadToken } from "../storage/object.ts";
 import { needProvider, openProvider, type ProviderRow } from "../storage/rows.ts";
 import { tokenObject } from "../storage/stub.ts";
@@ -93,7 +93,7 @@ export async function updateTokenMetadata(
   return TokenSummary.parse(row);
 }
 
-export async function deleteToken(ctx: Context, token_id: string): Promise<Outcome> {
+export async function deleteToken(ctx: Context, token_id: string): Promise<RevocationOutcome> {
   assertMay(ctx, "read");
   const token = await needOwnToken(ctx, token_id);
   const provider = await providerOf(ctx, token);

@@ -6,9 +6,9 @@ import { newId } from "../../../shared/storage/ids.ts";
 import { toIso, toMicros } from "../../../shared/times.ts";
 import { audit_logs } from "../table.ts";
 import { AuditLog, type AuditLogsList, type AuditLogsQuery } from "./audit-schema.ts";
-import type { Change } from "./changes.ts";
+import type { AuditedChange } from "./changes.ts";
 
-export async function recordChange({ db, caller }: Context, change: Change): Promise<void> {
+export async function recordChange({ db, caller }: Context, change: AuditedChange): Promise<void> {
   const { actor, workspace_id } = caller;
   await db.insert(audit_logs).values({
     id: newId(),

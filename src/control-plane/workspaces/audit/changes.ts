@@ -1,7 +1,7 @@
 export type Resource = { name: string; id: string };
 
 /** The recorded part of a change: never a body, never a secret. */
-export type Change = {
+export type AuditedChange = {
   request_id: string;
   action: string;
   resources: Resource[];
