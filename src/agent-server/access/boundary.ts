@@ -17,7 +17,7 @@ import { plainObject } from "../../shared/plain.ts";
 const USER_LIMITS = { nodes: 10_000, characters: 64 * 1024, depth: 64 };
 const MAX_IDENTITY_CHARACTERS = 2048;
 const MAX_PERMISSIONS = 1000;
-/** A value goes to the isolate with the request that it is from, and comes back. */
+/** The agent's handlers return the value that they received. */
 const VALUE_LIMITS = { nodes: 1_000_000, characters: 16 * 1024 * 1024, depth: MAX_DEPTH };
 const MAX_FILTERS = 100;
 const MAX_FILTER_CHARACTERS = 2048;

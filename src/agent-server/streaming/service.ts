@@ -8,7 +8,7 @@ import { threadNotFound } from "../threads/loop/state-answers.ts";
 import { threadSocket } from "../threads/object/stub.ts";
 import { openThread } from "../threads/service/service.ts";
 
-/** Events of a thread that match, from the first that is kept or after `since`, for as long as the client stays. */
+/** Streams the matching events of a thread after `since`, until the client leaves. */
 export async function followEvents(
   ctx: Context,
   session: Session,
@@ -36,14 +36,14 @@ export async function openSocket(
   return threadSocket(ctx.env, agent.deployment_id, toKept(session, agent));
 }
 
-/** Throws where the thread is not there for its reader; one that comes may be waited for. */
+/** @throws not_found when the caller may not see the thread. A thread that does not exist yet can be waited for. */
 export async function assertVisible(ctx: Context, session: Session): Promise<ActiveRevision> {
   const { object, agent } = await openThread(ctx, session, "read", {});
   if (await object.isVisible()) return agent;
   throw threadNotFound(session.thread_id);
 }
 
-/** The graphs and nodes of a run, or of the newest, where there is one; and the thread's last event. */
+/** Returns the graphs and nodes of a run, by default of the newest, and the id of the thread's last event. */
 export async function readTree(ctx: Context, session: Session, run_id: string | null) {
   const { object } = await openThread(ctx, session, "read", {});
   return object.readTree(run_id);

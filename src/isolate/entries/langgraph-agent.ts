@@ -5,7 +5,7 @@ import { exportedGraph, graphIds } from "../graphs.ts";
 import { openGraph } from "../langgraph/langgraph.ts";
 import { LangGraphEngine } from "../langgraph/langgraph-engine.ts";
 
-// A plain function of a LangGraph project is a factory of a graph, as LangGraph servers have it.
+// A plain function of a LangGraph project is a graph factory, as in LangGraph's servers.
 export const Agent = agentClass(graphIds, async (graph_id, config, runtime) => {
   const { value, description } = exportedGraph(graph_id);
   if (isGenerator(value)) return new FunctionEngine(graph_id, value, description);

@@ -15,11 +15,11 @@ const CPU_LIMIT_MS = 120_000;
 
 export type IsolateRef = RevisionKey & {
   secrets_version: number;
-  /** Loads an isolate that only calls with the same text share: a run that has lost its isolate before. */
+  /** Selects a separate isolate for a run that has lost its isolate before. */
   quarantine?: string;
 };
 
-/** A load that failed, or whose caller died, is remembered by the loader under its name. */
+/** Counts failed loads by name: the loader caches a failure under its name. */
 const givenUp = new Map<string, number>();
 const loaded = new Set<string>();
 
@@ -32,19 +32,19 @@ type CallProps = {
   user?: unknown;
 };
 
-/** All that is needed to call an isolate, wherever it runs. */
+/** Plain data that identifies and calls an isolate in any process. */
 export type IsolateCall = { ref: IsolateRef; props: CallProps };
 
 type OpenIsolate = (env: Env, call: IsolateCall) => Fetcher;
 
-/** Set by the local stack's entry alone: it runs isolates in other processes. */
+/** Set only by the local stack, which runs isolates in other processes. */
 let openElsewhere: OpenIsolate | null = null;
 
 export function runIsolatesElsewhere(open: OpenIsolate): void {
   openElsewhere = open;
 }
 
-/** The agent server of this deployment, for a client of the SDK that the agent's code makes without a URL. */
+/** Props of the agent server for SDK clients without a URL in the agent's code. */
 function serverOf({ deployment_id }: IsolateRef): ServerProps {
   const base_url = `https://agent.internal/agents/${deployment_id}`;
   return { base_url, internal: { kind: "client", deployment_id, ref: deployment_id, depth: 0 } };
@@ -85,13 +85,13 @@ export function openIsolate(
   });
 }
 
-/** Callers pass whole rows; no more than the reference leaves this process. */
+/** Drops other columns: callers pass whole rows. */
 function toRef({ deployment_id, revision_id, secrets_version, quarantine }: IsolateRef) {
   const ref = { deployment_id, revision_id, secrets_version };
   return quarantine === undefined ? ref : { ...ref, quarantine };
 }
 
-/** After a call that was lost: an isolate that never came up is loaded anew by the next call. */
+/** Gives the next call a new name when the isolate never came up. */
 export function giveUpUnloaded(ref: IsolateRef): void {
   // The name of a quarantine is used for one attempt.
   if (ref.quarantine !== undefined || loaded.has(nameOf(ref))) return;

@@ -6,7 +6,10 @@ import { callProvider, isFailure } from "./provider-client.ts";
 
 type Discovered<T> = { ok: true; value: T | null } | ProviderFailure;
 
-/** A published document; null where there is none of that shape. A host that is down is a failure. */
+/**
+ * Fetches a published document. @returns `null` when it does not exist or has another shape; a failure when the
+ * host is down
+ */
 async function readDocument<T extends z.ZodType>(
   env: Env,
   schema: T,
@@ -23,7 +26,7 @@ async function readDocument<T extends z.ZodType>(
   return { ok: true, value: parsed.success ? parsed.data : null };
 }
 
-/** The first of the addresses that has the document, and for which it is the wanted one. */
+/** Returns the document of the first address that has it for the wanted issuer. */
 export async function readFirst<T extends z.ZodType>(
   env: Env,
   schema: T,

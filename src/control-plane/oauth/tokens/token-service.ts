@@ -102,7 +102,7 @@ export async function deleteToken(ctx: Context, token_id: string): Promise<Revoc
   return answer.outcome;
 }
 
-/** All of the caller's, whichever agent they are for. What could be given back is gone when another could not. */
+/** Revokes all tokens of the caller, for every agent. Continues when one fails. */
 export async function deleteTokens(ctx: Context, provider_id: string): Promise<TokensDeleted> {
   assertMay(ctx, "read");
   const provider = await needProvider(ctx, provider_id);
@@ -138,7 +138,7 @@ async function providerOf(ctx: Context, token: TokenRow): Promise<ProviderRow> {
   throw notFound("OAuth token", token.id);
 }
 
-/** Only the owner: to everybody else, admins too, a token does not exist. */
+/** Finds a token of the owner. For other callers, admins included, it does not exist. */
 function isOwn(ctx: Context, also: SQL | "" | undefined): SQL | undefined {
   return and(
     eq(oauth_tokens.workspace_id, ctx.caller.workspace_id),
