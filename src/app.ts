@@ -224,7 +224,7 @@ const readCredential = createMiddleware<AppEnv>(async (c, next) => {
 
 const limited = bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseBody });
 
-/** Ingestion counts for itself, what it unpacks too; so do uploads. */
+/** Ingestion and uploads have their own body limits. */
 const limitBody = createMiddleware<AppEnv>(async (c, next) => {
   const { method, path } = c.req;
   if (isIngestion(method, path) || isUpload(method, path)) return next();

@@ -30,7 +30,7 @@ export function assertMay(ctx: Pick<Context, "caller">, action: Action): void {
   throw new AppError("forbidden", text);
 }
 
-/** Whether one role may do at least what another may. */
+/** Returns whether a role has at least the rights of another. */
 export function includesRole(role: Role, other: Role): boolean {
   return ALLOWED[other].every((action) => ALLOWED[role].includes(action));
 }

@@ -1,6 +1,6 @@
 import { index, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** Where a task runs: its id alone is what clients come back with. */
+/** The thread of a task: clients come back with its id alone. */
 export const a2a_tasks = sqliteTable(
   "a2a_tasks",
   {

@@ -47,7 +47,7 @@ const OVER_SOCKET =
   "Subscriptions need a stream over HTTP: POST the channels to .../stream/events.";
 const REPLAYED = "Subscribe again: stored events are replayed with their ids.";
 
-/** The others, such as what the caller's role forbids, have a status of HTTP. */
+/** Codes that become protocol errors. Others, such as a missing role, have an HTTP status. */
 const COMMAND_ERRORS = ["bad_request", "invalid_request", "conflict", "not_found", "too_large"];
 
 /** @throws AppError for failures that have an HTTP status */

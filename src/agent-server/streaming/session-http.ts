@@ -3,7 +3,10 @@ import type { Caller, Context } from "../../shared/context.ts";
 import type { EventFilter } from "../threads/events/filter.ts";
 import type { Session } from "../threads/events/session.ts";
 
-/** How long whom an agent's own code has let in stays so: only that code knows when their credential ends. */
+/**
+ * How long a session authenticated by the agent's own code is trusted: only that code knows the credential's
+ * expiry.
+ */
 const USER_SESSION_MS = 60 * 60 * 1000;
 
 export function toSession(

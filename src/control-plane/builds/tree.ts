@@ -28,7 +28,7 @@ export function isReadable(path: string, bytes: number): boolean {
   return READABLE.test(path) || ENVIRONMENT.test(path) || path.endsWith("yarn.lock");
 }
 
-/** A path of an archive without its dots; null for the root itself. */
+/** Normalizes a path of an archive. @returns `null` for the root */
 export function safePath(name: string): string | null {
   const segments = name.split("/");
   const isUnsafe =

@@ -67,7 +67,7 @@ async function findServing(ctx: Reader, ref: string): Promise<Serving | null> {
   }
 }
 
-/** Every write that changes what serves a deployment calls this, in the isolate where it happens. */
+/** Writes that change the serving revision call this, in the isolate where they happen. */
 export function forgetActive(deployment_id: string): void {
   recent.forget((_key, { active }) => active.deployment_id === deployment_id);
 }

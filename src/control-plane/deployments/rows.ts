@@ -133,7 +133,7 @@ export function insertRevisionOf(
   });
 }
 
-/** The next revision, with what an earlier one froze and what its build found. Fails as the above does. */
+/** Inserts the next revision with the frozen config and build results of an earlier one. */
 export function copyRevision(ctx: Context, source: RevisionRow, revision_id: string, now: string) {
   const { repo_commit_sha, artifact_key, artifact_bytes, config, config_env } = source;
   const { graphs, descriptors, deployment_id } = source;

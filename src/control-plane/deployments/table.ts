@@ -28,9 +28,9 @@ export const deployments = sqliteTable(
     latest_revision_id: text(),
     active_revision_id: text(),
     secrets_version: integer().notNull(),
-    /** Where its runs are traced; null until it is made. */
+    /** The project of its traces; `null` until it is created. */
     tracing_project_id: text(),
-    /** Percents of the revisions that serve beside each other; null where the active one serves alone. */
+    /** Percentages of a split; `null` when the active revision serves alone. */
     traffic: text({ mode: "json" }).$type<Share[]>(),
     created_at: text().notNull(),
     updated_at: text().notNull(),
@@ -70,7 +70,7 @@ export const revisions = sqliteTable(
     graphs: text({ mode: "json" }).$type<string[]>(),
     /** Descriptions of the graphs from their first load. */
     descriptors: text({ mode: "json" }).$type<unknown>(),
-    /** Number of the attempt that builds; what an older one still writes finds no row. */
+    /** Fencing token of the build: an older attempt finds no row to write. */
     attempt: integer().notNull(),
     /** Attempts whose process or isolate ended before they did. */
     lost_attempts: integer().notNull().default(0),

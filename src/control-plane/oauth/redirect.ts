@@ -1,6 +1,6 @@
 import { baseUrl } from "../../shared/http/base-url.ts";
 
-/** The only redirect URI: ours, whatever a request contains. */
+/** The only redirect URI, independent of the request. */
 export function redirectUri(
   env: { BASE_URL: string },
   origin: string,

@@ -31,7 +31,7 @@ export const oauth_providers = sqliteTable(
   (table) => [uniqueIndex("oauth_providers_name").on(table.workspace_id, table.provider_id)],
 );
 
-/** Which tokens there are; what they are, their objects know. */
+/** The directory of tokens. Their objects hold the grants. */
 export const oauth_tokens = sqliteTable(
   "oauth_tokens",
   {
@@ -45,7 +45,7 @@ export const oauth_tokens = sqliteTable(
     owner: text().notNull(),
     /** Which of the owner's own users it is for; empty: the owner itself. */
     subject: text().notNull(),
-    /** The one agent it is for; null: all of the owner's. */
+    /** The agent that the token is limited to; `null` for all agents of the owner. */
     agent_id: text(),
     provider_account_label: text(),
     scopes: text({ mode: "json" }).$type<string[]>().notNull(),

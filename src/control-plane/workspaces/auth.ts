@@ -39,7 +39,7 @@ export function resolveCaller(env: Env, headers: Headers): Promise<Caller> {
   return limitFailures(headers, "workspaces", (assertRate) => findCaller(env, headers, assertRate));
 }
 
-/** A credential that was valid lately is looked up whatever else its network sends. */
+/** Recently valid credentials bypass the limit of their network. */
 async function findCaller(env: Env, headers: Headers, assertRate: () => void): Promise<Caller> {
   const credential = readCredential(headers);
   const tenant = readTenant(headers);

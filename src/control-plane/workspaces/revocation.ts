@@ -113,7 +113,7 @@ function relay(from: WebSocket, to: WebSocket, stop: () => void): void {
   });
 }
 
-/** @returns what stops watching. */
+/** @returns a function that ends the watch */
 function watchPrincipal(env: Env, caller: Caller, end: (refusal: AppError) => void): () => void {
   const timer = setInterval(async () => {
     const refusal = await refusalOf(env, caller);

@@ -9,7 +9,7 @@ export type FunctionMessage = { type: string; content: unknown; id: string } & R
 
 type Values = Record<string, unknown>;
 
-/** The state of a plain agent: what its checkpoint holds, ready to be updated. */
+/** The state of a plain agent, from its checkpoint. */
 export type FunctionState = {
   values: Values;
   messages: FunctionMessage[];

@@ -6,7 +6,7 @@ import { decrypt, encrypt, parseKeys, type Sealed } from "./crypto.ts";
 
 const BATCH = 500;
 
-/** All of ENCRYPTION_KEYS but the first: what is sealed with one of them waits to be sealed again. */
+/** Former keys of ENCRYPTION_KEYS: values sealed with one of them wait to be resealed. */
 export function oldKeys(env: Env): string[] {
   return parseKeys(env)
     .slice(1)

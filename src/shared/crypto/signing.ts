@@ -51,7 +51,7 @@ export async function isSignedWith(
   return crypto.subtle.verify("HMAC", key, decodeBytes(signature, "hex"), toBytes(text));
 }
 
-/** In constant time, whatever their lengths. */
+/** Compares in constant time, also for different lengths. */
 export function isSameSecret(one: string, other: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(one), digest(other));

@@ -12,7 +12,7 @@ type EgressLimits = {
   /** From the first byte sent to the last byte read. */
   timeout_ms: number;
   max_bytes: number;
-  /** "answer": a redirect is an answer like any other, for what was signed for one host alone. */
+  /** `"answer"` returns redirects: signed requests are valid for one host. */
   redirects?: "follow" | "answer";
 };
 
@@ -35,7 +35,7 @@ export function egressPolicy(env: Variables, purpose: EgressPurpose): EgressPoli
   return { ...publicPolicy(env), allow_private, own_ports: ownPorts(env) };
 }
 
-/** The policy that reaches public hosts only, whatever the switches are. */
+/** The policy that reaches public hosts only, independent of the switches. */
 export function publicPolicy({ EGRESS_DNS_URL }: Resolver): EgressPolicy {
   return { allow_private: false, ...(EGRESS_DNS_URL === "" ? {} : { dns_url: EGRESS_DNS_URL }) };
 }
@@ -68,7 +68,7 @@ export async function egressRefusal(policy: EgressPolicy, url: URL): Promise<str
   return refusalOfName(dns_url, url.hostname);
 }
 
-/** Fetches on a user's word. Any status is an answer; what is not an answer is an AppError. */
+/** Fetches a URL of a user. Returns a response of any status. @throws AppError without a response */
 export async function safeFetch(
   policy: EgressPolicy,
   url: string,

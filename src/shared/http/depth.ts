@@ -1,4 +1,4 @@
-/** SQLite reads JSON of 1000 levels, and what recurses over a value ends its stack soon after. */
+/** Limit below SQLite's 1000 levels of JSON, and below the stack of recursive code. */
 export const MAX_DEPTH = 500;
 
 /** Whether a value from outside nests at most `MAX_DEPTH` deep. Level by level, without recursion. */

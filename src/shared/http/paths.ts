@@ -81,7 +81,7 @@ export function isIngestion(method: string, path: string): boolean {
   return method === "POST" && /^\/api\/v1\/runs(\/batch|\/multipart)?$/.test(path);
 }
 
-/** Tarballs are counted by what they are received for. */
+/** Uploads have their own size limit. */
 export function isUpload(method: string, path: string): boolean {
   return method === "PUT" && path.startsWith("/uploads/");
 }

@@ -27,7 +27,7 @@ export function assertRate(
   countCall(`${caller.workspace_id}/${whoOf(caller.actor)}`, limit, now);
 }
 
-/** Limits what answers before it knows a caller, or without one. */
+/** Limits requests whose caller is not known. */
 export function assertAnonymousRate(headers: Headers, now = Date.now()): void {
   const client = clientOf(headers);
   if (client !== null) countCall(client, ANONYMOUS, now);

@@ -6,7 +6,7 @@ import { toSteps } from "./extract.ts";
 
 const Minutes = z.number().positive().max(MAX_TTL_MINUTES);
 
-/** Minutes, or minutes and what is done then. */
+/** Minutes, or minutes and a strategy. */
 const Ttl = z
   .union([
     Minutes,

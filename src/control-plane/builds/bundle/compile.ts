@@ -21,7 +21,7 @@ import { AGENT_LOADERS, heddlePlugin, type PluginOptions } from "./plugin.ts";
 import { createResolver } from "./resolver.ts";
 import type { TsConfig } from "./tsconfig.ts";
 
-/** The runtime that artifacts are loaded with; a newer Heddle does not change what is deployed. */
+/** The runtime is part of the artifact: a newer Heddle does not change it. */
 const COMPATIBILITY_DATE = "2026-11-01";
 const MAIN = "main.js";
 const MAX_LOGGED = 20;
@@ -84,7 +84,7 @@ function pluginOptions(
       return `./${RUNTIME_FOLDER}${file}`;
     },
     virtual: {
-      // Imports of the harness lead to the LangGraph that the agent has, and to what that one sees.
+      // Resolves imports of the harness to the agent's LangGraph and its dependencies.
       "heddle:agent": {
         text: langgraph === null ? HARNESS.plain_agent : HARNESS.langgraph_agent,
         directory: langgraph ?? dependencies.directory,

@@ -53,7 +53,7 @@ export const AGENT_LOADERS: Record<string, Loader> = {
   graphql: "text",
 };
 
-/** A browser's bundle has styles too, and in them what they show. */
+/** Bundles for browsers have styles and assets. */
 export const UI_LOADERS: Record<string, Loader> = {
   ...AGENT_LOADERS,
   css: "css",
@@ -67,7 +67,7 @@ export const UI_LOADERS: Record<string, Loader> = {
   woff2: "dataurl",
 };
 
-/** esbuild sees only what this plugin shows it: it has no file system. */
+/** esbuild has no file system: it reads only through this plugin. */
 export function heddlePlugin(options: PluginOptions): Plugin {
   return {
     name: "heddle",
@@ -99,7 +99,7 @@ function resolveImport(options: PluginOptions, args: OnResolveArgs): OnResolveRe
   return toResult(options, options.resolveInstalled(path, directory, toRequest(kind)), kind);
 }
 
-/** Packages try what they have a use for; the agent's own source means what it imports. */
+/** A missing import is an error in the agent's source. In packages it can be optional. */
 function maySpare(kind: EsbuildKind, importer: string): boolean {
   return splitPackagePath(importer) !== null && !/^(import-statement|import-rule)$/.test(kind);
 }

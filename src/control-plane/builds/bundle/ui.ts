@@ -20,7 +20,7 @@ const MAX_LOGGED = 20;
 /** Modules that the page provides to components. */
 const HOST_PACKAGES = ["react", "react-dom", "@langchain/langgraph-sdk"];
 
-/** The components of each agent, for browsers; null: the configuration names none. */
+/** Bundles the components of each agent for browsers. @returns `null` without components */
 export async function compileUi(log: BuildLog, input: CompileInput): Promise<UiBundles | null> {
   const entries = Object.entries(input.config.ui.entries);
   if (entries.length === 0) return null;

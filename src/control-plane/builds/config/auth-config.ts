@@ -3,7 +3,7 @@ import { type ConfigLocation, readExport, section, wrong } from "./config-values
 
 const AUTH = '"file:export" of an Auth of @langchain/langgraph-sdk/auth, like "./src/auth.ts:auth"';
 
-/** `auth` of langgraph.json: who the agent's callers are, and what they may see. */
+/** Reads `auth` of langgraph.json. */
 export function readAuth(place: ConfigLocation, value: unknown): NamedExport | null {
   const { path, disable_studio_auth = null } = section(place, "auth", value);
   if (disable_studio_auth !== null && typeof disable_studio_auth !== "boolean") {

@@ -49,7 +49,7 @@ const CORS: Record<string, Check> = {
   max_age: seconds,
 };
 
-/** `http` of langgraph.json; what comes out is the app, the rest is looked at and read where it is needed. */
+/** Checks `http` of langgraph.json and returns the app. Other fields are read where they are used. */
 export function readHttp(place: ConfigLocation, value: unknown): NamedExport | null {
   const http = section(place, "http", value);
   assertAll(place, "http", http, HTTP);

@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000;
 // A vector of it is one row of the store, with room to spare.
 const MAX_DIMS = 16_384;
 
-/** `store` of langgraph.json: what is found by meaning, and how long items live. */
+/** Reads `store` of langgraph.json: semantic search and TTL. */
 export function readStore(place: ConfigLocation, store: unknown): StoreConfig {
   const { index, ttl } = section(place, "store", store);
   return {

@@ -7,7 +7,7 @@ import { findScript, SCRIPT, wrong } from "./config-values.ts";
 
 type UiLocation = { tree: Tree; path: string; folder: string };
 
-/** `ui` and `ui_config` of langgraph.json: which components each agent has, and what the host's page gives them. */
+/** Reads `ui` and `ui_config` of langgraph.json: the components of each agent and the modules of the host's page. */
 export function readUi(place: UiLocation, ui: unknown, ui_config: unknown): UiConfig {
   const { path } = place;
   const entries = ui ?? {};

@@ -15,7 +15,7 @@ import { openPackage, type PackageFiles, PackageTooLarge, packPackage } from "./
 export type Installer = {
   /** Keyed by the path of the package. */
   installed: Map<string, PackageFiles>;
-  /** Fetches what is not there yet; answers how many came from the cache and from the registry. */
+  /** Fetches missing packages. Returns the numbers from the cache and from the registry. */
   install(packages: Package[]): Promise<{ cached: number; fetched: number; bytes: number }>;
 };
 

@@ -193,7 +193,7 @@ export function assertInSync(folder: string, manifest: Manifest, install: Instal
   }
 }
 
-/** Where an import of `name` from `directory` leads, by Node's own walk; null when nowhere. */
+/** Resolves an import of `name` from `directory` by Node's walk. @returns `null` when it is not found */
 export function findPackage(install: Install, directory: string, name: string): string | null {
   for (let at = directory === "/" ? "" : directory; ; at = directoryOf(at)) {
     const place = `${at}/node_modules/${name}`;

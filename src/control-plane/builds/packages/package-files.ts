@@ -6,13 +6,13 @@ import { tarEntries } from "../tar.ts";
 /** The files of a package, read when the bundle first needs them. */
 export type PackageFiles = { bytes: number; files(): Map<string, Uint8Array> };
 
-/** Nothing that a bundle imports; a third of what packages weigh. */
+/** Files that no bundle imports: a third of a package. */
 const UNREAD = /\.(map|md|markdown|flow)$|\.d\.[cm]?ts$/i;
 const LENGTH_BYTES = 4;
 
 export class PackageTooLarge extends Error {}
 
-/** Keeps what a bundle can read of an npm tarball as one gzip: a JSON index, then the bytes. */
+/** Stores the importable files of an npm tarball as one gzip: a JSON index, then the bytes. */
 export async function packPackage(
   tarball: Uint8Array,
   max_bytes = PACKAGE_LIMITS.total_bytes,

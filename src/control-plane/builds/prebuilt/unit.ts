@@ -33,7 +33,7 @@ export type Runtime = Pick<PrebuiltUnit, "entries" | "files">;
 /** Where the artifact keeps prebuilt modules, beside the main one. */
 export const RUNTIME_FOLDER = "rt/";
 
-/** Options of esbuild that decide what a unit has in it. */
+/** Options of esbuild that change the content of a unit. */
 export const UNIT_OPTIONS: BuildOptions & { write: false; metafile: true } = {
   bundle: true,
   splitting: true,

@@ -55,7 +55,7 @@ function keyOf({ name, version }: Version): string {
   return `prebuilt/${FORMAT}/${name}@${version}.json.gz`;
 }
 
-/** Versions before 1 lack what other units import, and prereleases are not kept. */
+/** Excludes versions before 1, which lack modules of other units, and prereleases. */
 function isPrebuildable(name: unknown, version: unknown): boolean {
   if (typeof name !== "string" || typeof version !== "string") return false;
   const isExact = parse(version)?.version === version;

@@ -1,4 +1,4 @@
-/** The answer, or what `late` makes once `ms` have passed. The work itself is not stopped. */
+/** Returns the result of `late` after `ms`. The work is not stopped. */
 export async function withDeadline<T>(answer: Promise<T>, ms: number, late: () => T): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const deadline = new Promise<T>((resolve) => {

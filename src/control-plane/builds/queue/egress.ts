@@ -2,7 +2,7 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import { type EgressPolicy, egressRefusal } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
 
-/** The `globalOutbound` of a build's isolate: the same policy again, outside of what hostile input may reach. */
+/** The `globalOutbound` of a build's isolate, which hostile input cannot reach: it applies the policy again. */
 export class BuildEgress extends WorkerEntrypoint<unknown, EgressPolicy> {
   override async fetch(request: Request): Promise<Response> {
     const policy = this.ctx.props;

@@ -68,7 +68,7 @@ export function declarationsOf(files: Token[][]): Declarations {
   return found;
 }
 
-/** Where the type begins that is declared at a token; null: none is. */
+/** Returns the start of the type that is declared at a token, or `null`. */
 function declaredAt(tokens: Token[], index: number): number | null {
   const [word, name, next] = tokens.slice(index, index + 3);
   if (name?.kind !== "name") return null;

@@ -2,7 +2,7 @@ import { TYPE_LIMITS, type TypeBudget } from "./type-budget.ts";
 import type { Token } from "./type-tokens.ts";
 
 export type Schema = Record<string, unknown>;
-/** Where the type of a name begins; null: it has two. */
+/** Start of the type of each name; `null` for a name with two types. */
 export type Declarations = Map<string, { tokens: Token[]; at: number } | null>;
 
 const ANYTHING: Schema = {};

@@ -36,7 +36,7 @@ export async function getRevision(
   return toRevision(await findRevision(ctx, path), ctx.env, origin);
 }
 
-/** A new build, with or without a change to what is built. */
+/** Creates a revision, with or without changes. */
 export async function createRevision(
   ctx: Context,
   deployment_id: string,
@@ -160,7 +160,10 @@ export async function interruptRevision(
   throw new AppError("conflict", text);
 }
 
-/** Gone for callers at once; its code goes with the deployment, because threads may still read their state through it. */
+/**
+ * Hides the revision at once. Its code is deleted with the deployment, because threads can read their state
+ * through it.
+ */
 export async function deleteRevision(ctx: Context, path: RevisionPath): Promise<void> {
   assertMay(ctx, "delete");
   const { id, status } = await findRevision(ctx, path);

@@ -186,7 +186,7 @@ export async function deleteDeployment(
   await sendOrLeave(ctx.env.DELETIONS, { deployment_id });
 }
 
-/** A DNS label that no other deployment has, whatever its workspace. */
+/** A DNS label that is unique across workspaces. */
 function toSlug(name: string): string {
   const start = name.slice(0, 50).replace(/^-+|-+$/g, "") || "agent";
   return `${start}-${crypto.randomUUID().slice(0, 8)}`;

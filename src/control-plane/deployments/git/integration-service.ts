@@ -73,7 +73,7 @@ export async function assertIntegration(ctx: Context, config: StoredSourceConfig
   );
 }
 
-/** The token with which a build fetches a repository; null where it needs none. */
+/** Returns the token for fetching a repository, `null` for a public one. */
 export async function readToken(
   env: Env,
   workspace_id: string,

@@ -60,7 +60,7 @@ export async function receiveWebhook(
 
 type Delivery = { integration_id: string; delivery_id: string; workspace_id: string };
 
-/** The delivery and its revisions are one transaction: what failed may be delivered again. */
+/** Writes the delivery and its revisions in one transaction, so that a failed one can be redelivered. */
 async function buildAll(
   env: Env,
   db: Database,

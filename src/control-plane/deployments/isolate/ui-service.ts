@@ -7,7 +7,7 @@ import { revisions } from "../table.ts";
 /** Files of an agent by name. */
 export type AgentUiFiles = UiBundles[string];
 
-/** The components of an agent, as its revision was built; null: it has none. */
+/** Returns the components of an agent from its revision's build, or `null`. */
 export async function readUi(
   env: Env,
   served: Pick<ActiveRevision, "workspace_id" | "deployment_id" | "revision_id">,

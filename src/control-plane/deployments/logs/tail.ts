@@ -4,7 +4,10 @@ import { type AgentLine, type ReceivedLine, toEarlyLines, toLines } from "./tail
 
 export type TailProps = { deployment_id: string; revision_id: string };
 
-/** Gets what an agent's isolate printed and threw during a call, once the call is over: no run waits for it. Of a run that lasts, lines come earlier. */
+/**
+ * Receives the output and errors of a call after its end, so that no run waits. Lines of a running call arrive
+ * earlier.
+ */
 export class AgentTail extends WorkerEntrypoint<Env, TailProps> {
   override async tail(events: TraceItem[]): Promise<void> {
     const { deployment_id, revision_id } = this.ctx.props;

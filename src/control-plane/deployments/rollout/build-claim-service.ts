@@ -12,7 +12,10 @@ export const MAX_ATTEMPTS = 3;
 export const MAX_LOST_ATTEMPTS = 2;
 /** How long the second one of these waits for other builds to end, since it may end their process too. */
 export const QUARANTINE_MS = 60_000;
-/** The revision with a new attempt's lease; null when there is nothing to build, or another attempt lives. */
+/**
+ * Claims a revision with a new attempt's lease. @returns `null` when there is nothing to build, or another
+ * attempt holds the lease
+ */
 export async function claimBuild(
   env: Env,
   revision_id: string,

@@ -79,7 +79,7 @@ export async function appendLog(
   if (renewed.length === 0) throw leaseLost(build);
 }
 
-/** Writes what the builder found without leaving BUILDING: the load check reads the artifact from the row. */
+/** Stores the builder's results while the revision stays BUILDING: the load check reads the artifact from the row. */
 export function recordArtifact(env: Env, build: RevisionBuild, fields: BuiltFields): Promise<void> {
   return advanceBuild(env, build, "BUILDING", fields);
 }
@@ -105,7 +105,7 @@ export async function advanceBuild(
   if (rows.length === 0) throw leaseLost(build);
 }
 
-/** DEPLOYED, and, unless it is a preview, active where no newer revision is already: alone, whatever split there was. */
+/** Sets DEPLOYED. Activates the revision and ends a split, unless it is a preview or a newer revision is active. */
 export async function activateBuild(env: Env, build: RevisionBuild): Promise<void> {
   const db = database(env);
   const updated_at = new Date().toISOString();
@@ -137,7 +137,7 @@ export async function activateBuild(env: Env, build: RevisionBuild): Promise<voi
   if (rows.length === 0) throw leaseLost(build);
 }
 
-/** True when no attempt will ever want what this one has stored. */
+/** Returns whether the artifact of this attempt is unused for good. */
 export async function isAbandoned(env: Env, build: RevisionBuild): Promise<boolean> {
   const [row] = await database(env)
     .select({ status: revisions.status, reason: revisions.status_reason })

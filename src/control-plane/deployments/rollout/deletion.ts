@@ -8,7 +8,7 @@ import type { DeletionMessage } from "../queue.ts";
 import { uploadPrefix } from "../sources.ts";
 import { deployments, revisions, secrets } from "../table.ts";
 
-/** Deletes a bounded part of what a deployment owns elsewhere; true once nothing of it is left. */
+/** Deletes a bounded part of a deployment's data. @returns `true` when nothing is left */
 export type Cleaner = (env: Env, deployment_id: string) => Promise<boolean>;
 
 const LOG_LINES = 5000;
@@ -54,7 +54,7 @@ async function clearAgentLog(env: Env, deployment_id: string): Promise<boolean> 
   return true;
 }
 
-/** Artifacts first: a revision's row is what remembers the key of its artifact. */
+/** Deletes artifacts before their revision's row, which holds the key. */
 async function deleteRevisions(env: Env, deployment_id: string): Promise<boolean> {
   const db = database(env);
   const rows = await db

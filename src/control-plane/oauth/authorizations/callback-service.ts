@@ -37,7 +37,7 @@ export async function finishAuthorization(
   return finish(env, db, row, query);
 }
 
-/** The person in front of the browser does not want it; whatever code came is not used. */
+/** Records a denied consent. The code is not used. */
 export async function refuseAuthorization(
   env: Env,
   provider_id: string,
@@ -131,7 +131,7 @@ async function exchange(env: Env, row: AuthorizationRow, provider: ProviderRow, 
   });
 }
 
-/** The provider was deleted while it answered: what it granted is given back. */
+/** Revokes the grant of a provider that was deleted in the meantime. */
 async function undo(env: Env, db: Database, row: AuthorizationRow, provider: ProviderRow) {
   const object = tokenObject(env, row.token_id);
   await object.revoke(row.token_id, await openProvider(env, provider));

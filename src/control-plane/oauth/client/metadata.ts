@@ -13,7 +13,7 @@ export const ServerMetadata = z.object({
 });
 export type ServerMetadata = z.infer<typeof ServerMetadata>;
 
-/** RFC 9728: what a protected resource, such as an MCP server, publishes of itself. */
+/** RFC 9728: metadata of a protected resource, such as an MCP server. */
 export const ResourceMetadata = z.object({
   resource: z.string(),
   authorization_servers: z.array(HttpUrl).min(1),

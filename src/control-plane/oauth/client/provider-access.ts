@@ -27,7 +27,7 @@ export type Grant = {
   account_label: string | null;
 };
 
-/** Why a provider gave nothing. `ended`: this grant is over; `refused`: we are, whatever the token. */
+/** Why a request failed. `ended`: this grant is over. `refused`: the client is refused for every token. */
 export type ProviderFailure = {
   ok: false;
   reason: "ended" | "refused" | "unavailable";

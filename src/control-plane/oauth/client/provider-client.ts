@@ -3,7 +3,7 @@ import { AppError } from "../../../shared/errors.ts";
 import { fields, readGrant, retryAfter } from "./grants.ts";
 import type { Grant, ProviderAccess, ProviderFailure } from "./provider-access.ts";
 
-/** A redirect is an answer: what goes to a provider is for the host that its owner named. */
+/** Redirects are not followed: requests are for the host of the provider. */
 const LIMITS = { timeout_ms: 10_000, max_bytes: 256 * 1024, redirects: "answer" } as const;
 
 type ProviderAnswer = {

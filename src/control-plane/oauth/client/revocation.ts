@@ -23,7 +23,7 @@ const TYPE_OF_HOST: Record<string, ProviderAccess["provider_type"]> = {
   "login.salesforce.com": "salesforce",
 };
 
-/** The address that was configured, else the provider's own form, else what it publishes. */
+/** The configured address, else the provider's known form, else the published one. */
 export function revocationForm(provider: RevocableProvider): RevocationForm {
   if (provider.revocation_url !== null) return { kind: "rfc7009", url: provider.revocation_url };
   const token_url = new URL(provider.token_url);

@@ -23,7 +23,7 @@ import { insertProvider } from "./provider-service.ts";
 const LOC = ["body", "mcp_server_url"];
 const AUTHS = ["client_secret_basic", "client_secret_post", "none"] as const;
 
-/** A provider from the address of an MCP server: whom it trusts, where that is, and a client of our own there. */
+/** Creates a provider from the address of an MCP server: finds its issuer and registers a client. */
 export async function discoverProvider(
   ctx: Context,
   { provider_id, name, mcp_server_url }: McpDiscoverRequest,
@@ -64,7 +64,7 @@ export async function discoverProvider(
   );
 }
 
-/** RFC 9728: the challenge of the server names its metadata; where there is none, the server is its own issuer. */
+/** RFC 9728: the server's challenge names its metadata. Without it the server is its own issuer. */
 async function issuerOf(env: Env, mcp_server_url: string): Promise<string> {
   const answer = await callProvider(env, { method: "GET", url: mcp_server_url });
   if (isFailure(answer)) throw asIssue(answer);

@@ -15,7 +15,7 @@ import { tokenObject } from "./stub.ts";
 
 export type RevocationOutcome = Revoked["outcome"];
 
-/** The provider first, then what is kept here. Each step may be done again: a retry ends where this ends. */
+/** Revokes at the provider first, then deletes the grant. Each step is idempotent. */
 export async function deleteOne(
   env: Env,
   db: Database,

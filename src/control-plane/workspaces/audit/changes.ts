@@ -11,19 +11,19 @@ export type AuditedChange = {
 const MAX_ID_CHARACTERS = 200;
 const MAX_RESOURCES = 200;
 
-/** Operations are named after what they do; some that only read take a body. */
+/** Operations are named by their verb; some reads have a body. */
 export function isChanging(method: string, operationId: string): boolean {
   return (
     !["GET", "HEAD", "OPTIONS"].includes(method) && !/^(get|list|query)[A-Z]/.test(operationId)
   );
 }
 
-/** Success, a refusal, and what broke on the way and may have changed a part. Anything else changed nothing. */
+/** Records successes, refusals and errors that may have changed a part. Other responses changed nothing. */
 export function isWorthRecording(status: number): boolean {
   return status < 400 || status === 403 || status >= 500;
 }
 
-/** The ids of path and query, and of what was made. */
+/** Ids of the path, the query and the created resource. */
 export function resourcesOf(
   path: Record<string, string>,
   query: Record<string, string[]>,

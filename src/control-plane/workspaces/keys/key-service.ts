@@ -77,7 +77,7 @@ export async function createPersonalKey(
   return insertKey(ctx, "personal", { ...owner, description, expires_at });
 }
 
-/** Gives a key a new secret. Its id stays, and so does what it started: crons, runs, OAuth tokens. */
+/** Rotates the secret of a key. The id stays, so its crons, runs and OAuth tokens continue. */
 export async function rotateApiKey(
   ctx: Context,
   scope: KeyScope,
