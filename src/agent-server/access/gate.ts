@@ -63,7 +63,7 @@ export const authenticateAgentRequests = createMiddleware<AppEnv>(async (c, next
   if (agentRequest && internal && agentRequest.served.deployment_id !== internal.deployment_id)
     throw routeNotFound();
   const early = agentRequest && answerBeforeRoutes(c, agentRequest, internal);
-  if (early) return early;
+  if (early !== null) return early;
   const authenticated = internal?.kind === "builtin" ? internal.authenticated : null;
   const { caller, access } = authenticated ?? (await authenticate(c, agentRequest, internal));
   const ctx = contextFor(c.env, caller);

@@ -149,7 +149,7 @@ describe("the page of the callback", () => {
         /^default-src 'none';.* form-action 'self'; frame-ancestors 'none'/,
       );
       const text = await page.text();
-      expect(text).toContain(`<dt>Asked by</dt><dd>${eve.email}</dd>`);
+      expect(text).toContain(`<dt>Requested by</dt><dd>${eve.email}</dd>`);
       expect(text).toMatch(/<dt>Workspace<\/dt><dd>research, acme-/);
       expect(text).toContain("<dt>For their user</dt><dd>&lt;i&gt;ada&lt;/i&gt;</dd>");
       expect(text).toContain("<dt>Agents</dt><dd>helper</dd>");
