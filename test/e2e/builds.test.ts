@@ -430,7 +430,7 @@ describe("components", () => {
     [
       "ui.css",
       '@import "tailwindcss";\n@plugin "./plugin.js";',
-      /ui\.css: "\.\/plugin\.js" is code, which no build runs/,
+      /ui\.css: "\.\/plugin\.js" is code, which builds do not run/,
     ],
     ["ui.tsx", "export default {", /ui\.tsx:1:\d+: /],
     [

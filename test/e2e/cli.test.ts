@@ -134,9 +134,9 @@ test("what an agent prints is followed as it runs, each line once", async () => 
       (lines) => lines.length >= 4,
     );
     await following.stop();
-    expect(
-      requestLines(following.lines).map((line) => line.replace(/^.*requestLines /, "")),
-    ).toEqual([...["one", "two", "three", "why"]]);
+    expect(requestLines(following.lines).map((line) => line.replace(/^.*asked /, ""))).toEqual([
+      ...["one", "two", "three", "why"],
+    ]);
     const errors = await langgraphjs(folder, ...logs, "--level", "error");
     expect(errors.stdout).toMatch(/^\[\S+\] \[ERROR\] no idea\n$/);
   });

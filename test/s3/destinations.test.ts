@@ -113,7 +113,7 @@ describe("a refusal of the bucket is passed on with a remedy:", () => {
       "a server that is not there",
       { config: { endpoint_url: "http://127.0.0.1:1" } },
       /: ConnectionFailed: \w/,
-      /Invalid endpoint: 127\.0\.0\.1:1 does not answer/,
+      /Invalid endpoint: 127\.0\.0\.1:1 does not respond/,
     ],
     [
       "a server that is none of S3's",

@@ -26,7 +26,8 @@ const ADVICE: Record<string, (context: AdviceContext) => string> = {
     `The server refused the request. ${context.arguments === "" ? "Check the policies of the bucket" : `Change or remove these of config.s3_additional_kwargs: ${context.arguments}`}`,
   REGION: ({ bucket }) =>
     `The bucket "${bucket}" is in another region. Correct region, and endpoint_url if it is set`,
-  ENDPOINT: ({ host }) => `Invalid endpoint: ${host} is not an S3 server. Correct endpoint_url`,
+  ENDPOINT: ({ host }) =>
+    `Invalid endpoint: ${host} does not respond like an S3 server. Correct endpoint_url`,
   REFUSED: () => "Invalid endpoint: use a public one that begins with https://",
   LATER: ({ host }) => `${host} is temporarily unavailable. Retry later`,
 };
