@@ -1,10 +1,14 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import entry from "../scripts/local/entries/index.ts";
+import { runIsolatesElsewhere } from "../src/control-plane/deployments/isolate/isolate.ts";
 import { assertAnonymousRate } from "../src/shared/http/rate-limit.ts";
 
 const ALLOWED = 6000;
+
+// Test files share modules, and the entry has set where isolates run.
+afterAll(() => runIsolatesElsewhere(null));
 
 async function statusOf(headers: Record<string, string>): Promise<number> {
   const request = new Request(`https://x/uploads/${crypto.randomUUID()}`, {

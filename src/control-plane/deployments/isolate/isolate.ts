@@ -40,7 +40,7 @@ type OpenIsolate = (env: Env, call: IsolateCall) => Fetcher;
 /** Set only by the local stack, which runs isolates in other processes. */
 let openElsewhere: OpenIsolate | null = null;
 
-export function runIsolatesElsewhere(open: OpenIsolate): void {
+export function runIsolatesElsewhere(open: OpenIsolate | null): void {
   openElsewhere = open;
 }
 
