@@ -53,9 +53,6 @@ async function relock(folder: string, pin: Record<string, string>) {
   const path = join(folder, "package.json");
   const manifest = JSON.parse(await readFile(path, "utf8"));
   manifest.dependencies = { ...manifest.dependencies, ...pin };
-  for (const [name, version] of Object.entries(pin)) {
-    manifest.overrides["@langchain/langgraph-sdk"] = { [name]: version };
-  }
   await writeFile(path, JSON.stringify(manifest));
   await rm(join(folder, "package-lock.json"));
   await run("npm", ["install", "--package-lock-only", "--ignore-scripts"], {

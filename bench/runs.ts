@@ -12,7 +12,7 @@ import { percentile, round, sample, summary, time } from "./measure.ts";
 const input = { messages: [{ role: "user", content: "hello" }] };
 const body = { assistant_id: "echo", input };
 const RUNS = 300;
-const OTHER_VERSIONS = { "@langchain/core": "1.2.12" };
+const OTHER_VERSIONS = { "@langchain/core": "1.3.4" };
 
 async function main() {
   const dir = await mkdtemp(join(tmpdir(), "heddle-bench-stack-"));
@@ -64,7 +64,7 @@ async function benchDeploys(api: Api, git: GitUrls) {
   return { id, times: { empty_caches: round(empty_caches), warm_caches: round(warm_caches) } };
 }
 
-/** LangGraph itself is installed and bundled: the versions are not those of the prebuilt runtime. */
+/** Builds with a version of core that is not prebuilt. */
 async function benchOtherVersions(api: Api, git: GitUrls) {
   const url = await pushAgent(git, "other", OTHER_VERSIONS);
   const empty = await time(() => createDeployment(api, "bench-other", url));
