@@ -1,11 +1,16 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LOG_BYTES } from "../../../src/control-plane/builds/limits.ts";
 import { consumeBuild } from "../../../src/control-plane/builds/queue/consumer.ts";
 import { deployArtifact } from "../../../src/control-plane/builds/queue/deploy.ts";
 import { LogSink } from "../../../src/control-plane/builds/queue/log-sink.ts";
 import { activeRevision } from "../../../src/control-plane/deployments/api/service.ts";
+import {
+  openIsolate,
+  readRevisionCode,
+  runIsolatesElsewhere,
+} from "../../../src/control-plane/deployments/isolate/isolate.ts";
 import {
   claimBuild,
   MAX_ATTEMPTS,
@@ -303,6 +308,43 @@ describe("a build", () => {
     const lines = await linesOf(revision.id);
     expect(lines.at(-1)).toMatchObject({ level: "ERROR", message: expect.stringContaining(cause) });
     expect(await activeOf(deployment.id)).toBeNull();
+  });
+});
+
+describe("the load check of an agent", () => {
+  const isQuarantined: boolean[] = [];
+  let losses = 0;
+
+  beforeEach(() => {
+    isQuarantined.length = 0;
+    losses = 0;
+    runIsolatesElsewhere((given, call) => {
+      isQuarantined.push(call.ref.quarantine !== undefined);
+      const agent = openIsolate(given.LOADER, call, () => readRevisionCode(given, call.ref));
+      const lose = () => Promise.reject(new Error("The process of the agents ended."));
+      return losses-- > 0 ? Object.assign(Object.create(agent), { describe: lose }) : agent;
+    });
+  });
+
+  afterEach(() => runIsolatesElsewhere(null));
+
+  test("runs once more in quarantine after its isolate is lost", async () => {
+    losses = 1;
+    const { revision } = await waiting({ artifact_key: await putArtifact() });
+    await consumeBuild(env, { revision_id: revision.id });
+    expect((await readRevision(revision.id)).status).toBe("DEPLOYED");
+    expect(isQuarantined).toEqual([false, true]);
+  });
+
+  test.each([
+    ["does not parse", "export class {"],
+    ["throws when it is loaded", 'throw new Error("no model");'],
+    ["exports no agent", "export default {};"],
+  ])("loads code that %s once", async (_, source) => {
+    const { revision } = await waiting({ artifact_key: await putArtifact(source) });
+    await consumeBuild(env, { revision_id: revision.id });
+    expect((await readRevision(revision.id)).status_reason).toBe("graph_load_failed");
+    expect(isQuarantined).toEqual([false]);
   });
 });
 

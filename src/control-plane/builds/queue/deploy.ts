@@ -26,8 +26,11 @@ export async function deployArtifact(env: Env, build: RevisionBuild): Promise<vo
 }
 
 async function describe(env: Env, build: RevisionBuild): Promise<Described> {
-  // Other agents share the first isolate's process on one machine: a loss may be theirs.
-  const first = load(env, build).catch(() => load(env, build, crypto.randomUUID()));
+  const first = load(env, build).catch((error: unknown) => {
+    if (isLoadError(error)) throw error;
+    // Other agents share the first isolate's process on one machine: a loss may be theirs.
+    return load(env, build, crypto.randomUUID());
+  });
   const answer = first.then(checkDescription, (error: unknown) => {
     if (isTransient(error)) throw error;
     return notLoaded(error instanceof Error ? error.message : String(error));
@@ -43,6 +46,12 @@ function load(env: Env, build: RevisionBuild, quarantine?: string): Promise<unkn
   // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
   const isolate = agentIsolate(env, quarantine === undefined ? ref : { ...ref, quarantine });
   return (isolate as unknown as AgentEntrypoint).describe();
+}
+
+/** Matches errors of the agent's code, which every isolate repeats. Any other rejection is a lost isolate. */
+function isLoadError(error: unknown): boolean {
+  const message = error instanceof Error ? error.message : "";
+  return /^(Failed to start Worker|Worker has no such entrypoint)/.test(message);
 }
 
 /** Errors of the platform, not of the agent. */
