@@ -112,7 +112,7 @@ function userService({ name }: Bound): string {
   return `core:user:${name}`;
 }
 
-/** The Worker's own lines are JSON and printLine their level. */
+/** Lines of the Worker are JSON with their level. */
 function printLine({ level, message }: { level: string; message: string }) {
   const isOwn = message.startsWith('{"level":');
   console.log(level === "error" && !isOwn ? `[ERROR] ${message}` : message);

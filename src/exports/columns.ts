@@ -40,7 +40,7 @@ const timestamp = (name: string, source: Scanned): Column => ({
   source,
 });
 
-/** All exportable fields in the order of a file's columns. */
+/** Exportable fields in the order of a file's columns. */
 export const COLUMNS: readonly Column[] = [
   text("id"),
   word("tenant_id"),

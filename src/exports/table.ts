@@ -71,7 +71,7 @@ export const bulk_exports = sqliteTable(
     sent_at: text(),
     /** Time before which the sweep does not resume an export that met an obstacle. */
     next_attempt_at: text(),
-    /** When nothing of it was left open in the bucket. */
+    /** Time when no multipart upload of it was left in the bucket. */
     cleaned_at: text(),
   },
   (table) => [

@@ -51,7 +51,7 @@ const transports = {
     }),
 };
 
-/** All that a thread is received from now on, each event once. */
+/** Everything that a thread emits from now on, each event once. */
 function watch(thread: ThreadStream) {
   const events: Event[] = [];
   let wake = Promise.withResolvers<void>();

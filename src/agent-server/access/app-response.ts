@@ -45,7 +45,7 @@ const STORED_CHALLENGE = /(^|[\s,])(basic|digest|negotiate|ntlm)\b/i;
 /** Request headers with which a browser or an access proxy proves its user to the whole origin. */
 const ORIGIN_CREDENTIAL = /^(cookie2?|cf-access-.*)$/i;
 
-/** No page may control the shared origin, and browsers render nothing there by its content alone. */
+/** Prevents pages from controlling the shared origin, and browsers from rendering a body by its content alone. */
 export const guardOrigin = createMiddleware<AppEnv>(async (c, next) => {
   if (!isSharedOrigin(c.req.raw, c.env)) return next();
   const { headers } = c.req.raw;

@@ -64,7 +64,7 @@ async function allowedOrigin(
   return (await isMatched(env, served, allow_origin_regex, origin)) ? origin : null;
 }
 
-/** In the agent's isolate: an expression may take for ever, and it is the agent's own. */
+/** Runs in the agent's isolate: the expression is the agent's and may never end. */
 function isMatched(env: Env, served: ActiveRevision, pattern: string, text: string) {
   return matched.get(`${served.revision_id} ${text}`, () =>
     callIsolate(env, served, "matchesPattern", MatchAnswer, (agent) =>

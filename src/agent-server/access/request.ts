@@ -42,7 +42,7 @@ export function withheldCredential(headers: Headers, issuer: string | null): str
   return CREDENTIALS.find((name) => headers.has(name) && !own.has(name)) ?? null;
 }
 
-/** Not verified: forged tokens of the issuer are withheld too. */
+/** Does not verify: forged tokens of the issuer are withheld too. */
 function issuerOf(authorization: string): string | undefined {
   const [, payload] = /^Bearer +[^.\s]+\.([^.\s]+)\./i.exec(authorization) ?? [];
   try {

@@ -14,7 +14,7 @@ import { cronObject, cronsWithFilters } from "./stub.ts";
 type Target = { deployment_id: string; thread_id?: string; origin: string };
 type CronId = { deployment_id: string; cron_id: string };
 
-/** Without a thread each firing creates one. */
+/** Creates a thread for each firing when none is given. */
 export async function createCron(ctx: Context, target: Target, input: CronCreate): Promise<Cron> {
   const agent = await openAgent(ctx, target.deployment_id, "write");
   const { deployment_id } = agent;
@@ -66,7 +66,7 @@ export async function updateCron(
   const { object, value, agent } = await open(ctx, deployment_id, "update", fields);
   assertWebhook(ctx.env, given.webhook, agent.config);
   const patch = given.metadata === undefined ? given : { ...given, metadata: keepable(value) };
-  // Otherwise the editor would act with the rights and the OAuth tokens of the caller before.
+  // Prevents the editor from acting with the rights and OAuth tokens of the previous caller.
   const principal = { principal: toPrincipal(ctx, origin), user_id: userOf(ctx) };
   const change = { ...toChange(patch), ...principal };
   const kept = (await object.updateCron(cron_id, change)) ?? cronNotFound(cron_id);

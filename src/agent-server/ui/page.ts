@@ -30,7 +30,7 @@ function globalOf(agent: string): string {
   return `__LGUI_${agent.replaceAll(/[^a-zA-Z0-9]/g, "_")}`;
 }
 
-/** For an attribute between these quotes. */
+/** Escapes a value of an attribute that is quoted by `quote`. */
 function escaped(text: string, quote: '"' | "'" = '"'): string {
   return text
     .replaceAll("&", "&amp;")

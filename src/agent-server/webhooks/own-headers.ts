@@ -25,7 +25,7 @@ export function ownHeaders(
   return Object.fromEntries(entries);
 }
 
-/** For a while: secrets may be set anew before the next attempt. */
+/** Returns a temporary error: the secret may be set before the next attempt. */
 function unsent(header: string, why: string): AppError {
   return new AppError("unavailable", `webhooks.headers.${header} of the agent: ${why}.`);
 }

@@ -40,7 +40,7 @@ export interface PackageStore {
   ): Promise<void>;
 }
 
-/** All that the isolate of a build may read and write in R2. */
+/** Storage of a build: the isolate reads and writes nothing else in R2. */
 export interface BuildStore extends PackageStore {
   /** @returns the uploaded tarball of the revision, or null without one. */
   readSource(): Promise<ReadableStream<Uint8Array> | null>;
@@ -136,7 +136,7 @@ export type BuildOutcome =
       is_transient?: boolean;
     };
 
-/** All that `LOADER.get` needs of a revision but its secrets; self-contained and never changed. */
+/** Code of a revision for `LOADER.get`, without secrets; self-contained and immutable. */
 export type Artifact = {
   compatibility_date: string;
   main_module: string;

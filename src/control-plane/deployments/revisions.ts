@@ -45,7 +45,7 @@ export function mayFollow(from: RevisionStatus, to: RevisionStatus): boolean {
   return (NEXT[from] as readonly RevisionStatus[]).includes(to);
 }
 
-/** For the WHERE of the UPDATE that moves a revision to `to`. */
+/** Statuses for the WHERE of the UPDATE that moves a revision to `to`. */
 export function statusesBefore(to: RevisionStatus): RevisionStatus[] {
   return STATUSES.filter((from) => mayFollow(from, to));
 }

@@ -3,7 +3,7 @@ import { invalid } from "../../shared/errors.ts";
 const MAX_SECRETS = 100;
 const MAX_SECRET_NAME_LENGTH = 128;
 const MAX_SECRET_BYTES = 32 * 1024;
-/** All of them travel to the isolate with its code. */
+/** Limit of a deployment: all secrets travel to the isolate with its code. */
 const MAX_SECRETS_BYTES = 256 * 1024;
 
 /** Names that the platform sets, or that would change how the isolate or the official runtime works. */

@@ -18,7 +18,7 @@ type ConsentRequest = {
   resource: string | null;
 };
 
-/** Where the user consents. What auth_url has in its query stays, but never in the place of ours. */
+/** Returns the URL of the consent page. Our parameters override those in the query of `auth_url`. */
 export function consentUrl(auth_url: string, request: ConsentRequest): string {
   const url = new URL(auth_url);
   const params = {

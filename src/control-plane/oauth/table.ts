@@ -43,7 +43,7 @@ export const oauth_tokens = sqliteTable(
     provider_id: text().notNull(),
     /** `user:{id}` or `key:{id}`: who may use, change and delete it. */
     owner: text().notNull(),
-    /** Which of the owner's own users it is for; empty: the owner itself. */
+    /** User of the owner's agent; empty for the owner itself. */
     subject: text().notNull(),
     /** The agent that the token is limited to; `null` for all agents of the owner. */
     agent_id: text(),

@@ -20,7 +20,7 @@ export type Credential = {
 const SPECIFY =
   "requires workspace specification: send the id of a workspace in the X-Tenant-Id header.";
 
-/** Which workspace a request acts in. `reaches` are those that match the tenant, where one is named. */
+/** Selects the workspace of a request. `reaches` are those that match the tenant, if one is named. */
 export function chooseWorkspace(credential: Credential, tenant: string | null): Caller {
   const { actor, is_organization_wide } = credential;
   const reached = credential.reaches.flatMap(({ workspace_id, role, ...rest }) =>

@@ -15,7 +15,7 @@ export async function sign(env: Keys, purpose: string, text: string): Promise<Si
   return { key_id, signature: encodeBytes(signed, "hex") };
 }
 
-/** In constant time; a key that was rotated out of first place still verifies. */
+/** Compares in constant time. Keys that are no longer first still verify. */
 export async function isSigned(
   env: Keys,
   purpose: string,
@@ -39,7 +39,7 @@ export async function deriveSecrets(env: Keys, purpose: string, text: string): P
   );
 }
 
-/** In constant time. `signature` is hex, as repository hosts send it. */
+/** Compares in constant time. `signature` is hex, as repository hosts send it. */
 export async function isSignedWith(
   secret: string,
   text: string,

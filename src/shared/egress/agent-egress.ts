@@ -5,7 +5,7 @@ import { egressRefusal, ownPorts, publicPolicy } from "./egress.ts";
 
 type Variables = Pick<Env, "EGRESS_AGENT_HOSTS" | "EGRESS_DNS_URL" | "LOCAL_PORTS">;
 
-/** On one machine `fetch` reaches public addresses only, and this network the others, for listed hosts. */
+/** Reaches private addresses for listed hosts. On one machine `fetch` reaches public ones only. */
 type Network = { LISTED_HOSTS?: Fetcher };
 
 /** The `globalOutbound` of agents' isolates. Redirects are returned, so that the next hop comes through here again. */

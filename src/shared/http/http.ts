@@ -33,7 +33,7 @@ function assertValid(result: Checked): undefined {
   if (problem) throw problem;
 }
 
-/** For operations whose clients know a request that is wrong by 400. */
+/** Refuses with 400, for operations whose clients expect that status for an invalid request. */
 export function assertWellFormed(result: Checked): undefined {
   const problem = problemOf(result);
   if (problem) throw new AppError("bad_request", problem.message);
@@ -45,7 +45,7 @@ function problemOf({ success, target, data, error }: Checked): AppError | null {
   return invalid(["body"], `is nested more than ${MAX_DEPTH} levels deep`, "too_deep");
 }
 
-/** Where an answer's URLs begin when the installation names no public origin. */
+/** Returns the origin of URLs in answers when the installation configures no public origin. */
 export function originOf(url: string): string {
   return new URL(url).origin;
 }

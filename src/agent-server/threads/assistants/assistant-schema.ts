@@ -182,7 +182,7 @@ export const GraphSchemas = z
   })
   .openapi("GraphSchemas");
 
-/** Both spellings: clients' types have the longer names, LangGraph's own server returns the shorter ones. */
+/** Names in both spellings: clients' types have the longer names, LangGraph's own server returns the shorter ones. */
 export const SubgraphSchemas = GraphSchemas.extend({
   input: JsonSchema.describe("The same as `input_schema`"),
   output: JsonSchema.describe("The same as `output_schema`"),

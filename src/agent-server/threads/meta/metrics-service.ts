@@ -7,7 +7,7 @@ import { threadObject } from "../object/stub.ts";
 import { openAgent } from "../service/service.ts";
 import type { Metrics } from "./metrics-schema.ts";
 
-/** Counted when value, in the directory and by the threads that are busy: nothing is estimated. */
+/** Counted on request, in the directory and by the busy threads: nothing is estimated. */
 export async function getMetrics(ctx: Context, deployment: string): Promise<Metrics> {
   const { deployment_id, revision_id } = await openAgent(ctx, deployment, "read");
   await assertSeesAll(ctx);

@@ -67,7 +67,7 @@ export class LiveThread {
   /** Read-your-writes: the directory has the record when this resolves. */
   async publishRecord(): Promise<ThreadRecord> {
     this.changed();
-    // Before the pause, in which the thread may be deleted.
+    // Precedes the pause, in which the thread may be deleted.
     const record = this.store.thread.record();
     await this.alarm.publish();
     return record;
@@ -77,7 +77,7 @@ export class LiveThread {
   async delete(): Promise<boolean> {
     if (!this.open()) return false;
     const { temporary, deployment_id, thread_id } = this.store.thread.header();
-    // First, so that a retry after a crash does what is left.
+    // Precedes all other steps, so that a retry after a crash does what is left.
     if (!temporary) await endThreadCrons(deployment_id, thread_id);
     await this.alarm.flushBeforeDeletion();
     if (!this.open()) return false;

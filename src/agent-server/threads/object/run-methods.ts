@@ -62,7 +62,7 @@ export class RunMethods {
     return this.#thread.openVisible() ? this.#thread.store.runs.queue() : EMPTY_QUEUE;
   }
 
-  /** False: no such run. A run that is over stays as it is. */
+  /** @returns false when the run does not exist. A run that is over does not change. */
   async cancelRun(
     run_id: string,
     action: CancelAction,

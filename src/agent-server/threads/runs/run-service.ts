@@ -112,7 +112,7 @@ export async function followRun(ctx: Context, id: RunId, follow: StreamChoice) {
 
 async function openFollowed(ctx: Context, { run_id: _, ...thread }: RunId, cancels: boolean) {
   const { object } = await openThread(ctx, thread, "read", {});
-  // To leave is then to cancel.
+  // A client that leaves then cancels.
   return cancels ? (await openThread(ctx, thread, "update", CANCEL)).object : object;
 }
 

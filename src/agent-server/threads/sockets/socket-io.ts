@@ -10,7 +10,7 @@ export function attachmentOf(socket: WebSocket): Attachment {
   return socket.deserializeAttachment() as Attachment;
 }
 
-/** False: it is more than is kept with a socket. */
+/** @returns false when the state is larger than a socket's attachment may be. */
 export function attach(socket: WebSocket, attachment: Attachment): boolean {
   const { byteLength } = new TextEncoder().encode(JSON.stringify(attachment));
   if (byteLength > MAX_ATTACHMENT_BYTES) return false;

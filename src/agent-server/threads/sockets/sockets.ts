@@ -31,7 +31,7 @@ type SocketState = {
   isDue: boolean;
   reader: LogReader | null;
   checkedAt: number;
-  /** Until then it may well subscribe to more. */
+  /** Until then the socket may subscribe to more. */
   settlesAt: number;
   budget: SendBudget;
 };

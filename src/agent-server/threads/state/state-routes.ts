@@ -19,7 +19,7 @@ import { type At, getHistory, getState, updateState } from "./state-service.ts";
 
 const THREAD = "/agents/{deployment_id}/threads/{thread_id}";
 const operation = operationWithTag("Thread state");
-/** All of its fields, unless some were selected. */
+/** Fields are optional because requests may select some. */
 const SomeState = ThreadState.partial();
 
 export const stateRoutes = router();

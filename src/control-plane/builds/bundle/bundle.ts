@@ -25,7 +25,7 @@ function startEsbuild(): Promise<void> {
   return started;
 }
 
-/** After a crash or a stall the next build gets a new one. */
+/** Ends the compiler after a crash or a stall: the next build starts a new one. */
 function stopEsbuild(): void {
   void esbuild.stop();
   started = null;
@@ -50,7 +50,7 @@ export async function bundle(
   return "ok" in built ? built : toBundled(built);
 }
 
-/** For browsers: one script that leaves a global, and its styles beside it. */
+/** Bundles for browsers: one script that sets a global, and its styles. */
 export async function bundleUi(
   entry: string,
   plugin: esbuild.Plugin,

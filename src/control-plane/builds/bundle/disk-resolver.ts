@@ -7,9 +7,9 @@ export type Resolved =
   | { type: "builtin"; name: string }
   /** A package of the prebuilt runtime; `specifier` is how its entry is called. */
   | { type: "provided"; specifier: string }
-  /** In the lockfile, not fetched so far: fetch it and bundle again. */
+  /** Package of the lockfile that is not fetched yet: fetch it and bundle again. */
   | { type: "missing"; directory: string }
-  /** Not installed. Packages may be able to do without it. */
+  /** Package that is not installed. Importers may work without it. */
   | { type: "absent"; text: string }
   | { type: "error"; text: string };
 

@@ -8,7 +8,7 @@ export type Resolver = (specifier: string, directory: string, kind: RequestKind)
 
 type ResolverOptions = Packages & {
   tsconfig: TsConfig;
-  /** Where the code runs: in an isolate by default. */
+  /** Environment of the code: an isolate by default. */
   platform?: "browser";
 };
 

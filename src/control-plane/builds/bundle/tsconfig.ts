@@ -12,9 +12,9 @@ import { type Disk, disk } from "./disk.ts";
 import { diskResolver } from "./disk-resolver.ts";
 
 export type TsConfig = {
-  /** For esbuild: jsx and decorators. */
+  /** Options for esbuild: jsx and decorators. */
   compilerOptions: Record<string, unknown>;
-  /** Where bare names are looked up, by `baseUrl`. */
+  /** Folder that bare names resolve from: `baseUrl`. */
   base: string | null;
   /** Absolute targets by patterns. */
   paths: Record<string, string[]>;
@@ -35,7 +35,7 @@ const FOR_ESBUILD = [
   "useDefineForClassFields",
   "target",
 ];
-/** Also ends a chain of files that extend each other. */
+/** Limits chains too: files may extend each other. */
 const MAX_FILES = 16;
 const MAX_PATHS = 500;
 const MAX_TARGETS = 16;

@@ -89,7 +89,7 @@ function pluginOptions(input: CompileInput, path: string): PluginOptions {
   };
 }
 
-/** Where the names of classes stand. */
+/** Yields the texts that Tailwind scans for class names. */
 function* sourcesOf(tree: Tree): Generator<string> {
   for (const path of tree.files.keys()) {
     if (/\.([cm]?[jt]sx?|html|mdx?)$/.test(path)) yield textOf(tree, path) ?? "";

@@ -6,7 +6,7 @@ import type { Tree } from "../tree.ts";
 
 export const SCRIPT = /\.[cm]?[jt]sx?$/;
 
-/** Where langgraph.json is. */
+/** Folder of langgraph.json. */
 export type ConfigLocation = { tree: Tree; path: string; folder: string };
 
 /** `agent.js` may be written as `agent.ts`, as TypeScript's own imports are. */

@@ -19,7 +19,7 @@ import { selectPrebuilt } from "./select.ts";
 
 export type Dependencies = {
   install: Install;
-  /** Where the agent's imports start their walk: "" for the root of the source. */
+  /** Folder from which the agent's imports resolve: "" for the root of the source. */
   directory: string;
   /** Packages that prebuilt modules replace. */
   provided: Set<string>;

@@ -6,7 +6,7 @@ import { ancestors, directoryOf, joinPath } from "../paths.ts";
 import type { Tree } from "../tree.ts";
 import type { Manifest } from "./lockfile.ts";
 
-/** Where the agent's package.json and lockfile are; both may stand above langgraph.json, as in a monorepo. */
+/** Folders of the agent's package.json and lockfile; both may be above langgraph.json, as in a monorepo. */
 export type NpmProject = {
   /** Folder of package.json, or of langgraph.json without one. */
   folder: string;

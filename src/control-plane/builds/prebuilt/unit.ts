@@ -30,7 +30,7 @@ export type PrebuiltUnit = {
 /** The units of one agent. */
 export type Runtime = Pick<PrebuiltUnit, "entries" | "files">;
 
-/** Where the artifact keeps prebuilt modules, beside the main one. */
+/** Folder of prebuilt modules in the artifact, beside the main module. */
 export const RUNTIME_FOLDER = "rt/";
 
 /** Options of esbuild that change the content of a unit. */

@@ -39,7 +39,7 @@ export class PrebuiltUnits {
     return lists;
   }
 
-  /** At most one version of each package: the ones that the build wanted last. */
+  /** Versions that the build requested last, at most one of each package. */
   get missing(): Version[] {
     return [...this.#missing.values()];
   }

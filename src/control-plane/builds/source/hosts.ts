@@ -69,7 +69,7 @@ function notARepository(repo_url: string): BuildFailure {
   return new BuildFailure("source_not_found", text);
 }
 
-/** Where a tarball of this commit-ish may be, the likeliest first. */
+/** Returns URLs that may hold a tarball of this commit-ish, the likeliest first. */
 export function archivesOf(
   repository: RepositoryAddress,
   ref: string,

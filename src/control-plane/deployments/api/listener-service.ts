@@ -91,7 +91,7 @@ function toListener(row: typeof listeners.$inferSelect | undefined, id: string):
   return Listener.parse(row);
 }
 
-/** Both texts are as published clients know them. */
+/** Published clients match both texts. */
 function assertAllowed(ctx: Context, action: Action): void {
   assertMay(ctx, action);
   const { plan, workspace_id } = ctx.caller;

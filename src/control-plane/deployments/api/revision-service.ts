@@ -63,7 +63,7 @@ export async function createRevision(
   return getRevision(ctx, { deployment_id, revision_id }, origin);
 }
 
-/** Its source is its own; nothing of the deployment changes. */
+/** Keeps the revision's source; the deployment does not change. */
 async function createPreview(
   ctx: Context,
   before: DeploymentRow,

@@ -57,7 +57,7 @@ export function servedRevision(
   return findServed(env, ref, thread_id);
 }
 
-/** Where the runs of a deployment are traced. 404 when the workspace has no such deployment. */
+/** Returns the project that traces a deployment's runs. 404 when the workspace has no such deployment. */
 export function tracingProject(ctx: Context, deployment_id: string): Promise<string> {
   return openTracingProject(ctx, deployment_id);
 }

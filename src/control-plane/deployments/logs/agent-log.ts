@@ -30,7 +30,7 @@ const MAX_LINES = 50_000;
 
 /** The log of the agents of one deployment, whose id is its name. It has tables from its first line on. */
 export class AgentLog extends DurableObject<Env> {
-  /** In the order in which they come, one that comes twice once. No two have one time, so that "from this time on" misses none and is never stuck. */
+  /** Appends lines in order, duplicates once. Times are unique, so that paging by time misses no line and always advances. */
   async append(deployment_id: string, lines: AgentLine[]): Promise<void> {
     if (!this.#exists && !(await isKept(this.env, deployment_id))) return;
     const { sql } = this.ctx.storage;

@@ -74,7 +74,7 @@ const BROKEN_OFF = {
   status_message: `The build failed ${MAX_ATTEMPTS} times because of a platform error. Create a new revision to retry.`,
 };
 
-/** With the last attempt, if that was lost: who ends an attempt in order releases its lease. */
+/** Counts the last attempt too, if it was lost: an attempt that ends in order releases its lease. */
 const lostAttempts = sql`(${revisions.lost_attempts} + (${revisions.lease_expires_at} is not null))`;
 
 const isDeploymentReady = sql`exists (

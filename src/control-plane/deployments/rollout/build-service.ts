@@ -39,7 +39,7 @@ export const LEASE_MS = 15_000;
 /** Limits a log line and the status message: bundlers print megabytes, and a row has two. */
 const MAX_LINE_CHARACTERS = 8000;
 
-/** False once this attempt is no longer the current one. */
+/** @returns false once this attempt is no longer the current one. */
 export async function renewLease(env: Env, build: RevisionBuild, now: Date): Promise<boolean> {
   const rows = await renewal(env, build, now);
   return rows.length > 0;

@@ -56,7 +56,7 @@ export async function sweepDeliveries(env: Env, now: Date): Promise<void> {
   await deleteSome(database(env), webhook_deliveries, isOld, DELIVERIES);
 }
 
-/** After a rotation of keys. */
+/** Encrypts secrets again after a rotation of keys. */
 export async function resealSecrets(env: Env): Promise<void> {
   await resealRows<typeof secrets.$inferSelect>(env, secrets, ({ deployment_id, name }) =>
     secretOwner(deployment_id, name),

@@ -11,7 +11,7 @@ import type { Ended } from "./callback-service.ts";
 import { answerConsent, openConsent } from "./consent-service.ts";
 import { consentPage, endPage } from "./page.ts";
 
-/** Where browsers come back to: without a key, so these stand before the authentication. */
+/** Routes that browsers return to without a key, so they precede the authentication. */
 export const callbackRoutes = router();
 
 const protect = pageHeaders({ styleSrc: ["'unsafe-inline'"], formAction: ["'self'"] });

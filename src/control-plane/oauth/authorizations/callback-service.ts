@@ -19,7 +19,7 @@ type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
 
 export type Ended = {
   ok: boolean;
-  /** For the person in front of the browser. */
+  /** Text for the person at the browser. */
   message: string;
   provider_name: string | null;
   token_id: string | null;

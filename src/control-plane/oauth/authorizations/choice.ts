@@ -1,4 +1,4 @@
-/** Which of an owner's tokens an agent gets. */
+/** Selects the token of an owner that an agent gets. */
 
 export type Candidate = {
   id: string;

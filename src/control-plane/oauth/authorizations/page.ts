@@ -53,7 +53,7 @@ function factsOf({ requester, subject, agent_id, scopes }: Question): [string, s
   return facts;
 }
 
-/** No script, nothing from elsewhere. */
+/** Allows no script and no other origin. */
 function page(title: string, ...content: string[]): string {
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',

@@ -30,7 +30,7 @@ export const ClientRegistration = z.object({
 
 const MAX_ISSUERS = 6;
 
-/** Where the metadata of an issuer may be: inserted before its path, or appended as OpenID does. */
+/** URLs of an issuer's metadata: inserted before its path, or appended as OpenID does. */
 export function metadataUrls(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, "");

@@ -151,7 +151,7 @@ async function toChange(env: Env, row: ProviderRow, patch: ProviderPatchRequest)
   return { change, moves };
 }
 
-/** Every token of it is given back first. One that cannot be reached keeps the provider, and the rest of them. */
+/** Revokes every token of the provider first. A revocation that fails keeps the provider and its other tokens. */
 export async function deleteProvider(ctx: Context, provider_id: string): Promise<ProviderDeleted> {
   assertMay(ctx, "delete");
   const row = await needProvider(ctx, provider_id);

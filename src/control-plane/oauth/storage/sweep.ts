@@ -7,7 +7,7 @@ import { oauth_authorizations, oauth_providers, oauth_tokens } from "../table.ts
 import { openProvider, type ProviderRow, sealOwner } from "./rows.ts";
 import { tokenObject } from "./stub.ts";
 
-/** After its end an authorization can be waited for this long; an exchange that lasts so long is dead. */
+/** Time that clients may wait for an ended authorization. An exchange that takes longer is abandoned. */
 const KEEP_MS = 60 * 60 * 1000;
 /** How long an unreachable provider delays the deletion of an unused grant. */
 const GIVE_UP_MS = 24 * KEEP_MS;
@@ -62,7 +62,7 @@ async function settle(env: Env, db: Database, { authorization, provider }: Orpha
   await db.delete(oauth_authorizations).where(eq(oauth_authorizations.id, id));
 }
 
-/** After a rotation of keys. Verifiers are not worth it: they serve for ten minutes. */
+/** Encrypts tokens again after a rotation of keys. Verifiers are left out: they live ten minutes. */
 export async function resealGrants(env: Env): Promise<void> {
   await resealRows<ProviderRow>(env, oauth_providers, ({ id }) => sealOwner(id));
   const old = oldKeys(env);

@@ -51,7 +51,7 @@ export async function createApiKey(
   return insertKey(ctx, "workspace", { ...serviceKey(request), workspace_id });
 }
 
-/** For the whole organization, or for one of its workspaces. */
+/** Creates a key for the whole organization, or for one of its workspaces. */
 export async function createServiceKey(
   ctx: Context,
   request: ServiceKeyCreateRequest,
