@@ -1,19 +1,18 @@
 import { findWorkspace } from "../control-plane/workspaces/service.ts";
 import { assertMay } from "../shared/auth.ts";
 import { type Context, contextFor, database } from "../shared/context.ts";
-import { AppError } from "../shared/errors.ts";
+import { assertPaidPlan } from "../shared/plans.ts";
 
-/** Allows reads for every role and changes for administrators, on the plans Plus and Enterprise. */
-export function assertMayExport(ctx: Pick<Context, "caller">, action: "read" | "manage"): void {
-  assertPlan(ctx.caller.plan);
-  assertMay(ctx, action === "read" ? "read" : "admin");
-}
-
-function assertPlan(plan: Context["caller"]["plan"]): void {
-  if (plan !== "developer") return;
-  const text =
-    "Bulk export requires the plan Plus or Enterprise. This organization's plan is Developer.";
-  throw new AppError("forbidden", text);
+/**
+ * Allows reads for every role, and the rest for administrators. After a downgrade of the plan an organization can
+ * still read and `end` exports, and cannot `start` any.
+ */
+export function assertMayExport(
+  { caller }: Pick<Context, "caller">,
+  action: "read" | "start" | "end",
+): void {
+  if (action === "start") assertPaidPlan(caller, "Bulk export");
+  assertMay({ caller }, action === "read" ? "read" : "admin");
 }
 
 /** Returns the context of queue and cron jobs, `null` when the workspace is deleted. */

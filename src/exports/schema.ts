@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { CreatedAt, list, Timestamp, UpdatedAt, Uuid } from "../shared/schema.ts";
+import { CreatedAt, caseless, list, Timestamp, UpdatedAt, Uuid } from "../shared/schema.ts";
 import { toMicros } from "../shared/times.ts";
 import * as limits from "./limits.ts";
 
@@ -225,14 +225,3 @@ export const BulkExportLimits = z
   })
   .openapi("BulkExportLimits");
 export type BulkExportLimits = z.infer<typeof BulkExportLimits>;
-
-/** Ignores case: published clients send `Cancelled` and `CANCELLED`. */
-function caseless<const T extends readonly [string, ...string[]]>(words: T, message?: string) {
-  return z.preprocess(
-    (value) => {
-      if (typeof value !== "string") return value;
-      return words.find((word) => word.toLowerCase() === value.toLowerCase()) ?? value;
-    },
-    z.enum(words, message),
-  );
-}

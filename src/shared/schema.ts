@@ -80,6 +80,20 @@ export const PageQuery = z.object({
   offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
 });
 
+/** An enum that is read in any case: published clients send `Cancelled` and `CANCELLED`. */
+export function caseless<const T extends readonly [string, ...string[]]>(
+  words: T,
+  message?: string,
+) {
+  return z.preprocess(
+    (value) => {
+      if (typeof value !== "string") return value;
+      return words.find((word) => word.toLowerCase() === value.toLowerCase()) ?? value;
+    },
+    z.enum(words, message),
+  );
+}
+
 /** Treats `null` as absent: published clients send it. */
 export function optional<T extends z.ZodType>(schema: T) {
   return schema.nullish().transform((value) => value ?? undefined);

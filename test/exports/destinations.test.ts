@@ -193,8 +193,9 @@ describe("permissions", () => {
 
   test("callers below the plan Plus are rejected by name of the plan", async () => {
     const { admin } = await workspace({ plan: "developer" });
+    expect((await api(PATH, { key: admin })).status).toBe(200);
+    expect((await api(`${PATH}/${UNKNOWN_ID}`, { key: admin, method: "DELETE" })).status).toBe(404);
     const answers = await Promise.all([
-      api(PATH, { key: admin }),
       api(PATH, { key: admin, json: input() }),
       patch(UNKNOWN_ID, { credentials }, admin),
     ]);

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
-import { and, asc, eq } from "drizzle-orm";
+import { and, asc, eq, inArray } from "drizzle-orm";
 import { beforeEach, describe, expect, test } from "vitest";
+import { organizations, workspaces } from "../../src/control-plane/workspaces/table.ts";
 import { MAX_CREATES_PER_HOUR, MAX_SCHEDULES } from "../../src/exports/limits.ts";
 import { advanceExport } from "../../src/exports/progress/advance.ts";
 import { spawnWindows } from "../../src/exports/progress/schedule.ts";
@@ -267,6 +268,25 @@ describe("a schedule", () => {
     });
     expect(await windowsOf(id)).toEqual([]);
     expect(await call(ours, `/${id}/retry`, "POST")).toMatchObject({ status: 409 });
+  });
+
+  test("waits while its organization has no paid plan, and is cancelled there", async () => {
+    const project = await given(ours, { from: noon(0), count: 1 });
+    const [waiting, { id }] = [await scheduled(project), await scheduled(project)];
+    const owner = db
+      .select({ id: workspaces.organization_id })
+      .from(workspaces)
+      .where(eq(workspaces.id, ours.workspace_id));
+    const setPlan = (plan: "developer" | "plus") =>
+      db.update(organizations).set({ plan }).where(inArray(organizations.id, owner));
+    await setPlan("developer");
+    await spawnWindows(env, due(1));
+    expect([...(await windowsOf(id)), ...(await windowsOf(waiting.id))]).toEqual([]);
+    expect((await cancel(ours, id)).status).toBe(200);
+    await setPlan("plus");
+    await spawnWindows(env, due(1));
+    expect(await windowsOf(waiting.id)).toHaveLength(2);
+    expect(await windowsOf(id)).toEqual([]);
   });
 
   test("is not starved by schedules without quota", async () => {

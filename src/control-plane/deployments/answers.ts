@@ -47,8 +47,14 @@ export function revisionUrl(
   return `${agentUrl(env, origin, deployment_id)}/revisions/${revision_id}`;
 }
 
-function agentUrl(env: { BASE_URL: string }, origin: string, deployment_id: string): string {
+export function agentUrl(env: { BASE_URL: string }, origin: string, deployment_id: string): string {
   return `${baseUrl(env, origin)}/agents/${deployment_id}`;
+}
+
+/** Returns a warning about a setting that has no effect, `null` without one. */
+export function warningOf({ source_config }: Deployment): string | null {
+  if (!source_config.build_on_push || source_config.integration_id !== null) return null;
+  return "build_on_push has no effect without an integration: create one, set its id as integration_id, and add its webhook at the repository host.";
 }
 
 function toSourceConfig(config: StoredSourceConfig, url: string) {
@@ -57,7 +63,7 @@ function toSourceConfig(config: StoredSourceConfig, url: string) {
     repo_url: config.repo_url ?? null,
     deployment_type: config.deployment_type ?? null,
     build_on_push: config.build_on_push ?? false,
-    custom_url: config.custom_url ?? url,
+    custom_url: url,
     resource_spec: config.resource_spec ?? null,
     install_command: config.install_command ?? null,
     build_command: config.build_command ?? null,

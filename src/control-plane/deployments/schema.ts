@@ -11,7 +11,7 @@ export const DEPLOYMENT_TYPES = [
   "serverless",
 ] as const;
 
-const REVISION_STATUSES = [
+export const REVISION_STATUSES = [
   "CREATING",
   "QUEUED",
   "AWAITING_BUILD",
@@ -29,7 +29,7 @@ const REVISION_STATUSES = [
 export const RevisionStatus = z.enum(REVISION_STATUSES).openapi("RevisionStatus");
 export type RevisionStatus = z.infer<typeof RevisionStatus>;
 
-const DEPLOYMENT_STATUSES = [
+export const DEPLOYMENT_STATUSES = [
   "AWAITING_DATABASE",
   "READY",
   "UNUSED",
@@ -44,9 +44,12 @@ const Source = z
     description: "github is any git repository; the two docker sources are refused.",
   });
 
+export const MAX_NAME_CHARACTERS = 100;
 const Name = z
   .string()
-  .regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 63 characters of a-z, 0-9 and -")
+  .max(MAX_NAME_CHARACTERS)
+  .regex(/^[A-Za-z0-9._-]*$/, "must contain only letters, digits, -, _ and .")
+  .regex(/[A-Za-z0-9]/, "must contain a letter or a digit")
   .openapi({ example: "support-agent" });
 
 const RepoRef = z
@@ -78,7 +81,7 @@ export const SourceConfigInput = z.object({
   repo_url: HttpUrl.nullish().describe("URL of the git repository"),
   deployment_type: z.enum(DEPLOYMENT_TYPES).nullish().describe("Type of the deployment"),
   build_on_push: z.boolean().nullish().describe("Whether a push to the branch creates a revision"),
-  custom_url: HttpUrl.nullish().describe("URL of a proxy. Stored and returned, without effect"),
+  custom_url: HttpUrl.nullish().describe("Must be `null` or the deployment's URL: Heddle sets it"),
   resource_spec: ResourceSpec.nullish().describe("Resources. Stored and returned, without effect"),
   install_command: InstallCommand.nullish(),
   build_command: BuildCommand.nullish(),
@@ -111,7 +114,9 @@ export const NoSecretReferences = z
 
 export const DeploymentCreateRequest = z
   .object({
-    name: Name.describe("Name, unique in the installation. Part of the deployment's URL"),
+    name: Name.describe(
+      "Name, unique in the workspace. The deployment's host name derives from it",
+    ),
     source: Source.describe("Kind of the source"),
     source_config: SourceConfigInput.default({}).describe("Source and build"),
     source_revision_config: RevisionConfigInput.default({}).describe("What is built"),
@@ -159,7 +164,7 @@ const SourceConfig = z.object({
   repo_url: z.string().nullable().describe("URL of the git repository"),
   deployment_type: z.string().nullable().describe("Type of the deployment"),
   build_on_push: z.boolean().describe("Whether a push to the branch creates a revision"),
-  custom_url: z.string().nullable().describe("URL of a proxy. Stored and returned, without effect"),
+  custom_url: z.string().describe("URL of the agent server, as in `url`"),
   resource_spec: Json.nullable().describe("Resources. Stored and returned, without effect"),
   install_command: InstallCommand.nullable(),
   build_command: BuildCommand.nullable(),
@@ -180,7 +185,7 @@ export const Deployment = z
     tenant_id: Uuid.describe("Id of the workspace"),
     name: z
       .string()
-      .openapi({ description: "Name, unique in the installation", example: "support-agent" }),
+      .openapi({ description: "Name, unique in the workspace", example: "support-agent" }),
     display_name: z.string().nullable().describe("Name for display"),
     source: z.string().openapi({ description: "Kind of the source", example: "github" }),
     source_config: SourceConfig.describe("Source and build"),

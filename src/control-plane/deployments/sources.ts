@@ -34,6 +34,7 @@ export function toNewSource(input: DeploymentCreateRequest): SourceParts {
       "create the deployment without it, then upload, then PATCH it",
     );
   }
+  assertNoCustomUrl(input.source_config, null);
   const parts = {
     source,
     source_config,
@@ -43,12 +44,14 @@ export function toNewSource(input: DeploymentCreateRequest): SourceParts {
   return parts;
 }
 
-/** Merges a PATCH into `before`; `undefined` fields stay. */
+/** Merges a PATCH into `before`; `undefined` fields stay. `url` is the deployment's. */
 export function toChange(
   before: SourceParts & Place & { name: string },
   input: ChangeInput,
+  url: string,
 ): SourceChange {
   assertUnchanged(before, input);
+  assertNoCustomUrl(input.source_config ?? {}, url);
   const source_config = input.source_config ? toSourceConfig(input.source_config) : undefined;
   const config = input.source_revision_config;
   const source_revision_config = config ? toRevisionConfig(config) : undefined;
@@ -95,8 +98,15 @@ function toStoredSource(source: DeploymentCreateRequest["source"]): StoredSource
   }
 }
 
-function toSourceConfig(input: SourceConfigInput): StoredSourceConfig {
+function toSourceConfig({ custom_url: _, ...input }: SourceConfigInput): StoredSourceConfig {
   return withoutNulls(input);
+}
+
+/** Clients may send back what they read. */
+function assertNoCustomUrl({ custom_url }: SourceConfigInput, url: string | null): void {
+  if (custom_url == null || custom_url === url) return;
+  const text = "must be null or absent: Heddle sets it to the URL of the deployment";
+  throw invalid(["body", "source_config", "custom_url"], text);
 }
 
 function toRevisionConfig(input: RevisionConfigInput): StoredRevisionConfig {

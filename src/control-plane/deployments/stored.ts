@@ -5,7 +5,6 @@ export type StoredSourceConfig = {
   repo_url?: string;
   deployment_type?: string;
   build_on_push?: boolean;
-  custom_url?: string;
   resource_spec?: Record<string, unknown>;
   install_command?: string;
   build_command?: string;

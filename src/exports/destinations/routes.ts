@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
+import { warningHeader, warningHeaders } from "../../shared/http/warnings.ts";
 import { body, ErrorDetail, json, operationWithTag } from "../../shared/schema.ts";
 import {
   Destination,
@@ -24,14 +25,7 @@ const unusable = {
     "Malformed JSON, or the bucket refused the probe object: `detail` has the reason and the remedy",
   ),
 };
-const warning = {
-  headers: z.object({
-    "X-Heddle-Warning": z
-      .string()
-      .optional()
-      .openapi({ description: "The probe object could not be deleted" }),
-  }),
-};
+const warning = warningHeaders("The probe object could not be deleted");
 
 const create = operation(
   "post",
@@ -116,9 +110,3 @@ destinationRoutes.openapi(remove, async (c) => {
   await deleteDestination(c.var.ctx, c.req.valid("param").destination_id);
   return c.body(null, 204);
 });
-
-/** Encodes to ASCII: keys may have any character. */
-function warningHeader(warning: string | null): Record<string, string> {
-  if (warning === null) return {};
-  return { "X-Heddle-Warning": warning.replace(/[^\x20-\x7e]/g, "?") };
-}

@@ -26,7 +26,7 @@ export async function createDestination(
   ctx: Context,
   { destination_type, display_name, config, credentials }: DestinationCreateRequest,
 ): Promise<Validated> {
-  assertMayExport(ctx, "manage");
+  assertMayExport(ctx, "start");
   await assertRoom(ctx);
   const id = newId();
   const { addressing_style, warning } = await validate(ctx, id, config, credentials);
@@ -72,7 +72,7 @@ export async function rotateCredentials(
   id: string,
   { credentials }: DestinationPatchRequest,
 ): Promise<Validated> {
-  assertMayExport(ctx, "manage");
+  assertMayExport(ctx, "start");
   const { config } = await find(ctx, id);
   const { addressing_style, warning } = await validate(ctx, id, config, credentials);
   const updated_at = new Date().toISOString();
@@ -86,7 +86,7 @@ export async function rotateCredentials(
 }
 
 export async function deleteDestination(ctx: Context, id: string): Promise<void> {
-  assertMayExport(ctx, "manage");
+  assertMayExport(ctx, "end");
   await find(ctx, id);
   if (await isReferenced(ctx, id)) {
     const text =

@@ -25,7 +25,7 @@ export async function createBulkExport(
   input: BulkExportCreateRequest,
   idempotency_key: string | null,
 ): Promise<BulkExport> {
-  assertMayExport(ctx, "manage");
+  assertMayExport(ctx, "start");
   const request_sha256 = sha256Hex(JSON.stringify(input));
   const request = idempotency_key === null ? null : { idempotency_key, request_sha256 };
   if (request) {
@@ -74,7 +74,7 @@ export async function listBulkExports(
  * Cancels at once; running files stop within a heartbeat, and the clean-up aborts their uploads.
  */
 export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkExport> {
-  assertMayExport(ctx, "manage");
+  assertMayExport(ctx, "end");
   const row = await findExport(ctx, id);
   if (row.status === "CANCELLED") return toOne(ctx, row);
   const now = new Date().toISOString();
@@ -114,7 +114,7 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
 
 /** Keeps written files, and writes failed ones to the same keys. */
 export async function retryBulkExport(ctx: Context, id: string): Promise<BulkExport> {
-  assertMayExport(ctx, "manage");
+  assertMayExport(ctx, "start");
   const row = await findExport(ctx, id);
   if (row.interval_hours !== null && row.end_us === null) {
     throw new AppError("conflict", "A schedule cannot be retried: create a new one.");

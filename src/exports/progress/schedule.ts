@@ -2,6 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import { type Context, database } from "../../shared/context.ts";
 import { notFound } from "../../shared/errors.ts";
 import { log } from "../../shared/log.ts";
+import { isPaidPlan } from "../../shared/plans.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { assertProject } from "../../traces/projects/service.ts";
@@ -40,7 +41,8 @@ async function catchUp(env: Env, schedule: ExportRow, now: Date): Promise<void> 
   const ctx = await systemContext(env, schedule.workspace_id);
   const problem = await problemOf(ctx, schedule);
   if (ctx === null || problem !== null) return endSchedule(env, schedule, problem, now);
-  const quota = await remainingQuota(ctx, now);
+  // After a downgrade of the plan the windows wait.
+  const quota = isPaidPlan(ctx.caller) ? await remainingQuota(ctx, now) : 0;
   let { next_window_index: k } = schedule;
   const { start_us, interval_hours } = schedule;
   if (k === null || interval_hours === null) return;

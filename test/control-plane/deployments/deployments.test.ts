@@ -1,7 +1,9 @@
 import { env, exports } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test } from "vitest";
-import { revisions, secrets } from "../../../src/control-plane/deployments/table.ts";
+import { deployments, revisions, secrets } from "../../../src/control-plane/deployments/table.ts";
 import { database } from "../../../src/shared/context.ts";
+import { deploymentRow } from "../../support/deployment.ts";
 import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 
 type Body = Record<string, unknown> & { id: string; latest_revision_id: string };
@@ -117,6 +119,82 @@ describe("creating", () => {
     expect((await send(theirs.editor)).status).toBe(201);
   });
 
+  test.each([
+    ["my_deployment", /^my-deployment-[0-9a-f]{8}$/],
+    ["Support.Agent_2", /^support-agent-2-[0-9a-f]{8}$/],
+    [`${"a".repeat(49)}_b`, /^a{49}-[0-9a-f]{8}$/],
+    ["_._0", /^0-[0-9a-f]{8}$/],
+  ])("the name %s is kept, and the host name derives from it", async (name, slug) => {
+    const mine = await workspace();
+    const response = await api("/v2/deployments", { key: mine.editor, json: input({ name }) });
+    expect(response.status).toBe(201);
+    const body = await response.json<Body>();
+    expect(body.name).toBe(name);
+    const [row] = await database(env)
+      .select({ slug: deployments.slug })
+      .from(deployments)
+      .where(eq(deployments.id, body.id));
+    expect(row?.slug).toMatch(slug);
+    const query = `name_contains=${name.toUpperCase()}`;
+    const found = await read<{ resources: Body[] }>(`/v2/deployments?${query}`, mine.viewer);
+    expect(found.resources.map(({ id }) => id)).toEqual([body.id]);
+  });
+
+  test("the plan Developer has no uploads, and the refusal has the words that the CLI knows", async () => {
+    const poor = await workspace({ plan: "developer" });
+    const json = input({
+      source: "internal_source",
+      source_config: {},
+      source_revision_config: {},
+    });
+    const refused = await api("/v2/deployments", { key: poor.editor, json });
+    expect(refused.status).toBe(403);
+    expect(await refused.json()).toEqual({
+      detail: expect.stringMatching(/not enabled for this organization.*plan Plus or Enterprise/),
+    });
+    expect((await api("/v2/deployments", { key: poor.editor, json: input() })).status).toBe(201);
+    const { id } = await deploymentRow(poor.workspace_id, { source: "internal_source" });
+    const url = await api(`/v2/deployments/${id}/upload-url`, { key: poor.editor, method: "POST" });
+    expect(url.status).toBe(403);
+    const source_tarball_path = `uploads/${poor.workspace_id}/${id}/a.tgz`;
+    const change = { source_revision_config: { source_tarball_path } };
+    expect((await patch(id, change, poor.editor)).status).toBe(403);
+    const revision = await api(`/v2/deployments/${id}/revisions`, {
+      key: poor.editor,
+      json: change,
+    });
+    expect(revision.status).toBe(403);
+    expect((await patch(id, { display_name: "Kept" }, poor.editor)).status).toBe(200);
+  });
+
+  test("build_on_push without an integration is accepted with a warning", async () => {
+    const source_config = { ...SOURCE_CONFIG, build_on_push: true };
+    const response = await api("/v2/deployments", {
+      key: ours.editor,
+      json: input({ source_config }),
+    });
+    expect(response.headers.get("X-Heddle-Warning")).toContain("no effect without an integration");
+    const { id } = await response.json<Body>();
+    const off = await patch(id, { source_config: { build_on_push: false } });
+    expect(off.headers.get("X-Heddle-Warning")).toBeNull();
+    const on = await patch(id, { source_config: { build_on_push: true } });
+    expect(on.headers.get("X-Heddle-Warning")).toContain("integration_id");
+  });
+
+  test("custom_url is the deployment's own URL, which clients may send back", async () => {
+    const { id, url } = await created({
+      source_config: { ...SOURCE_CONFIG, custom_url: null, resource_spec: null },
+    });
+    for (const custom_url of [null, url]) {
+      const answer = await patch(id, { source_config: { custom_url } });
+      expect(answer.status).toBe(200);
+      expect(await answer.json()).toMatchObject({ source_config: { custom_url: url } });
+    }
+    const refused = await patch(id, { source_config: { custom_url: "https://proxy.test" } });
+    expect(refused.status).toBe(422);
+    expect(await refused.text()).toContain("must be null or absent");
+  });
+
   test("the config path may go by either name, and goes out by both", async () => {
     const { source_revision_config } = await created({
       source_revision_config: { repo_ref: "main", agent_config_path: "apps/a/langgraph.json" },
@@ -153,8 +231,16 @@ describe("creating", () => {
 
   test.each<[string, Record<string, unknown>, string, string]>([
     ["no name", { name: undefined }, "name", ""],
-    ["an upper-case name", { name: "Agent" }, "name", "a-z, 0-9 and -"],
-    ["a long name", { name: "a".repeat(64) }, "name", "1 to 63"],
+    ["a name with a space", { name: "my agent" }, "name", "letters, digits, -, _ and ."],
+    ["a name of a dash", { name: "-" }, "name", "a letter or a digit"],
+    ["an empty name", { name: "" }, "name", "a letter or a digit"],
+    ["a long name", { name: "a".repeat(101) }, "name", "100"],
+    [
+      "a custom URL",
+      { source_config: { ...SOURCE_CONFIG, custom_url: "https://proxy.test/" } },
+      "custom_url",
+      "must be null",
+    ],
     ["an unknown source", { source: "svn" }, "source", ""],
     ["an image source", { source: "external_docker" }, "source", "images are not supported"],
     ["an internal image", { source: "internal_docker" }, "source", "images are not supported"],
@@ -324,7 +410,7 @@ describe("listing", () => {
     expect(namesOf(await list("name_contains=ALPHA"))).toEqual(["alpha", "alphabet"]);
     expect(namesOf(await list("name_contains=%25"))).toEqual([]);
     expect(namesOf(await list("status=AWAITING_DELETE"))).toEqual([]);
-    expect(namesOf(await list("status=READY"))).toHaveLength(3);
+    expect(namesOf(await list("status=ready"))).toHaveLength(3);
     expect(namesOf(await list("name_contains=a&limit=1"))).toEqual(["alpha"]);
     expect(namesOf(await list("name_contains=beta&limit=1"))).toEqual(["beta"]);
     expect(namesOf(await list("deployment_type=dev"))).toHaveLength(3);
@@ -475,6 +561,8 @@ describe("revisions", () => {
     type List = { resources: Body[]; offset: number };
     expect((await read<List>(`${path}?status=DEPLOYED,SKIPPED`)).resources).toEqual([]);
     expect((await read<List>(`${path}?limit=1`)).offset).toBe(1);
+    const any = "awaiting_build,Building,BUILD_FAILED";
+    expect((await read<List>(`${path}?status=${any}`)).resources).toHaveLength(1);
     for (const query of ["status=DONE", "limit=0", "limit=101"]) {
       expect((await api(`${path}?${query}`, { key: ours.viewer })).status).toBe(422);
     }

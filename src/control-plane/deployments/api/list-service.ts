@@ -23,7 +23,7 @@ export async function listDeployments(
   const rows = await selectDeployments(ctx)
     .where(and(eq(deployments.workspace_id, ctx.caller.workspace_id), ...deploymentFilters(query)))
     .orderBy(
-      desc(sql`${deployments.name} = ${name}`),
+      desc(sql`lower(${deployments.name}) = ${name}`),
       asc(deployments.created_at),
       asc(deployments.id),
     )
@@ -38,7 +38,7 @@ function deploymentFilters(query: DeploymentsQuery): (SQL | undefined)[] {
   const { name_contains, status, deployment_type, deployment_ids, remote_reconciled } = query;
   const type = sql`${deployments.source_config} ->> 'deployment_type'`;
   return [
-    name_contains && sql`instr(${deployments.name}, ${name_contains.toLowerCase()}) > 0`,
+    name_contains && sql`instr(lower(${deployments.name}), ${name_contains.toLowerCase()}) > 0`,
     status === undefined
       ? ne(deployments.status, "AWAITING_DELETE")
       : sql`${deployments.status} = ${status}`,

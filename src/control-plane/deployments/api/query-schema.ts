@@ -1,6 +1,11 @@
 import { z } from "@hono/zod-openapi";
-import { PageQuery, QueryBoolean, Uuid } from "../../../shared/schema.ts";
-import { DEPLOYMENT_TYPES, DeploymentStatus, RevisionStatus } from "../schema.ts";
+import { caseless, PageQuery, QueryBoolean, Uuid } from "../../../shared/schema.ts";
+import {
+  DEPLOYMENT_STATUSES,
+  DEPLOYMENT_TYPES,
+  MAX_NAME_CHARACTERS,
+  REVISION_STATUSES,
+} from "../schema.ts";
 
 /** Filters of lists. Some concern features that Heddle does not have, and match nothing. */
 
@@ -11,8 +16,14 @@ const Reconciled = QueryBoolean.optional().openapi({
 });
 
 export const DeploymentsQuery = PageQuery.extend({
-  name_contains: z.string().max(63).optional().describe("Part of the name"),
-  status: DeploymentStatus.optional().describe("Status of the deployments"),
+  name_contains: z
+    .string()
+    .max(MAX_NAME_CHARACTERS)
+    .optional()
+    .describe("Part of the name, in any case"),
+  status: caseless(DEPLOYMENT_STATUSES)
+    .optional()
+    .describe("Status of the deployments, in any case"),
   deployment_type: z.enum(DEPLOYMENT_TYPES).optional().describe("Type of the deployments"),
   deployment_ids: csv(Uuid, "Ids, separated by commas").optional(),
   remote_reconciled: Reconciled,
@@ -28,7 +39,7 @@ export const DeploymentsQuery = PageQuery.extend({
 export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;
 
 export const RevisionsQuery = PageQuery.extend({
-  status: csv(RevisionStatus, "Statuses, separated by commas").optional(),
+  status: csv(caseless(REVISION_STATUSES), "Statuses in any case, separated by commas").optional(),
   include_previews: QueryBoolean.default(false).describe("Whether to list preview revisions too"),
   remote_reconciled: Reconciled,
 });
@@ -49,10 +60,10 @@ export const DeploymentIdsQuery = z.object({
     }),
 });
 
-function csv<T extends z.ZodType<unknown, string>>(item: T, description: string) {
+function csv<T extends z.ZodType>(item: T, description: string) {
   return z
     .string()
-    .transform(split)
+    .transform((text): unknown => split(text))
     .pipe(z.array(item).max(MAX_IDS))
     .openapi({ type: "string", description });
 }

@@ -6,7 +6,7 @@ import { newId } from "../../../shared/storage/ids.ts";
 import { isOrphaned } from "../../../shared/storage/sql.ts";
 import { sendOrLeave } from "../../../shared/work/queue.ts";
 import { forgetActive } from "../active.ts";
-import { toRevision } from "../answers.ts";
+import { agentUrl, toRevision } from "../answers.ts";
 import type { Revision, RevisionCreateRequest } from "../revision-schema.ts";
 import { INTERRUPTED, isFinished, statusesBefore } from "../revisions.ts";
 import {
@@ -24,6 +24,7 @@ import { canBuild, type SourceChange, toChange } from "../sources.ts";
 import { inStatus } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
 import { assertNotServing } from "../traffic.ts";
+import { assertUploadPlan } from "../uploads/uploads.ts";
 import { applyChange, assertUploaded } from "./change.ts";
 import { getDeployment } from "./service.ts";
 
@@ -46,7 +47,8 @@ export async function createRevision(
   assertMay(ctx, "write");
   const before = await findDeployment(ctx, deployment_id);
   assertChangeable(before);
-  const change = toChange(before, input);
+  const change = toChange(before, input, agentUrl(ctx.env, origin, deployment_id));
+  if (change.source_revision_config?.source_tarball_path) assertUploadPlan(ctx.caller);
   if (
     !canBuild(before.source, { ...before.source_revision_config, ...change.source_revision_config })
   ) {

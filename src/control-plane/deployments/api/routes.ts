@@ -1,5 +1,7 @@
 import { originOf, router } from "../../../shared/http/http.ts";
+import { warningHeader, warningHeaders } from "../../../shared/http/warnings.ts";
 import { body, ErrorDetail, json, operationWithTag } from "../../../shared/schema.ts";
+import { warningOf } from "../answers.ts";
 import {
   Deployment,
   DeploymentCreateRequest,
@@ -18,18 +20,21 @@ export const deploymentRoutes = router();
 
 const operation = operationWithTag("Deployments");
 
+const warning = warningHeaders("`build_on_push` has no effect without an integration");
+
 const create = operation("post", "/v2/deployments", "createDeployment", {
   summary: "Create a deployment",
   description: "Also creates its first revision and starts the build.",
   request: { body: body(DeploymentCreateRequest) },
   responses: {
-    201: json(Deployment, "The deployment. Its first revision is building"),
+    201: { ...json(Deployment, "The deployment. Its first revision is building"), ...warning },
     409: json(ErrorDetail, "The name is taken"),
   },
 });
-deploymentRoutes.openapi(create, async (c) =>
-  c.json(await createDeployment(c.var.ctx, c.req.valid("json"), originOf(c.req.url)), 201),
-);
+deploymentRoutes.openapi(create, async (c) => {
+  const made = await createDeployment(c.var.ctx, c.req.valid("json"), originOf(c.req.url));
+  return c.json(made, 201, warningHeader(warningOf(made)));
+});
 
 const list = operation("get", "/v2/deployments", "listDeployments", {
   summary: "List deployments",
@@ -55,14 +60,15 @@ const update = operation("patch", "/v2/deployments/{deployment_id}", "updateDepl
   description: "A `source_revision_config` creates a revision and starts a build.",
   request: { params: DeploymentPath, body: body(DeploymentPatchRequest) },
   responses: {
-    200: json(Deployment, "The updated deployment"),
+    200: { ...json(Deployment, "The updated deployment"), ...warning },
     409: json(ErrorDetail, "The deployment is being deleted"),
   },
 });
 deploymentRoutes.openapi(update, async (c) => {
   const { deployment_id } = c.req.valid("param");
   const input = c.req.valid("json");
-  return c.json(await updateDeployment(c.var.ctx, deployment_id, input, originOf(c.req.url)), 200);
+  const updated = await updateDeployment(c.var.ctx, deployment_id, input, originOf(c.req.url));
+  return c.json(updated, 200, warningHeader(warningOf(updated)));
 });
 
 const remove = operation("delete", "/v2/deployments/{deployment_id}", "deleteDeployment", {

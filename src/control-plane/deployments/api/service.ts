@@ -7,7 +7,7 @@ import { newId } from "../../../shared/storage/ids.ts";
 import { isUniqueViolation } from "../../../shared/storage/sql.ts";
 import { sendOrLeave } from "../../../shared/work/queue.ts";
 import { type ActiveRevision, findActive, findServed, forgetActive } from "../active.ts";
-import { toDeployment } from "../answers.ts";
+import { agentUrl, toDeployment } from "../answers.ts";
 import { assertIntegration } from "../git/integration-service.ts";
 import { statusesBefore } from "../revisions.ts";
 import {
@@ -31,6 +31,7 @@ import { canBuild, type SourceChange, toChange, toNewSource } from "../sources.t
 import { inStatus } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
 import { assertTraffic } from "../traffic.ts";
+import { assertUploadPlan } from "../uploads/uploads.ts";
 import { applyChange } from "./change.ts";
 import { deleteTracingProject, openTracingProject } from "./tracing-project.ts";
 
@@ -70,6 +71,7 @@ export async function createDeployment(
   assertMay(ctx, "write");
   assertSecrets(input.secrets);
   const parts = toNewSource(input);
+  if (parts.source === "internal_source") assertUploadPlan(ctx.caller);
   const { repo_url } = parts.source_config;
   assertReachable(ctx.env, "builds", { repo_url }, ["body", "source_config"]);
   await assertIntegration(ctx, parts.source_config);
@@ -127,7 +129,8 @@ export async function updateDeployment(
   assertMay(ctx, "write");
   const before = await findDeployment(ctx, deployment_id);
   assertChangeable(before);
-  const change = toChange(before, input);
+  const change = toChange(before, input, agentUrl(ctx.env, origin, deployment_id));
+  if (change.source_revision_config?.source_tarball_path) assertUploadPlan(ctx.caller);
   await applyChange(ctx, before, {
     ...change,
     traffic: await toTraffic(ctx, before, input.traffic),
@@ -188,7 +191,8 @@ export async function deleteDeployment(
 
 /** A DNS label that is unique across workspaces. */
 function toSlug(name: string): string {
-  const start = name.slice(0, 50).replace(/^-+|-+$/g, "") || "agent";
+  const label = name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+  const start = label.slice(0, 50).replace(/^-|-$/g, "");
   return `${start}-${crypto.randomUUID().slice(0, 8)}`;
 }
 

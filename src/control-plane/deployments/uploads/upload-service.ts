@@ -11,6 +11,7 @@ import type { Uploaded, UploadUrl } from "./upload-schema.ts";
 import {
   assertNotExpired,
   assertSize,
+  assertUploadPlan,
   objectPath,
   type SourceUpload,
   signedText,
@@ -32,6 +33,7 @@ export async function createUploadUrl(
     const text = `Uploads are only available for 'internal_source' source deployments; deployment ${deployment_id} has the source github.`;
     throw new AppError("bad_request", text);
   }
+  assertUploadPlan(ctx.caller);
   const { workspace_id } = ctx.caller;
   const expires = Math.floor(Date.now() / 1000) + UPLOAD_SECONDS;
   const upload = { workspace_id, deployment_id, upload_id: newId(), expires };

@@ -1,4 +1,6 @@
+import type { Caller } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
+import { assertPaidPlan } from "../../../shared/plans.ts";
 import { uploadPrefix } from "../sources.ts";
 
 /** Decisions about uploaded tarballs. Pure. */
@@ -7,6 +9,11 @@ import { uploadPrefix } from "../sources.ts";
 export const UPLOAD_SECONDS = 3600;
 /** The size that a build accepts. */
 const MAX_UPLOAD_BYTES = 64 * 1024 * 1024;
+
+/** Uploads are how command-line tools deploy. */
+export function assertUploadPlan(caller: Pick<Caller, "plan">): void {
+  assertPaidPlan(caller, "Deployment from an upload");
+}
 
 export type SourceUpload = {
   workspace_id: string;
