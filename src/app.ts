@@ -57,6 +57,7 @@ import { traceDeletionRoutes } from "./traces/deletion/trace-deletion-routes.ts"
 import { feedbackRoutes } from "./traces/feedback/feedback-routes.ts";
 import { feedbackUrlRoutes } from "./traces/feedback/feedback-url-routes.ts";
 import { ingestRoutes } from "./traces/ingest/ingest-routes.ts";
+import { liveRoutes } from "./traces/live/live-routes.ts";
 import { projectRoutes } from "./traces/projects/routes.ts";
 import { filterRoutes } from "./traces/query/filter-routes.ts";
 import { queryRoutes } from "./traces/query/query-routes.ts";
@@ -119,6 +120,7 @@ const GUARDED = [
   "/api/v1/runs/*",
   "/api/v1/sessions/*",
   "/api/v2/runs/*",
+  "/api/v2/traces/*",
 ];
 
 /** Behind the authentication. */
@@ -157,6 +159,7 @@ const ROUTERS = [
   ingestRoutes,
   traceRunRoutes,
   queryRoutes,
+  liveRoutes,
   statsRoutes,
   traceDeletionRoutes,
   feedbackRoutes,

@@ -55,6 +55,7 @@ const READING = [
   "groupTraceRuns",
   "queryTraceRuns",
   "queryTraceRunsV2",
+  "listTraceRunChanges",
   "listBuildLogs",
   "listAgentLogs",
   "listAgentLogsOfRevision",

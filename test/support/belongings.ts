@@ -86,6 +86,7 @@ export async function belongings(): Promise<Belongings> {
     thread_id: thread.thread_id ?? "",
     agent_run_id: agent_run.run_id ?? "",
     run_id: run.id,
+    trace_id: run.id,
     session_id: session.id ?? "",
     feedback_id: feedback.id ?? "",
     provider_id,

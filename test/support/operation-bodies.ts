@@ -32,6 +32,7 @@ export function operationBody(operation: Operation, ids: Record<string, string>)
     ingestRunsBatch: { post: [], patch: [{ id: run_id, name: "stolen", session_id }] },
     deleteTraces: { session_id, trace_ids: [run_id] },
     queryTraceRuns: { session: [session_id] },
+    listTraceRunChanges: { project_id: session_id },
     queryTraceRunsV2: { project_ids: [session_id] },
     getTraceRunStats: { session: [session_id] },
     groupTraceRuns: { session_id, group_by: "conversation" },

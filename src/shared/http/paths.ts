@@ -29,7 +29,7 @@ export function toRoutePath(
 function toRoute(path: string): string {
   if (INFO_PATH.test(path)) return "/info";
   if (path.startsWith("/agents/")) return pinned(path);
-  return path.replace(TRACE_PATH, "/api/v1/$1").replace(/^\/v2\/runs(?=\/)/, "/api/v2/runs");
+  return path.replace(TRACE_PATH, "/api/v1/$1").replace(/^\/v2\/(runs|traces)(?=\/)/, "/api/v2/$1");
 }
 
 function withoutControlPlanePrefix(path: string): string {

@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import type { PartitionKey, RunChange } from "../changes.ts";
 import type { CompiledFilter } from "../filter/compile.ts";
+import { type ChangedPage, type ChangePosition, findChanged } from "../reads/changed-runs.ts";
 import type { RunsQuery } from "../reads/query.ts";
 import type {
   Columns,
@@ -13,6 +14,7 @@ import type {
 import type { FeedbackRow, TraceRunRow } from "../reads/rows.ts";
 import type { ScanPlanPage, ScanPlanQuery } from "../reads/scan.ts";
 import type { RowsPage, RowsQuery } from "../reads/scan-page.ts";
+import { listTrace, readSpans, type SpanPage, type TraceListing } from "../reads/spans.ts";
 import type { FeedbackRowQuery } from "../storage/feedback.ts";
 import { PartitionStore } from "../storage/partition.ts";
 import {
@@ -32,6 +34,9 @@ export type ReadRuns = {
   feedback: (FeedbackStat & { run_id: string })[];
   values: (FeedbackValue & { run_id: string })[];
 };
+
+/** Page of changed runs with their feedback. */
+export type ChangedRuns = Omit<ReadRuns, "runs"> & ChangedPage;
 
 /** Page of a scan with feedback, `null` when there is none. */
 export type ScannedRows = RowsPage & { annotations: Pick<ReadRuns, "feedback" | "values"> | null };
@@ -85,6 +90,27 @@ export class TracePartition extends DurableObject<Env> {
     const { seq } = this.#store.counts.current;
     if (!this.#store.exists) return { ...NO_RUNS, seq };
     return { ...this.#withFeedback(this.#store.find(query)), seq };
+  }
+
+  /** Without a position, returns the newest one and no runs. */
+  async findChanged(query: RunsQuery, after: ChangePosition | null): Promise<ChangedRuns> {
+    const { seq } = this.#store.counts.current;
+    if (after === null || !this.#store.exists) {
+      return { runs: [], feedback: [], values: [], next: { seq, row: null }, has_more: false };
+    }
+    const page = findChanged(this.ctx.storage.sql, query, after, seq);
+    return { ...this.#withFeedback(page.runs), ...page };
+  }
+
+  /** Lists rows of a trace that changed after a sequence. */
+  async listTrace(trace_id: string, min_seq: number): Promise<TraceListing> {
+    const { seq } = this.#store.counts.current;
+    if (!this.#store.exists) return { seq, exists: false, rows: [] };
+    return { seq, ...listTrace(this.ctx.storage.sql, trace_id, min_seq) };
+  }
+
+  async readSpans(rows: number[]): Promise<SpanPage> {
+    return readSpans(this.ctx.storage.sql, rows);
   }
 
   /** Plans up to `max_seq`, or up to the newest sequence, which it returns. */

@@ -104,7 +104,15 @@ async function findByIds(ctx: Context, ids: string[], columns: Columns): Promise
   return answers.flat();
 }
 
-async function toRuns(ctx: Context, found: RunMatch[], select: string[] | null) {
+export async function toRuns(
+  ctx: Context,
+  found: {
+    partition: PartitionKey;
+    row: TraceRunRow;
+    read: Pick<ReadRuns, "feedback" | "values">;
+  }[],
+  select: string[] | null,
+) {
   const wanted = select === null ? null : new Set([...select, "id"]);
   const runs = found.map(async ({ partition, row, read }) => {
     const run = await toRun(ctx.env, partition, row, read, wanted);

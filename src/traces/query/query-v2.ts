@@ -65,11 +65,11 @@ export async function getRunV2(
   return Object.fromEntries(Object.entries(item).filter(([name]) => wanted.has(name)));
 }
 
-function toSelect(names: string[]): string[] {
+export function toSelect(names: string[]): string[] {
   return names.map((name) => ORIGINAL[name.toLowerCase()] ?? name.toLowerCase());
 }
 
-function toItem(run: JsonObject): JsonObject {
+export function toItem(run: JsonObject): JsonObject {
   const fields = Object.entries(run).flatMap(([name, value]): [string, unknown][] => {
     if (GONE.has(name)) return [];
     if (name === "status") return [[name, String(value).toUpperCase()]];

@@ -44,7 +44,8 @@ export const MIGRATIONS = [
      root_day TEXT
    );
    CREATE INDEX runs_by_start ON runs (start_us, id);
-   CREATE INDEX runs_by_trace ON runs (trace_id);
+   CREATE INDEX runs_by_trace ON runs (trace_id, changed_seq);
+   CREATE INDEX runs_by_change ON runs (changed_seq);
    CREATE INDEX runs_roots ON runs (start_us, id) WHERE is_root = 1;
    CREATE INDEX runs_by_thread ON runs (thread_id) WHERE thread_id IS NOT NULL;
    CREATE INDEX runs_far ON runs (root_day, trace_id) WHERE root_day IS NOT NULL;

@@ -1,0 +1,35 @@
+import { z } from "@hono/zod-openapi";
+import { RunsPageV2, RunsQueryV2Request } from "../query/query-schema.ts";
+
+const MAX_CURSOR_CHARS = 100_000;
+
+export const RunChangesRequest = RunsQueryV2Request.pick({
+  filter: true,
+  is_root: true,
+  run_type: true,
+  has_error: true,
+  page_size: true,
+  selects: true,
+})
+  .extend({
+    project_id: z.guid("must be a UUID").toLowerCase().openapi({
+      description: "Id of the project",
+      example: "019a2b3c-0000-7000-8000-000000000004",
+    }),
+    cursor: z
+      .string()
+      .max(MAX_CURSOR_CHARS, "must be the cursor of an earlier answer")
+      .nullish()
+      .describe("Cursor of an earlier answer. Without it the answer has no runs, and a cursor"),
+  })
+  .openapi("RunChangesQuery");
+export type RunChangesRequest = z.infer<typeof RunChangesRequest>;
+
+export const RunChanges = RunsPageV2.extend({
+  has_more: z.boolean().describe("Whether there are more changes already"),
+  next_cursor: z.string().openapi({
+    description: "Cursor that returns the changes after these",
+    example: "eyJwIjoiMDE5YTJiM2MifQ",
+  }),
+}).openapi("RunChanges");
+export type RunChanges = z.infer<typeof RunChanges>;
