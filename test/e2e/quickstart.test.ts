@@ -133,14 +133,16 @@ describe("a source that cannot be built ends as a failed revision with its reaso
     ],
     [
       "an agent that throws while it loads",
-      { "langgraph.json": CONFIG, "agent.ts": `throw new Error("boom at load"); ${ECHO}` },
+      { "langgraph.json": CONFIG, "agent.ts": `\n  throw new Error("boom at load"); ${ECHO}` },
       "graph_load_failed",
+      'agent.ts:2:9\n      throw new Error("boom at load");',
     ],
-  ])("%s", async (_case, files, status_reason) => {
+  ])("%s", async (_case, files, status_reason, message = "") => {
     const name = uniqueName("broken");
     const { id, revision } = await build(name, await pushRepository(name, files));
     expect(revision).toMatchObject({ status: "BUILD_FAILED", status_reason });
     expect(revision.status_message).not.toBe("");
+    expect(revision.status_message).toContain(message);
     const page = await request<{ logs: { level: string; message: string }[] }>(
       "POST",
       `/v1/projects/${id}/revisions/${revision.id}/build_logs`,

@@ -15,9 +15,8 @@ export async function testDeployment(
   const now = new Date().toISOString();
   const artifact: Artifact = {
     compatibility_date: "2026-11-01",
-    main_module: "index.js",
-    modules: { "index.js": module },
-    source_map: null,
+    main_module: "main.js",
+    modules: { "main.js": module },
   };
   const artifact_key = `artifacts/${revision_id}.json`;
   await env.ARTIFACTS.put(artifact_key, JSON.stringify(artifact));

@@ -34,9 +34,8 @@ export function systemContext(workspace_id: string, role: Context["caller"]["rol
 export async function putArtifact(source = AGENT_MODULE): Promise<string> {
   const artifact: Artifact = {
     compatibility_date: "2026-11-01",
-    main_module: "index.js",
-    modules: { "index.js": source },
-    source_map: null,
+    main_module: "main.js",
+    modules: { "main.js": source },
   };
   const key = `artifacts/${crypto.randomUUID()}.json`;
   await env.ARTIFACTS.put(key, JSON.stringify(artifact));

@@ -27,7 +27,7 @@ export interface BuildSink {
   log(lines: BuildLine[]): Promise<void>;
 }
 
-export type ArtifactKind = "artifact" | "ui";
+export type ArtifactKind = "artifact" | "ui" | "map";
 
 /** Packages by their hash. An RpcTarget of the builder's shell. */
 export interface PackageStore {
@@ -106,6 +106,16 @@ export function uiKeyOf(artifact_key: string): string {
   return artifact_key.replace(/\.json$/, ".ui.json");
 }
 
+/** Beside an artifact: its `SourceMap` as JSON. Only failures read it. */
+export function mapKeyOf(artifact_key: string): string {
+  return artifact_key.replace(/\.json$/, ".map.json");
+}
+
+/** Keys of all objects that belong to an artifact. */
+export function objectKeysOf(artifact_key: string): string[] {
+  return [artifact_key, uiKeyOf(artifact_key), mapKeyOf(artifact_key)];
+}
+
 /** langgraph.json as far as a run needs it; `raw` is the whole file for later readers. */
 export type AgentConfig = {
   graphs: Record<string, { path: string; export_name: string; description: string | null }>;
@@ -142,6 +152,4 @@ export type Artifact = {
   main_module: string;
   /** ES modules by name. */
   modules: Record<string, string>;
-  /** Source map of the main module, kept apart: workerd does not read it, stack traces are mapped by us. */
-  source_map: string | null;
 };

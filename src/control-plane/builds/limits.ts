@@ -70,6 +70,12 @@ export const ASSET_BYTES = 512 * KB;
 /** An artifact: a bundle with its source map and the prebuilt modules. */
 export const ARTIFACT_BYTES = 64 * MB;
 
+/** The source map of an artifact. A larger one is not stored, and stacks keep the bundle's positions. */
+export const SOURCE_MAP_BYTES = 16 * MB;
+
+/** Texts of the repository in a source map, from which failures quote lines. */
+export const QUOTED_BYTES = 4 * MB;
+
 /** The components of a revision are one object, all agents together. */
 export const UI_BYTES = 8 * MB;
 

@@ -1,5 +1,6 @@
 import type {
   AgentEntrypoint,
+  AgentFailure,
   Answer,
   Checkpoint,
   DrawCall,
@@ -163,6 +164,7 @@ async function runGraph(open: Open, call: RunCall, host: Host): Promise<RunOutco
     });
     return withinLimit(work, limit, () => abort.abort("timeout"));
   });
+  if (failure && !(abort.signal.aborted && !is_timeout)) logFailure(call, failure);
   const summary = (await summarize?.().catch(() => null)) ?? null;
   tracer?.finish(failure);
   const ops = await outbox.drain();
@@ -178,6 +180,12 @@ function abortedBy(host: Host): AbortController {
     () => {}, // The thread is deleted, so no cancellation can come.
   );
   return abort;
+}
+
+/** The deployment's log has the stack of each failed run. */
+function logFailure({ run_id }: RunCall, { error, message, stack }: AgentFailure): void {
+  // biome-ignore lint/suspicious/noConsole: the log of the agent
+  console.error(`Run ${run_id} failed: ${stack ?? `${error}: ${message}`}`);
 }
 
 async function attempt(work: () => Promise<void>) {

@@ -348,6 +348,27 @@ describe("the load check of an agent", () => {
   });
 });
 
+test("a load error names the file and the line of the repository", async () => {
+  const source = `function connect() {\n  throw new Error("MY_KEY is not set");\n}\nconnect();`;
+  const artifact_key = await putArtifact(source);
+  const map = {
+    sources: ["src/key.ts", "src/agent.ts"],
+    sourcesContent: [`\n\n\n\tthrow new Error("MY_KEY is not set");`, "connect();"],
+    // Line 2, column 2 is line 4, column 1 of key.ts. Line 4 is line 1 of agent.ts.
+    mappings: ";EAGC;;ACHD",
+  };
+  await env.ARTIFACTS.put(artifact_key.replace(".json", ".map.json"), JSON.stringify(map));
+  const { revision } = await waiting({ artifact_key });
+  await consumeBuild(env, { revision_id: revision.id });
+  const { status_message } = await readRevision(revision.id);
+  expect(status_message).toContain("MY_KEY is not set");
+  expect(status_message).toContain("src/key.ts:4:2 in connect");
+  expect(status_message).toContain("src/agent.ts:1:1");
+  expect(status_message).not.toContain("main.js");
+  const excerpt = `src/key.ts:4:2\n    \tthrow new Error("MY_KEY is not set");\n    \t^`;
+  expect(status_message?.endsWith(`\n\n${excerpt}`)).toBe(true);
+});
+
 test("a header of webhooks whose variable has no value is BUILD_FAILED until it is a secret", async () => {
   const config = {
     webhooks: { headers: { a: `\${{ env.LG_WEBHOOK_A }}\${{ env.LG_WEBHOOK_B }}` } },

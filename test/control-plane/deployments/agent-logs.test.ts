@@ -247,3 +247,47 @@ test("an exception and a fatal end are lines, in the order of time and cut to si
   expect(lines[0]?.message).toBe("Uncaught TypeError: no\nat a.js:1");
   expect(lines[1]?.message).toHaveLength(8000);
 });
+
+const NOISE = [
+  "An RPC stub was not disposed properly. You must call dispose() on all stubs in order to let the other side know.",
+  "An RPC result was not disposed properly. One of the RPC calls you made expects you to call dispose().",
+];
+
+test.each(NOISE)("the runtime's warning about calls between isolates adds no line: %s", (text) => {
+  const logs = [
+    { level: "warn", message: [text], timestamp: 1000 },
+    { level: "warn", message: ["mine"], timestamp: 2000 },
+    { level: "warn", message: [`${LINE_MARK}call:1`, text], timestamp: 3000 },
+  ];
+  const event = { logs, exceptions: [], outcome: "ok", eventTimestamp: 500 };
+  const lines = toLines("r", [event as unknown as TraceItem]);
+  // The agent's own line with the same text has a mark.
+  expect(lines.map(({ message }) => message)).toEqual(["mine", text]);
+});
+
+test("the exception of a run is in the log, once, at its place in the repository", async () => {
+  const module = `${env.TEST_AGENT}\n`;
+  const { deployment_id, revision_id } = await testDeployment(ours.workspace_id);
+  const at = module.split("\n").findIndex((text) => text.includes("the node broke"));
+  const map = {
+    sources: ["src/graph.ts"],
+    sourcesContent: ["\n\n  throw new RangeError('mine');\n"],
+    mappings: `${";".repeat(at)}AAEE`,
+  };
+  await env.ARTIFACTS.put(`artifacts/${revision_id}.map.json`, JSON.stringify(map));
+  const run = await api(`/agents/${deployment_id}/runs/wait`, {
+    key: ours.editor,
+    json: { assistant_id: "fails", input: {} },
+  });
+  expect(run.status).toBeLessThan(500);
+  const read = async () => {
+    const json = { level: "ERROR", query: "the node broke" };
+    const page = await api(`/v1/projects/${deployment_id}/deploy_logs`, { key: ours.viewer, json });
+    return (await page.json<Page>()).logs.map(({ message }) => message);
+  };
+  await vi.waitFor(async () => expect(await read()).toHaveLength(1), { timeout: 30_000 });
+  const [message = ""] = await read();
+  expect(message).toMatch(/^Run [0-9a-f-]{36} failed: RangeError: the node broke\n/);
+  expect(message).toMatch(/at .*src\/graph\.ts:3:3/);
+  expect(message).toContain("src/graph.ts:3:3\n      throw new RangeError('mine');\n      ^");
+}, 60_000);

@@ -1,9 +1,9 @@
 import type { EgressPolicy } from "../../../shared/egress/egress.ts";
+import type { SourceMap } from "../../../shared/source-maps/stacks.ts";
 import { type BuildLog, buildLog } from "../build-log.ts";
 import { readConfig } from "../config/config.ts";
 import type {
   AgentConfig,
-  Artifact,
   ArtifactKind,
   BuildOrder,
   BuildOutcome,
@@ -12,7 +12,7 @@ import type {
   UiBundles,
 } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
-import { ARTIFACT_BYTES, BUILD_TIMEOUT_MS } from "../limits.ts";
+import { ARTIFACT_BYTES, BUILD_TIMEOUT_MS, SOURCE_MAP_BYTES } from "../limits.ts";
 import { installAll, readDependencies } from "../packages/dependencies.ts";
 import { installer } from "../packages/install.ts";
 import { readProject } from "../packages/project.ts";
@@ -58,8 +58,8 @@ async function build(storage: BuildStore, order: BuildOrder, log: BuildLog): Pro
   await installAll(log, packages, project, dependencies);
   const needs = { tree, project, dependencies, installer: packages };
   const input = { ...needs, config, tsconfig: await loadTsConfig(log, needs) };
-  const artifact = await compile(log, input);
-  const stored = await store(storage, order, artifact, await compileUi(log, input));
+  const compiled = await compile(log, input);
+  const stored = await store(storage, order, compiled, await compileUi(log, input));
   log.info(
     `Stored the artifact (${bytesText(stored.artifact_bytes)}); the build took ${durationText(Date.now() - started)}`,
   );
@@ -76,21 +76,28 @@ function graphsText({ graphs }: AgentConfig): string {
 async function store(
   storage: BuildStore,
   { revision_id }: BuildOrder,
-  artifact: Artifact,
+  { artifact, map }: Awaited<ReturnType<typeof compile>>,
   ui: UiBundles | null,
 ) {
   const put = async (kind: ArtifactKind, value: unknown) => {
     const blob = new Blob([JSON.stringify(value)]);
     if (blob.size > ARTIFACT_BYTES) {
       const sizes = `${bytesText(blob.size)}; at most ${bytesText(ARTIFACT_BYTES)} are allowed`;
-      throw new BuildFailure("bundle_failed", `The bundle with its source map has ${sizes}.`);
+      throw new BuildFailure("bundle_failed", `The bundle has ${sizes}.`);
     }
     await storage.writeArtifact(kind, blob.size, blob.stream());
     return blob.size;
   };
   if (ui) await put("ui", ui);
+  await putMap(storage, map);
   const artifact_bytes = await put("artifact", artifact);
   return { artifact_key: `artifacts/${revision_id}.json`, artifact_bytes };
+}
+
+/** A map that is too large is left out: only failures need it. */
+async function putMap(storage: BuildStore, map: SourceMap): Promise<void> {
+  const blob = new Blob([JSON.stringify(map)]);
+  if (blob.size <= SOURCE_MAP_BYTES) await storage.writeArtifact("map", blob.size, blob.stream());
 }
 
 async function inTime(work: Promise<BuildOutcome>): Promise<BuildOutcome> {

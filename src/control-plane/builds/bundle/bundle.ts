@@ -1,5 +1,6 @@
 import wasm from "esbuild-wasm/esbuild.wasm";
 import * as esbuild from "esbuild-wasm/esm/browser.js";
+import { pointer } from "../../../shared/source-maps/stacks.ts";
 import type { UiFiles } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { BUNDLE_TIMEOUT_MS } from "../limits.ts";
@@ -151,8 +152,9 @@ function isBuildError(error: unknown): error is esbuild.BuildFailure {
   return error instanceof Error && "errors" in error && Array.isArray(error.errors);
 }
 
-/** `src/agent.ts:3:14: message`, as editors and terminals make links of. */
+/** `src/agent.ts:3:14: message`, as editors and terminals make links of, with the line. */
 function toLine({ text, location }: esbuild.Message): string {
   if (location === null) return text;
-  return `${location.file.replace(/^\/+/, "")}:${location.line}:${location.column + 1}: ${text}`;
+  const place = `${location.file.replace(/^\/+/, "")}:${location.line}:${location.column + 1}`;
+  return `${place}: ${text}\n${pointer(location.lineText, location.column)}`;
 }

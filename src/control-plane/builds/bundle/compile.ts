@@ -1,6 +1,8 @@
+import { MAIN_MODULE, type SourceMap } from "../../../shared/source-maps/stacks.ts";
 import type { BuildLog } from "../build-log.ts";
 import type { AgentConfig, Artifact } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
+import { QUOTED_BYTES } from "../limits.ts";
 import { HARNESS } from "../packages/carried.ts";
 import type { Dependencies } from "../packages/dependencies.ts";
 import type { Installer } from "../packages/install.ts";
@@ -23,7 +25,6 @@ import type { TsConfig } from "./tsconfig.ts";
 
 /** The runtime is part of the artifact: a newer Heddle does not change it. */
 const COMPATIBILITY_DATE = "2026-11-01";
-const MAIN = "main.js";
 const MAX_LOGGED = 20;
 const TYPES_CUT =
   `The types of the state are too large to describe in full: at most ${TYPE_LIMITS.nodes_per_type} nodes of one type, ` +
@@ -39,7 +40,9 @@ export type CompileInput = {
   tsconfig: TsConfig;
 };
 
-export async function compile(log: BuildLog, input: CompileInput): Promise<Artifact> {
+type Compiled = { artifact: Artifact; map: SourceMap };
+
+export async function compile(log: BuildLog, input: CompileInput): Promise<Compiled> {
   const started = Date.now();
   const graphs = describeGraphs(log, input);
   let used = new Set<string>();
@@ -56,12 +59,23 @@ export async function compile(log: BuildLog, input: CompileInput): Promise<Artif
   for (const warning of bundled.warnings.slice(0, MAX_LOGGED)) log.warn(warning);
   const prebuilt = closure(input.dependencies.runtime, used);
   explain(log, bundled.code, prebuilt, Date.now() - started);
-  return {
+  const artifact = {
     compatibility_date: COMPATIBILITY_DATE,
-    main_module: MAIN,
-    modules: { [MAIN]: bundled.code, ...prebuilt },
-    source_map: bundled.map,
+    main_module: MAIN_MODULE,
+    modules: { [MAIN_MODULE]: bundled.code, ...prebuilt },
   };
+  return { artifact, map: withSources(bundled.map, input.tree) };
+}
+
+/** Adds the texts of the repository, from which failures quote lines. */
+function withSources(json: string, tree: Tree): SourceMap {
+  const { sources, mappings } = JSON.parse(json) as SourceMap;
+  let bytes = 0;
+  const sourcesContent = sources.map((path) => {
+    bytes += tree.files.get(path)?.byteLength ?? 0;
+    return bytes > QUOTED_BYTES ? null : textOf(tree, path);
+  });
+  return { sources, sourcesContent, mappings };
 }
 
 /** `used` is filled with the prebuilt files that the bundle imports. */

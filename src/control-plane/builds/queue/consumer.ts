@@ -15,7 +15,7 @@ import {
   releaseLease,
   renewLease,
 } from "../../deployments/rollout/build-service.ts";
-import { type BuildOrder, type BuildOutcome, uiKeyOf } from "../contract.ts";
+import { type BuildOrder, type BuildOutcome, objectKeysOf } from "../contract.ts";
 import { BUILD_TIMEOUT_MS } from "../limits.ts";
 import { withDeadline } from "./deadline.ts";
 import { deployArtifact } from "./deploy.ts";
@@ -61,7 +61,8 @@ async function runAttempt(env: Env, build: RevisionBuild): Promise<void> {
   }
   const { raw: config, env: config_env } = outcome.config;
   await keepArtifact(env, build, outcome);
-  await deployArtifact(env, { ...build, config, config_env });
+  const { artifact_key } = outcome;
+  await deployArtifact(env, { ...build, config, config_env, artifact_key });
 }
 
 async function callBuilder(env: Env, build: RevisionBuild): Promise<BuildOutcome> {
@@ -89,7 +90,7 @@ async function keepArtifact(
     await recordArtifact(env, build, { ...fields, config: config.raw, config_env: config.env });
   } catch (error) {
     if (error instanceof LeaseLost && (await isAbandoned(env, build))) {
-      await env.ARTIFACTS.delete([artifact_key, uiKeyOf(artifact_key)]);
+      await env.ARTIFACTS.delete(objectKeysOf(artifact_key));
     }
     throw error;
   }

@@ -1,5 +1,7 @@
 import type { AgentEntrypoint } from "../../../isolate/contract.ts";
+import { excerptOf, hasFrames, mapStack } from "../../../shared/source-maps/stacks.ts";
 import { agentIsolate, readVariables } from "../../deployments/isolate/isolate.ts";
+import { readSourceMap } from "../../deployments/logs/source-map-service.ts";
 import {
   activateBuild,
   advanceBuild,
@@ -62,9 +64,16 @@ function isTransient(error: unknown): boolean {
 
 type Failure = { error: string; message: string; stack: string | null };
 
-function failLoad(env: Env, build: RevisionBuild, failure: Failure): Promise<void> {
-  const line = failure.stack ?? `${failure.error}: ${failure.message}`;
-  return fail(env, build, "graph_load_failed", failure.message, line);
+async function failLoad(env: Env, build: RevisionBuild, failure: Failure): Promise<void> {
+  const { error, message, stack } = failure;
+  const map = await readSourceMap(env, build.artifact_key);
+  const line = stack ?? `${error}: ${message}`;
+  if (map === null) return fail(env, build, "graph_load_failed", message, line);
+  // The runtime's own report of a failed load has the stack in its message.
+  const text = hasFrames(message) ? mapStack(map, message) : message;
+  const excerpt = hasFrames(message) ? null : excerptOf(map, stack ?? "");
+  const status = excerpt === null ? text : `${text}\n\n${excerpt}`;
+  return fail(env, build, "graph_load_failed", status, mapStack(map, line));
 }
 
 /** Checked here because the builder sees no secrets. */

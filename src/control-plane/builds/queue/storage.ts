@@ -3,17 +3,19 @@ import {
   type ArtifactKind,
   type BuildOrder,
   type BuildStore,
+  mapKeyOf,
   type PackageStore,
   uiKeyOf,
 } from "../contract.ts";
 import type { Integrity } from "../integrity.ts";
-import { ARTIFACT_BYTES, PACKAGE_LIMITS, UI_BYTES } from "../limits.ts";
+import { ARTIFACT_BYTES, PACKAGE_LIMITS, SOURCE_MAP_BYTES, UI_BYTES } from "../limits.ts";
 import type { PrebuiltUnits } from "../prebuilt/units.ts";
 
 /** The hashes that R2 verifies. SHA-1 is missing: two packages may have the same one. */
 const HASHES = { "SHA-512": "sha512", "SHA-384": "sha384", "SHA-256": "sha256" } as const;
 const HEX = { "SHA-512": 128, "SHA-384": 96, "SHA-256": 64 };
-const LIMITS = { artifact: ARTIFACT_BYTES, ui: UI_BYTES };
+const LIMITS = { artifact: ARTIFACT_BYTES, ui: UI_BYTES, map: SOURCE_MAP_BYTES };
+const KEYS = { artifact: (key: string) => key, ui: uiKeyOf, map: mapKeyOf };
 
 /** Packages by their hash, which R2 verifies when they are written. */
 export class PackageStorage extends RpcTarget implements PackageStore {
@@ -81,9 +83,9 @@ export class BuildStorage extends PackageStorage implements BuildStore {
     body: ReadableStream<Uint8Array>,
   ): Promise<void> {
     if (!(bytes <= LIMITS[kind])) throw new RangeError(`${kind}: more than ${LIMITS[kind]} bytes`);
-    const key = this.#artifactKey();
+    const key = KEYS[kind](this.#artifactKey());
     const httpMetadata = { contentType: "application/json" };
-    await put(this.#bucket, kind === "ui" ? uiKeyOf(key) : key, bytes, body, { httpMetadata });
+    await put(this.#bucket, key, bytes, body, { httpMetadata });
     if (kind === "artifact") this.#artifactBytes = bytes;
   }
 

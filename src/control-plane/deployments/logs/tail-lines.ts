@@ -29,6 +29,12 @@ const FATAL: Partial<Record<string, string>> = {
   exceededCpu: "The agent was stopped: it exceeded the CPU time of a call.",
   exceededMemory: "The agent was stopped: it exceeded the memory of an isolate.",
 };
+const HUNG = "The Workers runtime canceled this request because it detected";
+const NOISE = [
+  HUNG,
+  "An RPC stub was not disposed properly.",
+  "An RPC result was not disposed properly.",
+];
 const MAX_MESSAGE_CHARACTERS = 8000;
 const MAX_LINES = 1000;
 const MAX_KEY_CHARACTERS = 200;
@@ -91,7 +97,7 @@ function linesOf({ logs, exceptions, outcome, eventTimestamp }: Item): Line[] {
   const fatal = Object.hasOwn(FATAL, outcome) ? FATAL[outcome] : undefined;
   const end = Math.max(eventTimestamp ?? 0, ...logs.map(({ timestamp }) => timestamp));
   return [
-    ...logs.map(({ level, message, timestamp }) => ({
+    ...logs.filter(isPrinted).map(({ level, message, timestamp }) => ({
       level: LEVELS.get(level) ?? "INFO",
       ...printed(message),
       ms: timestamp,
@@ -108,12 +114,18 @@ function linesOf({ logs, exceptions, outcome, eventTimestamp }: Item): Line[] {
   ];
 }
 
+/** Excludes warnings of workerd about calls between isolates, which an author cannot change. */
+function isPrinted({ message }: { message: unknown }): boolean {
+  const [text] = Array.isArray(message) ? message : [message];
+  return typeof text !== "string" || !NOISE.some((start) => text.startsWith(start));
+}
+
 /**
  * Excludes a report of workerd on one machine: a call of another process counts as hung when its answer was sent
  * and a promise of the caller is still open.
  */
 function isOfAgent({ message }: { message: string }): boolean {
-  return !message.startsWith("The Workers runtime canceled this request because it detected");
+  return !message.startsWith(HUNG);
 }
 
 function printed(message: unknown): { message: string; key: string | null } {

@@ -2,7 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
 import { deleteBelow } from "../../../shared/storage/objects-below.ts";
 import { sendOrLeave } from "../../../shared/work/queue.ts";
-import { uiKeyOf } from "../../builds/contract.ts";
+import { objectKeysOf } from "../../builds/contract.ts";
 import { agentLog } from "../logs/agent-log.ts";
 import type { DeletionMessage } from "../queue.ts";
 import { uploadPrefix } from "../sources.ts";
@@ -62,7 +62,7 @@ async function deleteRevisions(env: Env, deployment_id: string): Promise<boolean
     .from(revisions)
     .where(eq(revisions.deployment_id, deployment_id))
     .limit(REVISIONS);
-  const keys = rows.flatMap(({ artifact_key: key }) => (key === null ? [] : [key, uiKeyOf(key)]));
+  const keys = rows.flatMap(({ artifact_key: key }) => (key === null ? [] : objectKeysOf(key)));
   if (keys.length > 0) await env.ARTIFACTS.delete(keys);
   const ids = JSON.stringify(rows.map(({ id }) => id));
   await db.delete(revisions).where(sql`${revisions.id} in (select value from json_each(${ids}))`);

@@ -1,0 +1,44 @@
+import { and, eq } from "drizzle-orm";
+import { z } from "zod";
+import { database } from "../../../shared/context.ts";
+import type { SourceMap } from "../../../shared/source-maps/stacks.ts";
+import { TtlCache } from "../../../shared/work/ttl-cache.ts";
+import { mapKeyOf } from "../../builds/contract.ts";
+import { revisions } from "../table.ts";
+
+/** The isolate of a build wrote it. */
+const StoredMap = z.object({
+  sources: z.array(z.string()),
+  sourcesContent: z.array(z.string().nullable()),
+  mappings: z.string(),
+});
+
+/** A map has up to 16 MB, and an isolate 128 MB. */
+const MAX_MAPS = 2;
+const TTL_MS = 60_000;
+const maps = new TtlCache<SourceMap | null>(TTL_MS, MAX_MAPS);
+
+/** @returns the source map of an artifact, or `null` when it has none */
+export async function readSourceMap(
+  env: Env,
+  artifact_key: string | null,
+): Promise<SourceMap | null> {
+  if (artifact_key === null) return null;
+  const object = await env.ARTIFACTS.get(mapKeyOf(artifact_key));
+  const json = await object?.json().catch(() => null);
+  return StoredMap.safeParse(json).data ?? null;
+}
+
+/** @returns the source map of a revision, cached: an agent that fails may fail often */
+export function sourceMapOf(
+  env: Env,
+  { deployment_id, revision_id }: { deployment_id: string; revision_id: string },
+): Promise<SourceMap | null> {
+  return maps.get(revision_id, async () => {
+    const [row] = await database(env)
+      .select({ artifact_key: revisions.artifact_key })
+      .from(revisions)
+      .where(and(eq(revisions.id, revision_id), eq(revisions.deployment_id, deployment_id)));
+    return readSourceMap(env, row?.artifact_key ?? null);
+  });
+}

@@ -1,0 +1,71 @@
+import { findOrigins } from "./mappings.ts";
+
+/** A source map of a bundle. `sourcesContent` holds the files of the repository, and `null` for packages. */
+export type SourceMap = {
+  sources: string[];
+  sourcesContent: (string | null)[];
+  mappings: string;
+};
+
+/** The module that a build bundles. Other modules of an artifact are prebuilt packages. */
+export const MAIN_MODULE = "main.js";
+
+const FRAME = /(?<![\w./-])main\.js:(\d{1,7}):(\d{1,7})/g;
+/** Frames of one text. V8 records ten for each error. */
+const MAX_FRAMES = 100;
+const MAX_LINE_CHARACTERS = 200;
+
+/** Whether a text names positions of the bundle. */
+export function hasFrames(text: string): boolean {
+  return text.includes(`${MAIN_MODULE}:`);
+}
+
+/** Replaces positions of the bundle by those of the repository, and appends the first source line. */
+export function mapStack(map: SourceMap, text: string): string {
+  const { mapped, excerpt } = mapFrames(map, text);
+  return excerpt === null ? mapped : `${mapped}\n\n${excerpt}`;
+}
+
+/** Returns the position and line of the repository in which `stack` begins, or `null`. */
+export function excerptOf(map: SourceMap, stack: string): string | null {
+  return mapFrames(map, stack).excerpt;
+}
+
+function mapFrames(map: SourceMap, text: string): { mapped: string; excerpt: string | null } {
+  const frames = [...text.matchAll(FRAME)].slice(0, MAX_FRAMES);
+  const positions = frames.map(([, line, column]) => ({
+    line: Number(line) - 1,
+    column: Number(column) - 1,
+  }));
+  const origins = findOrigins(map.mappings, positions);
+  let [mapped, end] = ["", 0];
+  let excerpt: string | null = null;
+  for (const [at, frame] of frames.entries()) {
+    const origin = origins[at] ?? null;
+    const path = origin && map.sources[origin.source];
+    if (!origin || path === undefined || path === null) continue;
+    const place = `${path}:${origin.line + 1}:${origin.column + 1}`;
+    mapped += text.slice(end, frame.index) + place;
+    end = frame.index + frame[0].length;
+    excerpt ??= lineAt(map.sourcesContent[origin.source], origin, place);
+  }
+  return { mapped: mapped + text.slice(end), excerpt };
+}
+
+function lineAt(
+  content: string | null | undefined,
+  { line, column }: { line: number; column: number },
+  place: string,
+): string | null {
+  const text = content?.split("\n", line + 1)[line];
+  if (text === undefined) return null;
+  return `${place}\n${pointer(text, column)}`;
+}
+
+/** A source line with a caret below its column. A minified line is cut. */
+export function pointer(text: string, column: number): string {
+  const start = Math.max(0, column - MAX_LINE_CHARACTERS / 2);
+  const shown = text.slice(start, start + MAX_LINE_CHARACTERS).replace(/\r$/, "");
+  const indent = shown.slice(0, column - start).replace(/[^\t]/g, " ");
+  return `    ${shown}\n    ${indent}^`;
+}
