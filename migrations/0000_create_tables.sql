@@ -139,7 +139,7 @@ CREATE TABLE `integrations` (
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `integrations_id_unique` ON `integrations` (`id`);--> statement-breakpoint
-CREATE INDEX `integrations_by_workspace` ON `integrations` (`workspace_id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `integrations_name` ON `integrations` (`workspace_id`,`name`);--> statement-breakpoint
 CREATE TABLE `listeners` (
 	`id` text PRIMARY KEY NOT NULL,
 	`workspace_id` text NOT NULL,

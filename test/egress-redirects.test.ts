@@ -213,7 +213,7 @@ const LEADS: Record<string, Lead> = {
   },
   "the repositories of an integration": async (inside) => {
     const { id } = await made("/v1/integrations/github/install", {
-      name: "host",
+      name: crypto.randomUUID(),
       token: "secret",
       api_url: API_URL,
     });
@@ -222,7 +222,7 @@ const LEADS: Record<string, Lead> = {
   },
   "the token of an app": async (inside) => {
     const { id } = await made("/v1/integrations/github/install", {
-      name: "app",
+      name: crypto.randomUUID(),
       api_url: API_URL,
       app: { app_id: "1", installation_id: 1, private_key: PEM },
     });
@@ -231,7 +231,7 @@ const LEADS: Record<string, Lead> = {
   },
   "the status of a commit": async (inside) => {
     const { id: integration_id } = await made("/v1/integrations/github/install", {
-      name: "host",
+      name: crypto.randomUUID(),
       token: "secret",
       api_url: API_URL,
     });
@@ -367,7 +367,7 @@ test("a redirect to a public address is followed, so that the above has somethin
   answer = ({ url }) =>
     url.includes("moved") ? json({ message: "Not Found" }, { status: 404 }) : to("/moved");
   const { id } = await made("/v1/integrations/github/install", {
-    name: "host",
+    name: crypto.randomUUID(),
     token: "secret",
     api_url: API_URL,
   });

@@ -9,11 +9,12 @@ import {
 } from "./support/deployments.ts";
 import { request } from "./support/http.ts";
 import { pushRepository } from "./support/repositories.ts";
-import { stack } from "./support/stack.ts";
+import { stack, until } from "./support/stack.ts";
 
 const files = (version: string) => ({
   "langgraph.json": JSON.stringify({ graphs: { agent: "./agent.js:agent" } }),
-  "agent.js": `export async function* agent() {
+  "agent.js": `export async function* agent({ wait_ms = 0 }) {
+    await new Promise((resolve) => setTimeout(resolve, wait_ms));
     yield { text: [process.env.TONE ?? "plain", "${version}"] };
   }`,
 });
@@ -71,8 +72,19 @@ test("a branch is tried at its own URL, gets part of the traffic, is promoted an
   );
   expect(log.body.logs).toEqual([]);
 
+  const { runs, threads } = client(id);
+  const busy = await threads.create();
+  const { run_id } = await runs.create(busy.thread_id, "agent", { input: { wait_ms: 2000 } });
+  await until(
+    "A run in flight",
+    () => runs.get(busy.thread_id, run_id),
+    ({ status }) => status === "running",
+  );
   const secrets = [{ name: "TONE", value: "kind" }];
   const patched = await request<Deployment>("PATCH", path, { secrets });
-  expect(patched.body.latest_revision_id).toBe(rolled.body.latest_revision_id);
+  expect(patched.body.latest_revision_id).not.toBe(rolled.body.latest_revision_id);
   expect(await text(id)).toBe("kind one");
+  expect(await runs.join(busy.thread_id, run_id)).toMatchObject({ text: ["plain", "one"] });
+  await request("PATCH", path, { secrets: [] });
+  expect(await text(id)).toBe("plain one");
 }, 120_000);

@@ -13,7 +13,9 @@ export const RevisionCreateRequest = z
   .object({
     source_config: SourceConfigInput.nullish().describe("Changes to the source and the build"),
     source_revision_config: RevisionConfigInput.nullish().describe("Changes to what is built"),
-    secrets: list(SecretInput).nullish().describe("Replaces all secrets of the deployment"),
+    secrets: list(SecretInput)
+      .nullish()
+      .describe("Replaces all secrets of the deployment. An empty list removes all"),
     secret_references: NoSecretReferences.describe("Must be empty: use `secrets`"),
     activate: z.boolean().default(true).openapi({
       description: "`false` creates a preview, which only its own URL leads to",

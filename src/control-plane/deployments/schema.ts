@@ -77,7 +77,9 @@ const BuildCommand = Command.describe("Command that builds the source. Without e
 const TarballPath = z.string().max(512).describe("`object_path` of an uploaded tarball");
 
 export const SourceConfigInput = z.object({
-  integration_id: Uuid.nullish().describe("Id of the integration that reads the repository"),
+  integration_id: Uuid.nullish().describe(
+    "Id of the integration that reads the repository. `null` in an update removes it",
+  ),
   repo_url: HttpUrl.nullish().describe("URL of the git repository"),
   deployment_type: z.enum(DEPLOYMENT_TYPES).nullish().describe("Type of the deployment"),
   build_on_push: z.boolean().nullish().describe("Whether a push to the branch creates a revision"),
@@ -105,6 +107,9 @@ export const SecretInput = z.object({
     .openapi({ description: "Value of the environment variable", example: "sk-..." }),
 });
 export type SecretInput = z.infer<typeof SecretInput>;
+
+export const SECRETS_CHANGE =
+  "Replaces all secrets and creates a revision, without a build when the latest revision is deployed. An empty list removes all, except with `source_tarball_path`";
 
 /** A published client sends null or nothing; a list that is not empty could not be honoured. */
 export const NoSecretReferences = z
@@ -148,7 +153,7 @@ export const DeploymentPatchRequest = z
     source: z.string().nullish().describe("Must be the current kind of the source"),
     source_config: SourceConfigInput.nullish().describe("Source and build"),
     source_revision_config: RevisionConfigInput.nullish().describe("What is built"),
-    secrets: list(SecretInput).nullish().describe("Replaces all secrets"),
+    secrets: list(SecretInput).nullish().describe(SECRETS_CHANGE),
     traffic: Traffic.nullish().describe("Split of the traffic between revisions"),
     secret_references: NoSecretReferences.describe("Not supported: use `secrets`"),
     revision_source: z
@@ -164,7 +169,10 @@ const SourceConfig = z.object({
   repo_url: z.string().nullable().describe("URL of the git repository"),
   deployment_type: z.string().nullable().describe("Type of the deployment"),
   build_on_push: z.boolean().describe("Whether a push to the branch creates a revision"),
-  custom_url: z.string().describe("URL of the agent server, as in `url`"),
+  custom_url: z.string().openapi({
+    description: "URL of the agent server, as in `url`",
+    example: "https://heddle.example.com/agents/support-agent",
+  }),
   resource_spec: Json.nullable().describe("Resources. Stored and returned, without effect"),
   install_command: InstallCommand.nullable(),
   build_command: BuildCommand.nullable(),

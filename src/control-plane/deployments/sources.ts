@@ -16,7 +16,15 @@ type SourceParts = {
   source_revision_config: StoredRevisionConfig;
 };
 
-export type SourceChange = Partial<Omit<SourceParts, "source">>;
+type SourceConfigChange = Omit<StoredSourceConfig, "integration_id"> & {
+  /** `null` removes it. */
+  integration_id?: string | null;
+};
+
+export type SourceChange = {
+  source_config?: SourceConfigChange;
+  source_revision_config?: StoredRevisionConfig;
+};
 
 type SourceConfigInput = DeploymentCreateRequest["source_config"];
 type ChangeInput = Partial<Omit<DeploymentPatchRequest, "display_name" | "secrets">>;
@@ -52,12 +60,11 @@ export function toChange(
 ): SourceChange {
   assertUnchanged(before, input);
   assertNoCustomUrl(input.source_config ?? {}, url);
-  const source_config = input.source_config ? toSourceConfig(input.source_config) : undefined;
+  const source_config = input.source_config ? toConfigChange(input.source_config) : undefined;
   const config = input.source_revision_config;
   const source_revision_config = config ? toRevisionConfig(config) : undefined;
   assertTarball(before, source_revision_config?.source_tarball_path);
   assertNoTagPush({
-    ...before,
     source_config: { ...before.source_config, ...source_config },
     source_revision_config: { ...before.source_revision_config, ...source_revision_config },
   });
@@ -102,6 +109,11 @@ function toSourceConfig({ custom_url: _, ...input }: SourceConfigInput): StoredS
   return withoutNulls(input);
 }
 
+function toConfigChange(input: SourceConfigInput): SourceConfigChange {
+  const config = toSourceConfig(input);
+  return input.integration_id === null ? { ...config, integration_id: null } : config;
+}
+
 /** Clients may send back what they read. */
 function assertNoCustomUrl({ custom_url }: SourceConfigInput, url: string | null): void {
   if (custom_url == null || custom_url === url) return;
@@ -136,7 +148,7 @@ function assertUnchanged(before: SourceParts & { name: string }, input: ChangeIn
     assertSame(["body", field], top[field], input[field]);
   }
   assertSame(["body", "revision_source"], before.source, input.revision_source);
-  for (const field of ["repo_url", "integration_id", "deployment_type"] as const) {
+  for (const field of ["repo_url", "deployment_type"] as const) {
     const loc = ["body", "source_config", field];
     assertSame(loc, before.source_config[field], input.source_config?.[field]);
   }
@@ -162,7 +174,12 @@ function assertTarball(before: SourceParts & Place, path: string | undefined): v
   }
 }
 
-function assertNoTagPush({ source_config, source_revision_config }: SourceParts): void {
+type PushParts = {
+  source_config: Pick<StoredSourceConfig, "build_on_push">;
+  source_revision_config: Pick<StoredRevisionConfig, "repo_ref">;
+};
+
+function assertNoTagPush({ source_config, source_revision_config }: PushParts): void {
   if (source_config.build_on_push !== true) return;
   if (!source_revision_config.repo_ref?.startsWith("refs/tags/")) return;
   throw new AppError(

@@ -6,11 +6,13 @@ export function inStatus(column: Column, statuses: readonly RevisionStatus[]): S
   return among(column, statuses);
 }
 
-/** `change` over the stored object, field by field: two patches at once both stay. */
+/** Merges `change` into the stored object, field by field: two patches at once both stay. `null` removes a field. */
 export function merged(column: Column, change: object): SQL {
   return Object.entries(change).reduce<SQL>(
     (object, [field, value]) =>
-      sql`json_set(${object}, ${`$.${field}`}, json(${JSON.stringify(value)}))`,
+      value === null
+        ? sql`json_remove(${object}, ${`$.${field}`})`
+        : sql`json_set(${object}, ${`$.${field}`}, json(${JSON.stringify(value)}))`,
     sql`${column}`,
   );
 }

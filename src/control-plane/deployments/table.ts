@@ -159,5 +159,5 @@ export const integrations = sqliteTable(
     ciphertext: text().notNull(),
     created_at: text().notNull(),
   },
-  (table) => [index("integrations_by_workspace").on(table.workspace_id)],
+  (table) => [uniqueIndex("integrations_name").on(table.workspace_id, table.name)],
 );

@@ -510,7 +510,6 @@ describe("changing", () => {
     ["source", { source: "internal_source" }],
     ["repo_url", { source_config: { repo_url: "https://git.test/other.git" } }],
     ["deployment_type", { source_config: { deployment_type: "prod" } }],
-    ["integration_id", { source_config: { integration_id: UNKNOWN_ID } }],
   ])("%s cannot be changed", async (field, json) => {
     const { id } = await created();
     const response = await patch(id, json);
@@ -518,23 +517,6 @@ describe("changing", () => {
     const { detail } = await response.json<{ detail: { loc: string[]; msg: string }[] }>();
     expect(detail[0]?.loc).toContain(field);
     expect(detail[0]?.msg).toContain("cannot change");
-  });
-
-  test("secrets are replaced as a set, without a revision; an empty list leaves them", async () => {
-    const { id, latest_revision_id } = await created({
-      secrets: [
-        { name: "A", value: "one" },
-        { name: "B", value: "two" },
-      ],
-    });
-    const empty = await (await patch(id, { secrets: [] })).json<Body>();
-    expect(empty).toMatchObject({ secrets: [{ name: "A" }, { name: "B" }] });
-    const replaced = await (await patch(id, { secrets: [{ name: "B", value: "three" }] })).json();
-    expect(replaced).toMatchObject({
-      latest_revision_id,
-      secrets: [{ name: "B", updated_at: expect.any(String) }],
-    });
-    expect((await patch(id, { secrets: [{ name: "PATH", value: "" }] })).status).toBe(422);
   });
 
   test("a secret's value is in no answer, and not in the database as it is", async () => {

@@ -28,7 +28,11 @@ const PUSH = {
 async function integration() {
   const created = await api("/v1/integrations/github/install", {
     key: ours.editor,
-    json: { name: "main", token: "t", api_url: "http://127.0.0.1:9/api/v1" },
+    json: {
+      name: `main-${crypto.randomUUID()}`,
+      token: "t",
+      api_url: "http://127.0.0.1:9/api/v1",
+    },
   });
   const { id } = await created.json<{ id: string }>();
   const answer = await api(`/v1/integrations/github/${id}/webhook`, { key: ours.editor });

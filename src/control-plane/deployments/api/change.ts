@@ -4,7 +4,15 @@ import { invalid } from "../../../shared/errors.ts";
 import { isOrphaned } from "../../../shared/storage/sql.ts";
 import { sendOrLeave } from "../../../shared/work/queue.ts";
 import { forgetActive } from "../active.ts";
-import { type DeploymentRow, insertRevision, isOurs, overtaken } from "../rows.ts";
+import { assertIntegration } from "../git/integration-service.ts";
+import {
+  copyRevision,
+  type DeploymentRow,
+  insertRevision,
+  isOurs,
+  overtaken,
+  type RevisionRow,
+} from "../rows.ts";
 import type { SecretInput } from "../schema.ts";
 import { assertSecrets } from "../secret-rules.ts";
 import { replaceSecrets } from "../secrets.ts";
@@ -13,25 +21,29 @@ import { merged } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
 import { promotedBy, type Traffic } from "../traffic.ts";
 
+/** A new revision: of the deployment's source, or a copy of a deployed one. */
+export type NewRevision = { id: string; copied: RevisionRow | null };
+
 export type DeploymentChange = SourceChange & {
   display_name?: string | null | undefined;
-  /** The whole new set; an empty one changes nothing. */
-  secrets: readonly SecretInput[];
-  /** The new revision; `null` without one. */
-  revision_id: string | null;
+  /** The whole new set; `null` leaves the secrets. */
+  secrets: readonly SecretInput[] | null;
+  revision: NewRevision | null;
   /** The complete new split; an empty one ends it. */
   traffic?: Traffic | undefined;
 };
 
-/** Settings, secrets and the revision that follows from them stand or fall together. */
+/** Writes settings, secrets and the revision that follows from them in one transaction. */
 export async function applyChange(ctx: Context, before: DeploymentRow, change: DeploymentChange) {
-  const { secrets, revision_id } = change;
+  const { secrets, revision } = change;
   const promoted = promotedBy(change.traffic ?? []);
-  assertSecrets(secrets);
+  if (secrets) assertSecrets(secrets);
   await assertUploaded(ctx, change);
+  const { integration_id } = change.source_config ?? {};
+  if (integration_id) await assertIntegration(ctx, { ...before.source_config, integration_id });
   const { id } = before;
   const now = new Date().toISOString();
-  const bump = secrets.length > 0 ? 1 : 0;
+  const bump = secrets ? 1 : 0;
   const secrets_version = sql`${deployments.secrets_version} + ${bump}`;
   await ctx.db
     .batch([
@@ -40,14 +52,25 @@ export async function applyChange(ctx: Context, before: DeploymentRow, change: D
         .set({ ...toUpdate(change), secrets_version, updated_at: now })
         .where(isOurs(ctx, id)),
       ...(promoted === null ? [] : [markPromoted(ctx, promoted)]),
-      ...(revision_id === null ? [] : [insertRevision(ctx, before, revision_id, { now })]),
-      ...(secrets.length > 0 ? await replaceSecrets(ctx, id, secrets, now) : []),
+      ...(revision ? [toInsert(ctx, before, revision, now)] : []),
+      ...(secrets ? await replaceSecrets(ctx, id, secrets, now) : []),
     ])
     .catch(async (error: unknown) => {
       throw isOrphaned(error) ? await overtaken(ctx, id, error) : error;
     });
   forgetActive(id);
-  if (revision_id !== null) await sendOrLeave(ctx.env.BUILDS, { revision_id });
+  if (revision?.copied === null) {
+    await sendOrLeave(ctx.env.BUILDS, { revision_id: revision.id });
+  }
+}
+
+function toInsert(
+  ctx: Context,
+  deployment: DeploymentRow,
+  { id, copied }: NewRevision,
+  now: string,
+) {
+  return copied ? copyRevision(ctx, copied, id, now) : insertRevision(ctx, deployment, id, { now });
 }
 
 /** A build that would find nothing is refused while its client still listens. */
@@ -73,14 +96,21 @@ function markPromoted(ctx: Context, revision_id: string) {
 }
 
 function toUpdate(change: DeploymentChange) {
-  const { display_name, source_config, source_revision_config: config, revision_id } = change;
+  const { display_name, source_config, source_revision_config: config, revision } = change;
   return {
     ...(display_name != null && { display_name }),
     ...(source_config && { source_config: merged(deployments.source_config, source_config) }),
     ...(config && { source_revision_config: merged(deployments.source_revision_config, config) }),
-    ...(revision_id !== null && { latest_revision_id: revision_id }),
+    ...(revision && { latest_revision_id: revision.id }),
+    ...(revision?.copied && toSuccessor(revision.copied.id, revision.id)),
     ...(change.traffic && toTrafficUpdate(change.traffic)),
   };
+}
+
+/** The copy takes the place of its source: also in a split, which stays. */
+function toSuccessor(copied_id: string, id: string) {
+  const traffic = sql`replace(${deployments.traffic}, ${copied_id}, ${id})`;
+  return { active_revision_id: id, traffic };
 }
 
 function toTrafficUpdate(traffic: Traffic) {

@@ -57,7 +57,8 @@ export async function createRevision(
   }
   const revision_id = newId();
   if (input.activate) {
-    await applyChange(ctx, before, { ...change, secrets: input.secrets ?? [], revision_id });
+    const revision = { id: revision_id, copied: null };
+    await applyChange(ctx, before, { ...change, secrets: input.secrets ?? null, revision });
   } else {
     assertPreview(input);
     await createPreview(ctx, before, change, revision_id);

@@ -2,7 +2,7 @@ import { and, eq } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { assertReachable } from "../../../shared/egress/egress.ts";
-import { AppError, notFound } from "../../../shared/errors.ts";
+import { AppError, invalid, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { isUniqueViolation } from "../../../shared/storage/sql.ts";
 import { sendOrLeave } from "../../../shared/work/queue.ts";
@@ -32,7 +32,7 @@ import { inStatus } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
 import { assertTraffic } from "../traffic.ts";
 import { assertUploadPlan } from "../uploads/uploads.ts";
-import { applyChange } from "./change.ts";
+import { applyChange, type NewRevision } from "./change.ts";
 import { deleteTracingProject, openTracingProject } from "./tracing-project.ts";
 
 export type { ActiveRevision };
@@ -131,14 +131,44 @@ export async function updateDeployment(
   assertChangeable(before);
   const change = toChange(before, input, agentUrl(ctx.env, origin, deployment_id));
   if (change.source_revision_config?.source_tarball_path) assertUploadPlan(ctx.caller);
+  const secrets = secretsOf(input);
+  if (secrets && input.traffic) {
+    throw invalid(["body", "traffic"], "cannot change together with secrets: send two requests");
+  }
   await applyChange(ctx, before, {
     ...change,
     traffic: await toTraffic(ctx, before, input.traffic),
     display_name: input.display_name,
-    secrets: input.secrets ?? [],
-    revision_id: makesRevision(before, change) ? newId() : null,
+    secrets,
+    revision: makesRevision(before, change)
+      ? { id: newId(), copied: null }
+      : secrets && (await revisionOfSecrets(ctx, before)),
   });
   return getDeployment(ctx, deployment_id, origin);
+}
+
+/**
+ * Published command-line tools send an empty list with each upload of a folder without env file.
+ * @returns `null` when the secrets stay
+ */
+function secretsOf({ secrets, source_revision_config: config }: DeploymentPatchRequest) {
+  const isDefault = secrets?.length === 0 && config?.source_tarball_path != null;
+  return isDefault ? null : (secrets ?? null);
+}
+
+/**
+ * Copies the active revision when the latest one is deployed. Otherwise builds again: the new secrets may be what
+ * the build was missing.
+ * @returns `null` when there is nothing to build
+ */
+async function revisionOfSecrets(ctx: Context, before: DeploymentRow): Promise<NewRevision | null> {
+  const { latest_revision_id, active_revision_id } = before;
+  const ids = [latest_revision_id, active_revision_id].filter((id) => id !== null);
+  const rows = await findRevisions(ctx, before.id, ids);
+  const latest = rows.find(({ id }) => id === latest_revision_id);
+  const active = rows.find(({ id }) => id === active_revision_id);
+  if (latest?.status === "DEPLOYED" && active) return { id: newId(), copied: active };
+  return latest ? { id: newId(), copied: null } : null;
 }
 
 /** Undefined where it is not to change. */

@@ -18,16 +18,16 @@ const SPARE_MS = 5 * 60_000;
 
 const Answer = z.object({ token: z.string(), expires_at: z.iso.datetime({ offset: true }) });
 
+/** Tokens by the encrypted key of their app: a replaced key has no cached token. */
 const cache = new Map<string, CachedToken>();
 
 /** Returns a token of the app's installation, cached for its hour. */
 export async function installationToken(
   env: Env,
-  integration_id: string,
-  api_url: string,
+  { api_url, ciphertext }: { api_url: string; ciphertext: string },
   app: App,
 ): Promise<string> {
-  const known = cache.get(integration_id);
+  const known = cache.get(ciphertext);
   if (known && known.expires_at_ms - SPARE_MS > Date.now()) return known.token;
   const response = await safeFetch(
     egressPolicy(env, "builds"),
@@ -48,7 +48,7 @@ export async function installationToken(
     throw new AppError("bad_request", text);
   }
   const { token, expires_at } = Answer.parse(await response.json());
-  cache.set(integration_id, { token, expires_at_ms: Date.parse(expires_at) });
+  cache.set(ciphertext, { token, expires_at_ms: Date.parse(expires_at) });
   return token;
 }
 

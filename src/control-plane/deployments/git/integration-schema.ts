@@ -17,23 +17,21 @@ const App = z
     description: "A GitHub App that is installed there; its key signs for tokens of an hour.",
   });
 
+const Name = z.string().trim().min(1).max(100).openapi({
+  description: "Name for display, unique in the workspace",
+  example: "Acme on GitHub",
+});
+const Token = z
+  .string()
+  .min(1)
+  .max(4096)
+  .regex(/^[\x21-\x7e]+$/, "must be printable ASCII")
+  .openapi({ description: "Access token of the repository host. Excludes `app`. Never returned" });
+
 export const IntegrationCreateRequest = z
   .object({
-    name: z
-      .string()
-      .trim()
-      .min(1)
-      .max(100)
-      .openapi({ description: "Name for display", example: "Acme on GitHub" }),
-    token: z
-      .string()
-      .min(1)
-      .max(4096)
-      .regex(/^[\x21-\x7e]+$/, "must be printable ASCII")
-      .optional()
-      .openapi({
-        description: "Access token of the repository host. Excludes `app`. Never returned",
-      }),
+    name: Name,
+    token: Token.optional(),
     app: App.optional().describe("Credentials of a GitHub App. Excludes `token`"),
     api_url: HttpUrl.default("https://api.github.com").openapi({
       description:
@@ -46,6 +44,20 @@ export const IntegrationCreateRequest = z
   })
   .openapi("GithubIntegrationCreateRequest");
 export type IntegrationCreateRequest = z.infer<typeof IntegrationCreateRequest>;
+
+export const IntegrationPatchRequest = z
+  .object({
+    name: Name.nullish(),
+    token: Token.nullish(),
+    app: App.nullish().describe("Credentials of a GitHub App. Excludes `token`"),
+    api_url: z.string().nullish().describe("Must be the current URL: the host does not change"),
+  })
+  .refine(({ token, app }) => token == null || app == null, {
+    path: ["token"],
+    message: "give either token or app",
+  })
+  .openapi("GithubIntegrationPatchRequest");
+export type IntegrationPatchRequest = z.infer<typeof IntegrationPatchRequest>;
 
 export const IntegrationPath = z.object({ integration_id: Uuid.describe("Id of the integration") });
 

@@ -1,17 +1,25 @@
-import { and, asc, eq } from "drizzle-orm";
+import { and, asc, eq, notExists, sql } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import { type Context, type Database, database } from "../../../shared/context.ts";
 import { decrypt, encrypt } from "../../../shared/crypto/crypto.ts";
 import { assertReachable } from "../../../shared/egress/egress.ts";
-import { invalid } from "../../../shared/errors.ts";
+import { AppError, invalid, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
+import { isUniqueViolation } from "../../../shared/storage/sql.ts";
 import { isHostOf } from "../sources.ts";
 import type { StoredSourceConfig } from "../stored.ts";
-import { integrations } from "../table.ts";
+import { deployments, integrations } from "../table.ts";
 import { installationToken, toPkcs8 } from "./app-token.ts";
-import { Integration, type IntegrationCreateRequest } from "./integration-schema.ts";
+import {
+  Integration,
+  type IntegrationCreateRequest,
+  type IntegrationPatchRequest,
+} from "./integration-schema.ts";
 
 export type IntegrationRow = typeof integrations.$inferSelect;
+
+/** Deployments that a refused deletion names. */
+const LISTED_USERS = 5;
 
 export async function createIntegration(
   ctx: Context,
@@ -27,16 +35,84 @@ export async function createIntegration(
       workspace_id: ctx.caller.workspace_id,
       name,
       api_url,
-      app_id: app?.app_id ?? null,
-      app_installation_id: app?.installation_id ?? null,
       created_at: new Date().toISOString(),
-      ...(await encrypt(ctx.env, token ?? toKey(app), tokenOwner(id))),
+      ...(await seal(ctx, id, { token, app })),
     })
-    .returning();
+    .returning()
+    .catch((error: unknown) => refuseName(name, error));
   return toIntegration(row);
 }
 
-function toKey(app: IntegrationCreateRequest["app"]): string {
+/** Builds that run keep the token they started with. */
+export async function updateIntegration(
+  ctx: Context,
+  id: string,
+  { name, token, app, api_url }: IntegrationPatchRequest,
+): Promise<Integration> {
+  assertMay(ctx, "write");
+  const before = await findIntegration(ctx.db, ctx.caller.workspace_id, id);
+  if (!before) throw notFound("Integration", id);
+  if (api_url != null && api_url !== before.api_url) {
+    const text = `cannot change (it is "${before.api_url}"): create another integration`;
+    throw invalid(["body", "api_url"], text);
+  }
+  const changed = {
+    ...(name != null && { name }),
+    ...((token != null || app != null) && (await seal(ctx, id, { token, app }))),
+  };
+  if (Object.keys(changed).length === 0) return toIntegration(before);
+  const [row] = await ctx.db
+    .update(integrations)
+    .set(changed)
+    .where(isOurs(ctx, id))
+    .returning()
+    .catch((error: unknown) => refuseName(name ?? before.name, error));
+  if (!row) throw notFound("Integration", id);
+  return toIntegration(row);
+}
+
+/** Deletes the credentials. A deployment that uses them could not build any more, so it must leave them first. */
+export async function deleteIntegration(ctx: Context, id: string): Promise<void> {
+  assertMay(ctx, "delete");
+  const users = ctx.db
+    .select({ name: deployments.name })
+    .from(deployments)
+    .where(
+      and(
+        eq(deployments.workspace_id, ctx.caller.workspace_id),
+        eq(deployments.status, "READY"),
+        sql`${deployments.source_config} ->> 'integration_id' = ${id}`,
+      ),
+    )
+    .limit(LISTED_USERS);
+  const rows = await ctx.db
+    .delete(integrations)
+    .where(and(isOurs(ctx, id), notExists(users)))
+    .returning({ id: integrations.id });
+  if (rows.length > 0) return;
+  const names = (await users).map(({ name }) => name).join(", ");
+  if (names === "") throw notFound("Integration", id);
+  const text = `Deployments use this integration: ${names}. Set another integration_id, or null, in their source_config, or rotate the token with PATCH.`;
+  throw new AppError("conflict", text);
+}
+
+type CredentialInput = Pick<IntegrationPatchRequest, "token" | "app">;
+
+async function seal(ctx: Context, id: string, { token, app }: CredentialInput) {
+  return {
+    app_id: app?.app_id ?? null,
+    app_installation_id: app?.installation_id ?? null,
+    ...(await encrypt(ctx.env, token ?? toKey(app), tokenOwner(id))),
+  };
+}
+
+function refuseName(name: string, error: unknown): never {
+  if (!isUniqueViolation(error, "integrations.name")) throw error;
+  const text = `An integration named "${name}" exists in this workspace: choose another name, or update it with PATCH.`;
+  throw new AppError("conflict", text, { cause: error });
+}
+
+function toKey(app: CredentialInput["app"]): string {
   const key = toPkcs8(app?.private_key ?? "");
   if (key !== null) return key;
   const text = "must be an RSA private key: send the whole .pem file of the app";
@@ -90,7 +166,7 @@ export async function tokenOf(env: Env, row: IntegrationRow): Promise<string> {
   const { app_id, app_installation_id: installation_id } = row;
   if (app_id === null || installation_id === null) return opened;
   const app = { app_id, installation_id, private_key: opened };
-  return installationToken(env, row.id, row.api_url, app);
+  return installationToken(env, row, app);
 }
 
 export async function findIntegration(
@@ -103,6 +179,10 @@ export async function findIntegration(
     .from(integrations)
     .where(and(eq(integrations.id, id), eq(integrations.workspace_id, workspace_id)));
   return row;
+}
+
+function isOurs({ caller }: Context, id: string) {
+  return and(eq(integrations.id, id), eq(integrations.workspace_id, caller.workspace_id));
 }
 
 /** Ties the ciphertext to its row. */

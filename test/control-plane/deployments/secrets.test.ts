@@ -1,0 +1,148 @@
+import { env } from "cloudflare:workers";
+import { eq } from "drizzle-orm";
+import { beforeAll, expect, test } from "vitest";
+import { readSecrets } from "../../../src/control-plane/deployments/secrets.ts";
+import { deployments, revisions } from "../../../src/control-plane/deployments/table.ts";
+import { database } from "../../../src/shared/context.ts";
+import { deploymentRow, putArtifact, revisionRow } from "../../support/deployment.ts";
+import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
+
+type Body = {
+  latest_revision_id: string;
+  active_revision_id: string | null;
+  secrets: { name: string }[];
+  traffic: unknown[];
+};
+
+const db = database(env);
+const A = { name: "A", value: "one" };
+const B = { name: "B", value: "two" };
+
+let ours: TestWorkspace;
+beforeAll(async () => {
+  ours = await workspace();
+});
+
+function patch(id: string, json: unknown) {
+  return api(`/v2/deployments/${id}`, { key: ours.editor, method: "PATCH", json });
+}
+
+async function changed(id: string, json: unknown): Promise<Body> {
+  const response = await patch(id, json);
+  const text = await response.text();
+  expect(response.status, text).toBe(200);
+  return JSON.parse(text) as Body;
+}
+
+async function revision(id: string) {
+  const [row] = await db.select().from(revisions).where(eq(revisions.id, id));
+  if (!row) throw new Error(`No revision ${id}`);
+  return row;
+}
+
+/** A deployment whose latest revision has the status, and whose revision before it is active. */
+async function deployed(status: "DEPLOYED" | "BUILDING" | "BUILD_FAILED" = "DEPLOYED") {
+  const deployment = await deploymentRow(ours.workspace_id);
+  const active = await revisionRow(deployment, {
+    status: "DEPLOYED",
+    artifact_key: await putArtifact(),
+    graphs: ["agent"],
+    repo_commit_sha: "c0ffee",
+  });
+  const latest =
+    status === "DEPLOYED" ? active : await revisionRow(deployment, { status, number: 2 });
+  await db
+    .update(deployments)
+    .set({ latest_revision_id: latest.id, active_revision_id: active.id })
+    .where(eq(deployments.id, deployment.id));
+  return { id: deployment.id, active, latest };
+}
+
+test("new secrets make a revision of the same artifact, which serves without a build", async () => {
+  const { id, active } = await deployed();
+  const body = await changed(id, { secrets: [A, B] });
+  expect(body.latest_revision_id).not.toBe(active.id);
+  expect(body).toMatchObject({
+    active_revision_id: body.latest_revision_id,
+    secrets: [{ name: "A" }, { name: "B" }],
+  });
+  expect(await revision(body.latest_revision_id)).toMatchObject({
+    status: "DEPLOYED",
+    number: 2,
+    attempt: 0,
+    artifact_key: active.artifact_key,
+    repo_commit_sha: "c0ffee",
+    graphs: ["agent"],
+  });
+  expect(await revision(active.id)).toMatchObject({ status: "DEPLOYED", deleted_at: null });
+  const replaced = await changed(id, { secrets: [{ name: "B", value: "three" }] });
+  expect(replaced.secrets).toEqual([{ name: "B", updated_at: expect.any(String) }]);
+  expect(await readSecrets(env, id)).toEqual({ B: "three" });
+});
+
+test("an empty list removes all secrets; null and an absent list leave them", async () => {
+  const { id } = await deployed();
+  const { latest_revision_id } = await changed(id, { secrets: [A] });
+  for (const json of [{ secrets: null }, {}, { display_name: "Kept" }]) {
+    expect(await changed(id, json)).toMatchObject({ latest_revision_id, secrets: [{ name: "A" }] });
+  }
+  const empty = await changed(id, { secrets: [] });
+  expect(empty.secrets).toEqual([]);
+  expect(empty.latest_revision_id).not.toBe(latest_revision_id);
+  expect(await readSecrets(env, id)).toEqual({});
+});
+
+test("an empty list with an upload leaves them: the CLI sends one for a folder without env file", async () => {
+  const { id } = await deploymentRow(ours.workspace_id, { source: "internal_source" });
+  await changed(id, { secrets: [A] });
+  const source_tarball_path = `uploads/${ours.workspace_id}/${id}/a.tar.gz`;
+  await env.ARTIFACTS.put(source_tarball_path, "");
+  const source_revision_config = { source_tarball_path };
+  const body = await changed(id, { secrets: [], source_revision_config });
+  expect(body).toMatchObject({ latest_revision_id: expect.any(String), secrets: [{ name: "A" }] });
+});
+
+test.each(["BUILDING", "BUILD_FAILED"] as const)(
+  "after a latest revision that is %s new secrets start a build, and the active one serves",
+  async (status) => {
+    const { id, active, latest } = await deployed(status);
+    const body = await changed(id, { secrets: [A] });
+    expect(body.active_revision_id).toBe(active.id);
+    expect(body.latest_revision_id).not.toBe(latest.id);
+    expect(await revision(body.latest_revision_id)).toMatchObject({
+      number: 3,
+      artifact_key: null,
+      source_revision_config: { repo_ref: "main" },
+    });
+  },
+);
+
+test("before the first revision secrets make none", async () => {
+  const { id } = await deploymentRow(ours.workspace_id, { source: "internal_source" });
+  expect(await changed(id, { secrets: [A] })).toMatchObject({
+    latest_revision_id: null,
+    secrets: [{ name: "A" }],
+  });
+});
+
+test("a split stays, with the copy in the place of its source", async () => {
+  const { id, active } = await deployed();
+  const preview = await revisionRow(
+    { id, workspace_id: ours.workspace_id },
+    { status: "DEPLOYED", number: 2, is_preview: true, artifact_key: await putArtifact() },
+  );
+  const share = (revision_id: string, percent: number) => ({ revision_id, percent });
+  await changed(id, { traffic: [share(active.id, 90), share(preview.id, 10)] });
+  const body = await changed(id, { secrets: [A] });
+  expect(body.traffic).toEqual([share(body.latest_revision_id, 90), share(preview.id, 10)]);
+  const both = await patch(id, { secrets: [B], traffic: [] });
+  expect([both.status, await both.text()]).toEqual([422, expect.stringContaining("two requests")]);
+  expect(await readSecrets(env, id)).toEqual({ A: "one" });
+});
+
+test("secrets that are refused change nothing", async () => {
+  const { id, latest } = await deployed();
+  expect((await patch(id, { secrets: [{ name: "PATH", value: "" }] })).status).toBe(422);
+  const [row] = await db.select().from(deployments).where(eq(deployments.id, id));
+  expect(row).toMatchObject({ latest_revision_id: latest.id, secrets_version: 0 });
+});
