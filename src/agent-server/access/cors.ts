@@ -24,9 +24,19 @@ export function crossOrigin(exposed: string[]) {
   return createMiddleware<AppEnv>(async (c, next) => {
     const served = c.req.path.startsWith("/agents/") ? await servedAt(c.env, c.req.path) : null;
     const settings = served && httpSettings(served.config).cors;
-    if (!served || !settings) return everywhere(c, next);
-    return cors(toOptions(c.env, served, settings, exposed))(c, next);
+    const isForAll = !served || !settings;
+    const own = isForAll ? everywhere : cors(toOptions(c.env, served, settings, exposed));
+    const preflight = await own(c, next);
+    if (preflight) allowPrivateNetwork(c.req.raw, preflight);
+    return preflight;
   });
+}
+
+/** Lets a public page, such as Studio, call a server on a private network: browsers send a header with the preflight. */
+function allowPrivateNetwork({ headers }: Request, preflight: Response) {
+  if (headers.get("Access-Control-Request-Private-Network") !== "true") return;
+  if (!preflight.headers.has("Access-Control-Allow-Origin")) return;
+  preflight.headers.set("Access-Control-Allow-Private-Network", "true");
 }
 
 async function servedAt(env: Env, path: string): Promise<ActiveRevision | null> {

@@ -15,8 +15,9 @@ async function agentWith(http: Record<string, unknown>) {
 const PAGE = "https://page.example";
 
 /** Preflight request of a browser. */
-async function preflight(base: string, origin: string) {
+async function preflight(base: string, origin: string, more: Record<string, string> = {}) {
   const headers = {
+    ...more,
     Origin: origin,
     "Access-Control-Request-Method": "POST",
     "Access-Control-Request-Headers": "content-type,x-api-key",
@@ -85,6 +86,23 @@ describe("pages of other origins", () => {
       const answer = await preflight(base, origin);
       expect(answer["access-control-allow-origin"], origin).toBe(allowed);
     }
+  });
+});
+
+describe("a preflight of a private network", () => {
+  const wants = { "Access-Control-Request-Private-Network": "true" };
+  const ALLOW = "access-control-allow-private-network";
+
+  test("is answered to pages that may call", async () => {
+    const { base } = await agentWith({});
+    expect(await preflight(base, PAGE, wants)).toMatchObject({ [ALLOW]: "true" });
+    expect(await preflight(base, PAGE)).not.toHaveProperty(ALLOW);
+  });
+
+  test("is not answered to other pages", async () => {
+    const { base } = await agentWith({ cors: { allow_origins: [PAGE] } });
+    expect(await preflight(base, PAGE, wants)).toMatchObject({ [ALLOW]: "true" });
+    expect(await preflight(base, "https://other.example", wants)).not.toHaveProperty(ALLOW);
   });
 });
 
