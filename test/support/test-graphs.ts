@@ -36,6 +36,9 @@ export const TEST_GRAPHS = [
   "counts_plainly",
   "keeps",
   "keeps_plainly",
+  "holds",
+  "breaks",
+  "throws",
 ];
 
 /** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */

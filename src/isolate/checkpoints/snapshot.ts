@@ -1,5 +1,6 @@
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { Checkpoint, ThreadSummary } from "../contract.ts";
+import { toFailure } from "../failure.ts";
 import { toWire } from "../wire.ts";
 
 export type Snapshot = StateSnapshot;
@@ -36,11 +37,11 @@ function toTask(task: Task) {
   };
 }
 
-// useStream parses the error of a task as JSON text `{"error","message"}`.
+// useStream parses the error of a task as JSON text `{"error","message"}`; other clients read `name`.
 function toErrorText(error: unknown): string {
   if (typeof error === "string") return error;
-  const { name, message } = error as { name?: string; message?: string };
-  return JSON.stringify({ error: name ?? "Error", message: message ?? String(error) });
+  const { name = "Error", message } = error as { name?: string; message?: string };
+  return JSON.stringify({ error: name, name, message: message ?? toFailure(error).message });
 }
 
 function checkpointOf(configurable: Configurable): Checkpoint | null {

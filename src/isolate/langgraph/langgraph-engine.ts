@@ -2,7 +2,6 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseStore } from "@langchain/langgraph-checkpoint";
 import type { Engine, RunTools } from "../agent/agent.ts";
 import { historyText } from "../checkpoints/history.ts";
-import { PatientSaver, Reading } from "../checkpoints/reading.ts";
 import { HostSaver } from "../checkpoints/saver.ts";
 import { type Snapshot, toCheckpoint, toSummary, toThreadState } from "../checkpoints/snapshot.ts";
 import type {
@@ -24,7 +23,8 @@ import { langChainTracer } from "../tracing/langchain-tracer.ts";
 import { toWire } from "../wire.ts";
 import { contextOfRun, type Graph, withSaver } from "./langgraph.ts";
 import { toCommand, toOptions, toStateConfig, toStateUpdate } from "./langgraph-config.ts";
-import { storeFor } from "./langgraph-store.ts";
+import { storeFor, storeOfRun } from "./langgraph-store.ts";
+import { Reading } from "./reading.ts";
 import { assertAwaited } from "./resume.ts";
 import { describeSchemas } from "./schemas.ts";
 import { EventWriter, type LangChainEvent } from "./stream-events.ts";
@@ -73,19 +73,16 @@ export class LangGraphEngine implements Engine {
   async run(call: RunCall, { host, outbox, signal, tracer, onSummary }: RunTools): Promise<void> {
     const { thread_id, run_id } = call;
     const reading = new Reading();
-    const saver = new PatientSaver(
-      {
-        host,
-        outbox,
-        thread_id,
-        head: call.head,
-        metadata: checkpointMetadata(call),
-        sync: call.durability === "sync",
-        answer_again: answeredAgain(call),
-      },
-      reading,
-    );
-    const graph = withSaver(this.#graph, saver, storeFor(host));
+    const saver = new HostSaver({
+      host,
+      outbox,
+      thread_id,
+      head: call.head,
+      metadata: checkpointMetadata(call),
+      sync: call.durability === "sync",
+      answer_again: answeredAgain(call),
+    });
+    const graph = withSaver(this.#graph, saver, storeOfRun(host, reading));
     onSummary(async () => toSummary(await readState(graph, toStateConfig(call))));
     if (call.strict_resume) await assertAnswersWaited(graph, call);
     const events = new EventWriter(call, (event, data) =>

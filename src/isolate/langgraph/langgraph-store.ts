@@ -1,6 +1,7 @@
 import { AsyncBatchedStore, type BaseStore } from "@langchain/langgraph-checkpoint";
 import { HostStore } from "../agent/store.ts";
 import type { Host } from "../contract.ts";
+import type { Reading } from "./reading.ts";
 
 // Bypasses LangGraph's batching store, which polls with a timer during a run and drops the index of
 // a put. HostStore batches by itself.
@@ -20,8 +21,39 @@ for (const name of handedOn) {
 }
 prototype.start = function () {
   this.running = true;
+  if (this.store instanceof RunStore) this.store.begin();
 };
+// LangGraph stops the store of a graph before it closes or fails the graph's stream.
+prototype.stop = async function () {
+  this.running = false;
+  if (this.store instanceof RunStore) await this.store.end();
+};
+
+/** Store of a run, which holds the end of the run's graph until its stream is read. */
+class RunStore extends HostStore {
+  readonly #reading: Reading;
+  /** The run's graph and the subgraphs in progress. */
+  #graphs = 0;
+
+  constructor(host: Host, reading: Reading) {
+    super(host);
+    this.#reading = reading;
+  }
+
+  begin() {
+    this.#graphs += 1;
+  }
+
+  async end() {
+    this.#graphs -= 1;
+    if (this.#graphs === 0) await this.#reading.caughtUp();
+  }
+}
 
 export function storeFor(host: Host): BaseStore {
   return new HostStore(host) as unknown as BaseStore;
+}
+
+export function storeOfRun(host: Host, reading: Reading): BaseStore {
+  return new RunStore(host, reading) as unknown as BaseStore;
 }

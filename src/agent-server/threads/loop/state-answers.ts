@@ -1,23 +1,28 @@
 import { AppError, invalid } from "../../../shared/errors.ts";
 import type { StateAnswer } from "./states.ts";
 
-/** @throws AppError for a refusal */
-export function textOf(
-  answer: StateAnswer,
-  thread_id: string,
-  withoutGraph: string | null,
-): string {
-  if ("missing" in answer) {
-    if (answer.missing === "thread") throw threadNotFound(thread_id);
-    if (answer.missing === "idle") throw new AppError("conflict", "Thread is busy");
-    if (withoutGraph !== null) return withoutGraph;
-    throw new AppError(
-      "bad_request",
-      `Thread ${thread_id} has no graph ID; run a graph on it first`,
-    );
-  }
+/** @throws AppError for a refusal, and 502 when the graph cannot read the state: the request is valid */
+export function readText(answer: StateAnswer, thread_id: string, withoutGraph: string): string {
+  if ("missing" in answer && answer.missing === "graph") return withoutGraph;
+  if ("missing" in answer) throw refusal(answer.missing, thread_id);
+  if (answer.ok) return answer.value;
+  const { error, message } = answer.error;
+  const text = `The graph cannot read the state of the thread: ${error}: ${message}`;
+  throw AppError.answer(text, { status: 502, headers: [] });
+}
+
+/** @throws AppError for a refusal, and 422 when the graph rejects the update */
+export function updateText(answer: StateAnswer, thread_id: string): string {
+  if ("missing" in answer) throw refusal(answer.missing, thread_id);
   if (answer.ok) return answer.value;
   throw invalid(["body"], `${answer.error.error}: ${answer.error.message}`, "graph_error");
+}
+
+function refusal(missing: "thread" | "graph" | "idle", thread_id: string): AppError {
+  if (missing === "thread") return threadNotFound(thread_id);
+  if (missing === "idle") return new AppError("conflict", "Thread is busy");
+  const text = `Thread ${thread_id} has no graph ID; run a graph on it first`;
+  return new AppError("bad_request", text);
 }
 
 /** Published clients match this text. */

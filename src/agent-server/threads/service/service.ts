@@ -10,7 +10,7 @@ import { newId } from "../../../shared/storage/ids.ts";
 import { assertAccess, authorize, metadataOf } from "../../access/service.ts";
 import type { StateWrite, ThreadCreate, ThreadPatch } from "../directory/thread-schema.ts";
 import { isKeepable, MAX_KEPT_CHARACTERS } from "../loop/merge.ts";
-import { textOf, threadNotFound } from "../loop/state-answers.ts";
+import { threadNotFound, updateText } from "../loop/state-answers.ts";
 import { threadWithFilters } from "../object/stub.ts";
 import type { ThreadCalls } from "../object/thread-calls.ts";
 import type { NewThread, RevisionRef, ThreadRecord } from "../records.ts";
@@ -81,7 +81,7 @@ async function withState(
   const thread = await object.getThread();
   if ("ok" in answer && answer.ok && thread) return thread;
   await object.deleteThread();
-  textOf(answer, thread?.thread_id ?? "", null);
+  updateText(answer, thread?.thread_id ?? "");
   throw new AppError("conflict", "The thread was deleted while it was created.");
 }
 

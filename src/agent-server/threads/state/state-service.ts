@@ -1,5 +1,5 @@
 import type { Context } from "../../../shared/context.ts";
-import { textOf } from "../loop/state-answers.ts";
+import { readText, updateText } from "../loop/state-answers.ts";
 import { openThread, type ThreadRef, toRevisionRef } from "../service/service.ts";
 import { pickState } from "./state-fields.ts";
 
@@ -22,7 +22,7 @@ export async function getState(
   { select, ...at }: At & { subgraphs: boolean; select: string[] },
 ) {
   const { object, active } = await openState(ctx, id, "read");
-  return pickState(textOf(await object.getState(at, active), id.thread_id, EMPTY_STATE), select);
+  return pickState(readText(await object.getState(at, active), id.thread_id, EMPTY_STATE), select);
 }
 
 /** @returns the JSON text of a list of ThreadState, newest first */
@@ -40,7 +40,7 @@ export async function getHistory(
   },
 ) {
   const { object, active } = await openState(ctx, id, "read");
-  return pickState(textOf(await object.getHistory(query, active), id.thread_id, "[]"), select);
+  return pickState(readText(await object.getHistory(query, active), id.thread_id, "[]"), select);
 }
 
 /** @returns the JSON text of `{checkpoint}` */
@@ -51,7 +51,7 @@ export async function updateState(
 ) {
   const { object, active } = await openState(ctx, id, "update");
   const supersteps = [[{ values, command: null, as_node }]];
-  return textOf(await object.updateState({ ...at, supersteps }, active), id.thread_id, null);
+  return updateText(await object.updateState({ ...at, supersteps }, active), id.thread_id);
 }
 
 async function openState(ctx: Context, id: ThreadRef, action: "read" | "update") {
