@@ -69,7 +69,8 @@ export class TraceJson {
     if (typeof value !== "object" || value === null || depth === 0) return stringify(value);
     if (isSerializable(value)) return this.#message(value);
     if (Array.isArray(value)) {
-      return `[${value.map((item) => this.#write(item, depth - 1) ?? "null").join()}]`;
+      // Not `map`: it skips the holes of a sparse array.
+      return `[${Array.from(value, (item) => this.#write(item, depth - 1) ?? "null").join()}]`;
     }
     return isPlain(value) ? this.#fields(value, depth) : stringify(value);
   }

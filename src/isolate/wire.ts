@@ -37,7 +37,8 @@ function write(value: unknown, depth: number): string | undefined {
   if (typeof value !== "object" || value === null || depth === 0) return plainly(value);
   if (isMessage(value)) return writeMessage(value);
   if (Array.isArray(value)) {
-    return `[${value.map((item) => write(item, depth - 1) ?? "null").join()}]`;
+    // Not `map`: it skips the holes of a sparse array.
+    return `[${Array.from(value, (item) => write(item, depth - 1) ?? "null").join()}]`;
   }
   const isOwn = Object.getPrototypeOf(value) === Object.prototype && !("toJSON" in value);
   return isOwn && !isDictLike(value) ? writeFields(value, depth) : plainly(value);

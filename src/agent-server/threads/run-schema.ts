@@ -1,16 +1,10 @@
 import { z } from "@hono/zod-openapi";
 import { STREAM_MODES } from "../../isolate/contract.ts";
-import { CreatedAt, list, QueryBoolean, UpdatedAt, Uuid } from "../../shared/schema.ts";
+import { CreatedAt, caseless, list, QueryBoolean, UpdatedAt, Uuid } from "../../shared/schema.ts";
 import { Command, Loose, Metadata, RunConfig, RunId, StoredMetadata, ThreadId } from "./schema.ts";
 
-export const RunStatus = z.enum([
-  "pending",
-  "running",
-  "success",
-  "error",
-  "timeout",
-  "interrupted",
-]);
+const RUN_STATUSES = ["pending", "running", "success", "error", "timeout", "interrupted"] as const;
+export const RunStatus = z.enum(RUN_STATUSES);
 
 export const MultitaskStrategy = z.enum(["reject", "enqueue", "interrupt", "rollback"]);
 
@@ -147,7 +141,7 @@ export const RunQuery = z.object({
     .default(10)
     .describe("Maximum number of runs on a page"),
   offset: z.coerce.number().int().min(0).default(0).describe("Number of items to skip"),
-  status: RunStatus.optional().describe("Status of the runs"),
+  status: caseless(RUN_STATUSES).optional().describe("Status of the runs, in any case"),
   select: z
     .union([z.string(), z.array(z.string())])
     .optional()
@@ -182,8 +176,7 @@ export const CancelRuns = z
   .object({
     thread_id: Uuid.nullish().describe("Id of the thread"),
     run_ids: list(Uuid).nullish().describe("Ids of the runs"),
-    status: z
-      .enum(["pending", "running", "all"])
+    status: caseless(["pending", "running", "all"])
       .nullish()
       .describe("Cancels all runs of this status"),
   })

@@ -18,11 +18,15 @@ const METADATA = { description: "Metadata", example: { customer: "acme" } };
 export const StoredMetadata = Loose.openapi(METADATA);
 export const Metadata = Loose.refine(isBounded, TOO_LARGE).openapi(METADATA);
 
-export const ThreadStatus = z.enum(["idle", "busy", "interrupted", "error"]);
+export const THREAD_STATUSES = ["idle", "busy", "interrupted", "error"] as const;
+export const ThreadStatus = z.enum(THREAD_STATUSES);
 
 export const Interrupt = z.looseObject({
   id: z.string().optional().describe("Id of the interrupt"),
-  value: z.unknown().describe("Value that the graph passed to `interrupt()`"),
+  value: z
+    .unknown()
+    .optional()
+    .describe("Value that the graph passed to `interrupt()`, absent when it passed none"),
 });
 
 export const Thread = z

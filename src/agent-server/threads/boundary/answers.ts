@@ -25,7 +25,10 @@ import { type ParsedOps, parseOps } from "./ops.ts";
 
 /** Return values of an agent's isolate. */
 
-const Interrupts = z.record(z.string(), z.array(z.unknown()));
+const Interrupts = z.record(
+  z.string(),
+  z.array(z.looseObject({ id: z.string().max(MAX_NAME_CHARACTERS).optional() })),
+);
 
 const Summary: z.ZodType<ThreadSummary> = z.object({
   values: z

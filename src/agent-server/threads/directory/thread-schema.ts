@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
-import { list, optional, Timestamp, Uuid } from "../../../shared/schema.ts";
-import { Command, Loose, Metadata, Thread, ThreadStatus } from "../schema.ts";
+import { caseless, list, optional, Timestamp, Uuid } from "../../../shared/schema.ts";
+import { Command, Loose, Metadata, THREAD_STATUSES, Thread } from "../schema.ts";
 import { MAX_TTL_MINUTES, TTL_STRATEGIES } from "../ttl.ts";
 import { toSteps } from "./extract.ts";
 
@@ -77,7 +77,7 @@ export const ThreadWithTtl = Thread.extend({
 const ThreadFilter = z.object({
   metadata: optional(Metadata).describe("Metadata that threads contain"),
   values: optional(Loose).describe("State values that threads contain"),
-  status: optional(ThreadStatus).describe("Status of the threads"),
+  status: optional(caseless(THREAD_STATUSES)).describe("Status of the threads, in any case"),
   ids: optional(list(Uuid)).describe("Ids of the threads"),
 });
 
