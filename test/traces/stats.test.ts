@@ -239,3 +239,124 @@ describe("project statistics", () => {
     expect(await read(id)).toMatchObject({ run_count: 2 });
   });
 });
+
+describe("a time series", () => {
+  type Bucket = { start_time: string; run_count: number; total_tokens: number };
+  type Series = {
+    series: { group: string | null; is_rest: boolean; totals: Bucket; buckets: Bucket[] }[];
+  };
+  const range = { start_time: "2026-04-05T12:00:00Z", end_time: "2026-04-08T00:00:00Z" };
+  const series = async (json: Record<string, unknown>) =>
+    (await stats({ ...range, ...json })) as unknown as Series & Record<string, unknown>;
+  const counts = ({ series }: Series) =>
+    series.map(({ group, is_rest, buckets }) => [
+      group,
+      is_rest,
+      buckets.map(({ run_count }) => run_count),
+    ]);
+
+  test("has the figures of each bucket, aligned to its stride, over several days", async () => {
+    const found = await series({ stride: { unit: "DAY", value: 1 } });
+    expect(found).toMatchObject({
+      start_time: "2026-04-05T00:00:00.000000Z",
+      end_time: "2026-04-09T00:00:00.000000Z",
+      stride_seconds: 86_400,
+    });
+    const [all] = found.series;
+    expect(all).toMatchObject({
+      group: null,
+      is_rest: false,
+      totals: { run_count: 10, error_count: 1, error_rate: 0.1, total_tokens: 55, total_cost: "1" },
+      buckets: [
+        {
+          start_time: "2026-04-05T00:00:00.000000Z",
+          run_count: 4,
+          error_count: 1,
+          latency_p50: expect.closeTo(5.499999, 5),
+          latency_p99: expect.closeTo(9.909999, 5),
+          first_token_p50: expect.closeTo(0.497499, 2),
+          total_tokens: 22,
+          prompt_tokens: 18,
+          completion_tokens: 4,
+          total_cost: "0.4",
+        },
+        { start_time: "2026-04-06T00:00:00.000000Z", run_count: 3, error_rate: 0 },
+        { start_time: "2026-04-07T00:00:00.000000Z", run_count: 3 },
+      ],
+    });
+    const fine = await series({
+      ...range,
+      end_time: range.start_time,
+      stride: { unit: "SECOND", value: 5 },
+    });
+    expect(fine.series[0]?.buckets.map(({ run_count }) => run_count)).toEqual([4]);
+  });
+
+  test.each([
+    [
+      { attribute: "name" },
+      [
+        ["even", false, [2, 1, 2]],
+        ["odd", false, [2, 2, 1]],
+      ],
+    ],
+    [
+      { attribute: "name", max_groups: 1 },
+      [
+        ["even", false, [2, 1, 2]],
+        [null, true, [2, 2, 1]],
+      ],
+    ],
+    [
+      { attribute: "status" },
+      [
+        ["success", false, [3, 3, 3]],
+        ["error", false, [1]],
+      ],
+    ],
+    [
+      { attribute: "tag" },
+      [
+        ["all", false, [4, 3, 3]],
+        ["few", false, [1, 1, 1]],
+      ],
+    ],
+    [
+      { attribute: "metadata", path: "user_id", max_groups: 1 },
+      [
+        ["u0", false, [2, 1, 2]],
+        [null, true, [2, 2, 1]],
+      ],
+    ],
+    [{ attribute: "metadata", path: "none" }, [[null, true, [4, 3, 3]]]],
+  ])("of the groups of %j counts the rest too", async (group_by, expected) => {
+    expect(counts(await series({ group_by, stride: { unit: "DAY", value: 1 } }))).toEqual(expected);
+  });
+
+  test("of no runs has an empty series", async () => {
+    const found = await series({ filter: 'eq(name, "none")', stride: { unit: "HOUR", value: 6 } });
+    expect(found.series).toEqual([
+      {
+        group: null,
+        is_rest: false,
+        buckets: [],
+        totals: expect.objectContaining({ run_count: 0 }),
+      },
+    ]);
+  });
+
+  test.each([
+    [{ stride: { unit: "SECOND", value: 1 } }, "stride"],
+    [
+      { stride: { unit: "HOUR", value: 1 }, group_by: { attribute: "name", max_groups: 100 } },
+      "stride",
+    ],
+    [{ stride: { unit: "WEEK", value: 1 } }, "unit"],
+    [{ stride: { unit: "DAY", value: 0 } }, "value"],
+    [{ stride: { unit: "DAY", value: 1 }, start_time: null }, "start_time"],
+  ])("is refused for %j", async (wrong, field) => {
+    const json = { session: [session], ...range, ...wrong };
+    const response = await api("/runs/stats", { key: ours.viewer, json });
+    expect([response.status, await response.text()]).toEqual([422, expect.stringContaining(field)]);
+  });
+});

@@ -18,6 +18,13 @@ import { listTrace, readSpans, type SpanPage, type TraceListing } from "../reads
 import type { FeedbackRowQuery } from "../storage/feedback.ts";
 import { PartitionStore } from "../storage/partition.ts";
 import {
+  collectSeries,
+  countGroups,
+  type GroupCount,
+  type SeriesCell,
+  type SeriesQuery,
+} from "../storage/series.ts";
+import {
   type GroupBy,
   noStats,
   noTraceTotals,
@@ -139,6 +146,14 @@ export class TracePartition extends DurableObject<Env> {
 
   async getStats(query: RunsQuery, group_by: GroupBy | null): Promise<PartitionStats> {
     return this.#store.exists ? this.#store.stats(query, group_by) : noStats();
+  }
+
+  async getSeries(query: RunsQuery, request: SeriesQuery): Promise<SeriesCell[]> {
+    return this.#store.exists ? collectSeries(this.ctx.storage.sql, query, request) : [];
+  }
+
+  async countGroups(query: RunsQuery, group_by: GroupBy): Promise<GroupCount[]> {
+    return this.#store.exists ? countGroups(this.ctx.storage.sql, query, group_by) : [];
   }
 
   async getThreads(query: RunsQuery): Promise<ThreadTotals[]> {

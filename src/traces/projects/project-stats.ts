@@ -7,7 +7,7 @@ import type { FeedbackTotals } from "../feedback-totals.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
 import { toTraceStats } from "../stats/run-stats.ts";
-import type { TraceStats } from "../stats/stats-schema.ts";
+import type { TraceStats } from "../stats/trace-stats-schema.ts";
 import type { TraceTotals } from "../storage/stats.ts";
 import { RunTotals, TIMES } from "../totals.ts";
 import type { ProjectQuery } from "./schema.ts";

@@ -1,6 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { QueryBoolean, Timestamp, Uuid } from "../../shared/schema.ts";
-import { TraceStats } from "../stats/stats-schema.ts";
+import { TraceStats } from "../stats/trace-stats-schema.ts";
 
 const MAX_LIMIT = 100;
 

@@ -16,7 +16,7 @@ import {
 } from "../object/projects.ts";
 import { projects } from "../object/table.ts";
 import { assertTraceRate } from "../rates.ts";
-import type { TraceStats } from "../stats/stats-schema.ts";
+import type { TraceStats } from "../stats/trace-stats-schema.ts";
 import { statsFor } from "./project-stats.ts";
 import {
   Project,

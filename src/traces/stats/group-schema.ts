@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { Timestamp } from "../../shared/schema.ts";
 import { RunsQueryRequest } from "../query/query-schema.ts";
-import { TraceStats } from "./stats-schema.ts";
+import { TraceStats } from "./trace-stats-schema.ts";
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 100;

@@ -9,8 +9,8 @@ import type { Pointers, TraceRunRow } from "../reads/rows.ts";
 import type { ThreadTotals } from "../storage/threads.ts";
 import { RunTotals, TIMES } from "../totals.ts";
 import { type GroupRunsRequest, RunGroups } from "./group-schema.ts";
+import { queryPartitions } from "./partition-queries.ts";
 import { toTraceStats } from "./run-stats.ts";
-import { queryPartitions } from "./stats-service.ts";
 
 const PREVIEW_CHARS = 1000;
 

@@ -2,7 +2,8 @@ import { toIso } from "../../shared/times.ts";
 import { type FeedbackTotals, toFeedbackStats } from "../feedback-totals.ts";
 import type { Facet } from "../storage/stats.ts";
 import type { Distribution, RunTotals } from "../totals.ts";
-import type { RunStats, TraceStats } from "./stats-schema.ts";
+import type { RunStats } from "./stats-schema.ts";
+import type { TraceStats } from "./trace-stats-schema.ts";
 
 const MAX_FACETS = 50;
 /** Maximum number of digits of an interpolated cost. */

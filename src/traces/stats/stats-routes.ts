@@ -17,7 +17,10 @@ const stats = operation("post", "/api/v1/runs/stats", "getTraceRunStats", {
   description: "Counts, latencies, tokens, costs and feedback of the runs that a query matches.",
   request: { body: body(RunStatsRequest) },
   responses: {
-    200: json(RunStatsAnswer, "The statistics, by group with `group_by`"),
+    200: json(
+      RunStatsAnswer,
+      "The statistics, by group with `group_by`, a time series with `stride`",
+    ),
     ...failures,
   },
 });

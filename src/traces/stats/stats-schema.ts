@@ -1,13 +1,16 @@
 import { z } from "@hono/zod-openapi";
-import { Timestamp } from "../../shared/schema.ts";
 import { RunsQueryRequest } from "../query/query-schema.ts";
+import { RunSeries, Stride } from "./series-schema.ts";
+import { TraceStats } from "./trace-stats-schema.ts";
 
 const DEFAULT_GROUPS = 5;
 const MAX_GROUPS = 100;
 
 const GroupBy = z
   .object({
-    attribute: z.enum(["name", "run_type", "tag", "metadata"]).describe("Attribute to group by"),
+    attribute: z
+      .enum(["name", "run_type", "status", "tag", "metadata"])
+      .describe("Attribute to group by"),
     path: z.string().nullish().describe("Key of the metadata, for the attribute `metadata`"),
     max_groups: z
       .number()
@@ -29,45 +32,16 @@ export const RunStatsRequest = RunsQueryRequest.omit({
 })
   .extend({
     group_by: GroupBy.nullish().describe("Returns statistics for each group. Default: one set"),
+    stride: Stride.nullish().describe(
+      "Returns a time series in buckets of this length, which needs `start_time`",
+    ),
   })
   .openapi("RunStatsQuery");
 export type RunStatsRequest = z.infer<typeof RunStatsRequest>;
 
-const Seconds = z.number().nullable();
 const Tokens = z.number().nullable();
 /** Exact decimal as text. */
 const Cost = z.string().nullable();
-
-const FeedbackStats = z.record(
-  z.string(),
-  z.object({
-    n: z.number().int().describe("Number of scores and values"),
-    avg: z.number().nullable().describe("Average score, `null` without scores"),
-    values: z.record(z.string(), z.number().int()).describe("Number of times each value was given"),
-  }),
-);
-
-/** Statistics of runs and of projects. */
-export const TraceStats = z.object({
-  run_count: z.number().int().describe("Number of runs"),
-  latency_p50: Seconds.describe("Median duration in seconds"),
-  latency_p99: Seconds.describe("99th percentile of the duration in seconds"),
-  first_token_p50: Seconds.describe("Median time to the first token in seconds"),
-  first_token_p99: Seconds.describe("99th percentile of the time to the first token in seconds"),
-  total_tokens: z.number().int().describe("Number of tokens"),
-  prompt_tokens: z.number().int().describe("Number of prompt tokens"),
-  completion_tokens: z.number().int().describe("Number of completion tokens"),
-  total_cost: Cost.describe("Cost in US dollars, an exact decimal as text"),
-  prompt_cost: Cost.describe("Cost of the prompt tokens in US dollars"),
-  completion_cost: Cost.describe("Cost of the completion tokens in US dollars"),
-  error_rate: z.number().nullable().describe("Share of runs that failed, 0 to 1"),
-  streaming_rate: z.number().nullable().describe("Share of runs that streamed tokens, 0 to 1"),
-  last_run_start_time: Timestamp.nullable().describe(
-    "Start time of the newest run, `null` when there is none",
-  ),
-  feedback_stats: FeedbackStats.describe("Feedback by key"),
-});
-export type TraceStats = z.infer<typeof TraceStats>;
 
 export const RunStats = TraceStats.extend({
   median_tokens: Tokens.describe("Median number of tokens"),
@@ -96,8 +70,9 @@ export const RunStats = TraceStats.extend({
 });
 export type RunStats = z.infer<typeof RunStats>;
 
-/** Statistics of one set of runs, or by group with `group_by`. */
+/** Statistics of one set of runs, by group with `group_by`, by time with `stride`. */
 export const RunStatsAnswer = z.union([
+  RunSeries,
   RunStats.partial(),
   z.record(z.string(), RunStats.partial()),
 ]);

@@ -1,30 +1,23 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
-import { invalid } from "../../shared/errors.ts";
-import { chunks } from "../../shared/work/chunks.ts";
-import type { PartitionKey } from "../changes.ts";
 import type { FeedbackTotals } from "../feedback-totals.ts";
 import { findPartitions } from "../object/catalogue.ts";
 import { tracePartition } from "../object/stub.ts";
-import { matchFarTraces } from "../query/far-traces.ts";
-import { type QueryPlan, scopeOf, toPlan, toQuery } from "../query/query-plan.ts";
+import { toPlan, toQuery } from "../query/query-plan.ts";
 import type { RunsQueryRequest } from "../query/query-schema.ts";
-import { type PartitionRange, partitionsInScope } from "../query/scope.ts";
 import { assertTraceRate } from "../rates.ts";
-import type { RunsQuery } from "../reads/query.ts";
 import type { Facet, GroupBy, PartitionStats } from "../storage/stats.ts";
 import { DISTRIBUTIONS, RunTotals, TIMES } from "../totals.ts";
+import { queryPartitions } from "./partition-queries.ts";
 import { toRunStats } from "./run-stats.ts";
+import { getRunSeries } from "./series-service.ts";
 import type { RunStats, RunStatsAnswer, RunStatsRequest } from "./stats-schema.ts";
-
-/** Limit of Workers: 1000 subrequests. */
-const MAX_PARTITIONS = 900;
-const AT_ONCE = 25;
 
 export async function getRunStats(ctx: Context, input: RunStatsRequest): Promise<RunStatsAnswer> {
   assertMay(ctx, "read");
   assertTraceRate(ctx, "read");
-  const { group_by, select } = input;
+  const { group_by, stride, select } = input;
+  if (stride) return getRunSeries(ctx, input, stride, toGrouping(group_by));
   const stats = await countRuns(ctx, input, toGroupBy(group_by));
   if (!group_by) return selected(toRunStats(stats.totals, stats.feedback, stats.facets), select);
   const groups = [...stats.groups].sort(([, a], [, b]) => b.runs - a.runs);
@@ -96,30 +89,9 @@ async function* statsInScope(
   );
 }
 
-/** Yields the result of each partition in scope, several at a time. */
-export async function* queryPartitions<T>(
-  ctx: Context,
-  input: Omit<RunsQueryRequest, "limit">,
-  query: (partition: PartitionKey, query: RunsQuery) => Promise<T>,
-): AsyncGenerator<T[]> {
-  const plan = toPlan({ ...input, select: [], limit: 1 });
-  const groups = await partitionsInScope(ctx, scopeOf(plan, input.session ?? null), plan.order);
-  if (groups.flat().length > MAX_PARTITIONS) {
-    const text = `the runs span more than ${MAX_PARTITIONS} days; send a later start_time`;
-    throw invalid(["body", "start_time"], text);
-  }
-  for (const group of inSteps(groups, plan)) {
-    const far = await matchFarTraces(ctx, group, plan.filters);
-    yield await Promise.all(
-      group.map(({ partition }) => query(partition, toQuery(plan, partition, far))),
-    );
-  }
-}
-
-/** Keeps groups apart for filters of traces, which read the days around a group. */
-function inSteps(groups: PartitionRange[][], { filters }: QueryPlan): PartitionRange[][] {
-  if (filters.trace_filter || filters.tree_filter) return groups;
-  return chunks(groups.flat(), AT_ONCE);
+function toGrouping(group_by: RunStatsRequest["group_by"]) {
+  const by = toGroupBy(group_by);
+  return by === null ? null : { by, max_groups: group_by?.max_groups ?? 0 };
 }
 
 function toGroupBy(group_by: RunStatsRequest["group_by"]): GroupBy | null {

@@ -12,7 +12,7 @@ import {
 import type { Usage } from "../usage.ts";
 
 export type GroupBy =
-  | { attribute: "name" | "run_type" | "tag" }
+  | { attribute: "name" | "run_type" | "status" | "tag" }
   | { attribute: "metadata"; key: string };
 
 export type Facet = { key: "name" | "run_type" | "status"; value: string; n: number };
@@ -99,7 +99,7 @@ function addTo(groups: Map<string, RunTotals>, group: string, row: CountedRun): 
 }
 
 /** Returns a JSON list of a run's groups. */
-function groupColumn(group_by: GroupBy | null): { sql: string; params: string[] } {
+export function groupColumn(group_by: GroupBy | null): { sql: string; params: string[] } {
   switch (group_by?.attribute) {
     case undefined:
       return { sql: "NULL", params: [] };
@@ -116,7 +116,7 @@ function groupColumn(group_by: GroupBy | null): { sql: string; params: string[] 
   }
 }
 
-function groupsOf(text: string | null): string[] {
+export function groupsOf(text: string | null): string[] {
   const groups: unknown = text === null ? [] : JSON.parse(text);
   return Array.isArray(groups) ? [...new Set(groups.map(String))] : [];
 }
