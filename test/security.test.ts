@@ -56,6 +56,7 @@ const READING = [
   "queryTraceRuns",
   "queryTraceRunsV2",
   "listTraceRunChanges",
+  "getBulkExportEstimate",
   "listBuildLogs",
   "listAgentLogs",
   "listAgentLogsOfRevision",

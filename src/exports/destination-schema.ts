@@ -163,4 +163,55 @@ export const Destination = z
   .openapi("BulkExportDestination");
 export type Destination = z.infer<typeof Destination>;
 
+export const DestinationProbeRequest = DestinationCreateRequest.omit({
+  display_name: true,
+}).openapi("BulkExportDestinationProbeCreate");
+export type DestinationProbeRequest = z.infer<typeof DestinationProbeRequest>;
+
+const Right = z.object({
+  right: z.string().openapi({ description: "Action of S3", example: "s3:PutObject" }),
+  is_required: z.boolean().describe("Whether exports fail without it"),
+  needed_for: z
+    .string()
+    .openapi({ description: "What exports use it for", example: "writing files and markers" }),
+  status: z
+    .enum(["granted", "refused", "not_checked"])
+    .describe("Result. `not_checked` when an earlier check failed"),
+  error: z.string().nullable().describe("Code and text of the server"),
+  remedy: z.string().nullable().describe("How to correct it"),
+});
+
+const Statement = z.object({
+  Effect: z.string().openapi({ description: "Effect", example: "Allow" }),
+  Action: z
+    .union([z.string(), z.array(z.string())])
+    .openapi({ description: "Actions of S3", example: ["s3:PutObject"] }),
+  Resource: z
+    .string()
+    .openapi({ description: "Objects or bucket", example: "arn:aws:s3:::acme-traces/exports/*" }),
+});
+
+export const DestinationProbe = z
+  .object({
+    is_usable: z.boolean().describe("Whether all required rights are granted"),
+    addressing_style: z
+      .enum(["virtual", "path"])
+      .nullable()
+      .describe("Position of the bucket in URLs that works"),
+    rights: z.array(Right).describe("Result for each right"),
+    leftovers: z
+      .array(z.string())
+      .openapi({ description: "Keys that could not be deleted", example: [] }),
+    policy: z
+      .object({
+        Version: z
+          .string()
+          .openapi({ description: "Version of the policy language", example: "2012-10-17" }),
+        Statement: z.array(Statement).describe("What the policy allows"),
+      })
+      .describe("Policy of AWS IAM that grants all of them"),
+  })
+  .openapi("BulkExportDestinationProbe");
+export type DestinationProbe = z.infer<typeof DestinationProbe>;
+
 export const DestinationPath = z.object({ destination_id: Uuid.describe("Id of the destination") });

@@ -169,6 +169,58 @@ describe("a destination", () => {
   });
 });
 
+describe("a probe", () => {
+  const probed = (fields: Record<string, unknown> = {}, key = ours.admin) => {
+    const { display_name: _, ...rest } = input({}, fields);
+    return api(`${PATH}/probe`, { key, json: rest });
+  };
+  const read = async (fields: Record<string, unknown> = {}) =>
+    (await probed(fields)).json<{ rights: Record<string, unknown>[] }>();
+
+  test("has a result for each right, and saves nothing", async () => {
+    const before = await (await api(PATH, { key: ours.viewer })).json();
+    const found = await read();
+    expect(found).toMatchObject({ is_usable: true, addressing_style: "path", leftovers: [] });
+    expect(found.rights.map(({ right, status }) => [right, status])).toEqual([
+      ["s3:PutObject", "granted"],
+      ["s3:PutObject", "granted"],
+      ["s3:ListBucketMultipartUploads", "granted"],
+      ["s3:AbortMultipartUpload", "granted"],
+      ["s3:GetObject", "granted"],
+      ["s3:DeleteObject", "granted"],
+    ]);
+    expect(JSON.stringify(found)).toContain(`arn:aws:s3:::${s3.bucket}/traces/*`);
+    expect(JSON.stringify(found)).not.toContain(s3.secret_access_key);
+    expect(await (await api(PATH, { key: ours.viewer })).json()).toEqual(before);
+  });
+
+  test.each([
+    [{ credentials: s3.other }, /AccessDenied/, /s3:PutObject/],
+    [
+      { credentials: { ...credentials, secret_access_key: "x" } },
+      /SignatureDoesNotMatch/,
+      /secret/,
+    ],
+  ])("explains a refusal and checks no further: %#", async (fields, error, remedy) => {
+    const found = await read(fields);
+    expect(found).toMatchObject({ is_usable: false, addressing_style: null, leftovers: [] });
+    const [put, ...others] = found.rights;
+    expect(put).toMatchObject({ status: "refused", is_required: true });
+    expect([put?.error, put?.remedy]).toEqual([
+      expect.stringMatching(error),
+      expect.stringMatching(remedy),
+    ]);
+    expect(new Set(others.map(({ status }) => status))).toEqual(new Set(["not_checked"]));
+  });
+
+  test("is for administrators of a paid plan, and refuses what a destination refuses", async () => {
+    expect((await probed({}, ours.editor)).status).toBe(403);
+    const { admin } = await workspace({ plan: "developer" });
+    expect((await probed({}, admin)).status).toBe(403);
+    expect((await probed({ config: { bucket_name: "a..b" } })).status).toBe(422);
+  });
+});
+
 describe("permissions", () => {
   test.each(["editor", "viewer"] as const)("%s reads and does not manage", async (role) => {
     const { id } = await created();

@@ -83,6 +83,50 @@ describe("a destination", () => {
   });
 });
 
+describe("a probe", () => {
+  type Probe = {
+    is_usable: boolean;
+    rights: { right: string; status: string; remedy: string | null }[];
+    leftovers: string[];
+  };
+  const open = (endpoint_url: string) =>
+    request<Probe>("POST", `${PATH}/probe`, {
+      config: { endpoint_url, region: s3.region, bucket_name: s3.bucket, prefix },
+      credentials,
+    });
+
+  test.each<[string, (call: Seen) => boolean, number]>([
+    ["s3:ListBucketMultipartUploads", ({ method }) => method === "GET", 0],
+    ["s3:AbortMultipartUpload", (call) => call.method === "DELETE" && call.path.includes("?"), 1],
+    ["s3:GetObject", ({ method }) => method === "HEAD", 0],
+    ["s3:DeleteObject", (call) => call.method === "DELETE" && !call.path.includes("?"), 1],
+  ])("finds that %s is missing, and what it leaves behind", async (right, when, left) => {
+    const proxy = await faulty();
+    proxy.fail({ ...refusal(403, "AccessDenied", "no"), when });
+    const { status, body } = await open(proxy.url);
+    expect([status, body.is_usable, body.leftovers.length]).toEqual([200, true, left]);
+    const refused = body.rights.filter((one) => one.status !== "granted");
+    expect(refused).toEqual([
+      expect.objectContaining({ right, status: "refused", remedy: expect.stringContaining(right) }),
+    ]);
+    for (const key of body.leftovers) await client().deleteObject(key.replace(/ .*/, ""));
+    for (const { key, upload_id } of await client().listUploads(prefix)) {
+      await client().abortUpload(key, upload_id);
+    }
+  });
+
+  test("leaves nothing in the bucket", async () => {
+    const proxy = await faulty();
+    const { body } = await open(proxy.url);
+    expect(body.leftovers).toEqual([]);
+    const keys = proxy.seen.map(({ path }) => decodeURIComponent(path.split("?")[0] ?? ""));
+    for (const key of new Set(keys.filter((path) => path.includes("_probe")))) {
+      expect(await client().headObject(key.replace(`/${s3.bucket}/`, ""))).toBeNull();
+    }
+    expect(await client().listUploads(prefix)).toEqual([]);
+  });
+});
+
 describe("a refusal of the bucket is passed on with a remedy:", () => {
   test.each<[string, Fields, RegExp, RegExp]>([
     [

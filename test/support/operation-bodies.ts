@@ -27,6 +27,8 @@ export function operationBody(operation: Operation, ids: Record<string, string>)
     updateOrganizationMember: { role: "admin" },
     cancelBulkExport: { status: "CANCELLED" },
     createBulkExportDestination: bucket(),
+    probeBulkExportDestination: bucket(),
+    getBulkExportEstimate: { session_id, start_time: "2026-01-01T00:00:00Z" },
     updateBulkExportDestination: { credentials: bucket().credentials },
     createTraceRun: { id: run_id, name: "stolen", run_type: "chain", session_id },
     ingestRunsBatch: { post: [], patch: [{ id: run_id, name: "stolen", session_id }] },

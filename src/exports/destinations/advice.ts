@@ -59,16 +59,20 @@ const SAME: Record<string, string> = {
 
 /** Returns the server's message and the remedy. */
 export function explain(problem: S3Problem, target: S3Target, key: string): string {
+  const words = problem.message.replace(/[\s.]+$/, "");
+  const remedy = remedyFor(problem, target, key);
+  return `Failed to validate S3 destination: ${problem.code}: ${words}. ${remedy}.`;
+}
+
+export function remedyFor(problem: S3Problem, target: S3Target, key: string): string {
   const { bucket_name, put_headers } = target;
   const endpoint = target.endpoint_url ?? "https://s3.amazonaws.com";
-  const advice = adviceFor(problem)({
+  return adviceFor(problem)({
     bucket: bucket_name,
     host: new URL(endpoint).host,
     key,
     arguments: Object.keys(put_headers).join(", "),
   });
-  const words = problem.message.replace(/[\s.]+$/, "");
-  return `Failed to validate S3 destination: ${problem.code}: ${words}. ${advice}.`;
 }
 
 function adviceFor({ code, message, is_transient }: S3Problem) {

@@ -1,7 +1,7 @@
 import type { EgressPolicy } from "../../shared/egress/egress.ts";
 import { AppError } from "../../shared/errors.ts";
 import { stylesToTry } from "../s3/addresses.ts";
-import { type S3Client, s3Client } from "../s3/client.ts";
+import { type S3Client, type S3Options, s3Client } from "../s3/client.ts";
 import { S3Error, type S3Problem } from "../s3/problem.ts";
 import type { S3Target } from "../s3/signing.ts";
 import { explain } from "./advice.ts";
@@ -15,6 +15,7 @@ export type Probed = {
 /** Bounds the request that waits for the probe. */
 const LIMITS = { attempts: 3, total_ms: 12_000, attempt_ms: 8_000, max_delay_ms: 1000 };
 const TEXT = "Heddle wrote this object to check the destination. It can be deleted.\n";
+export const PROBE_BODY = new TextEncoder().encode(TEXT);
 /** Codes that also a wrong addressing style causes. */
 const VAGUE = new Set([
   "BadRequest",
@@ -26,18 +27,32 @@ const VAGUE = new Set([
   "UnexpectedAnswer",
 ]);
 
-/** Writes and deletes one object. Tries every addressing style when none is named. */
+/** Writes and deletes one object. */
 export async function probe(policy: EgressPolicy, target: S3Target, key: string): Promise<Probed> {
+  const { client, addressing_style, problem } = await writeProbe(policy, target, key, LIMITS);
+  if (client === null) throw new AppError("bad_destination", explain(problem, target, key));
+  return { addressing_style, warning: await deleteProbe(client, target, key) };
+}
+
+type WrittenProbe =
+  | { client: S3Client; addressing_style: Probed["addressing_style"]; problem: null }
+  | { client: null; addressing_style: null; problem: S3Problem };
+
+/** Writes one object. Tries every addressing style when none is named. */
+export async function writeProbe(
+  policy: EgressPolicy,
+  target: S3Target,
+  key: string,
+  limits: S3Options["limits"],
+): Promise<WrittenProbe> {
   const problems: S3Problem[] = [];
   for (const addressing_style of stylesToTry(target)) {
-    const client = s3Client({ ...target, addressing_style }, { policy, limits: LIMITS });
-    const problem = await problemOf(() => client.putObject(key, new TextEncoder().encode(TEXT)));
-    if (problem === null) {
-      return { addressing_style, warning: await deleteProbe(client, target, key) };
-    }
+    const client = s3Client({ ...target, addressing_style }, { policy, ...(limits && { limits }) });
+    const problem = await problemOf(() => client.putObject(key, PROBE_BODY));
+    if (problem === null) return { client, addressing_style, problem };
     problems.push(problem);
   }
-  throw new AppError("bad_destination", explain(mostSpecific(problems), target, key));
+  return { client: null, addressing_style: null, problem: mostSpecific(problems) };
 }
 
 /** Returns the most specific problem, by default that of the likelier style. */
@@ -62,7 +77,7 @@ async function deleteProbe(
   return `The probe object ${key} was not deleted from the bucket ${bucket_name}: ${problem.code}`;
 }
 
-async function problemOf(run: () => Promise<unknown>): Promise<S3Problem | null> {
+export async function problemOf(run: () => Promise<unknown>): Promise<S3Problem | null> {
   try {
     await run();
     return null;

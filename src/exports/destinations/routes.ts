@@ -7,12 +7,15 @@ import {
   DestinationCreateRequest,
   DestinationPatchRequest,
   DestinationPath,
+  DestinationProbe,
+  DestinationProbeRequest,
 } from "../destination-schema.ts";
 import {
   createDestination,
   deleteDestination,
   getDestination,
   listDestinations,
+  probeDestination,
   rotateCredentials,
 } from "./service.ts";
 
@@ -49,6 +52,22 @@ destinationRoutes.openapi(create, async (c) => {
   const { destination, warning } = await createDestination(c.var.ctx, c.req.valid("json"));
   return c.json(destination, 200, warningHeader(warning));
 });
+
+const probe = operation(
+  "post",
+  "/api/v1/bulk-exports/destinations/probe",
+  "probeBulkExportDestination",
+  {
+    summary: "Check an export destination",
+    description:
+      "Checks each right that exports use, and saves nothing. Deletes what it writes to the bucket, if the rights allow that.",
+    request: { body: body(DestinationProbeRequest) },
+    responses: { 200: json(DestinationProbe, "Result for each right") },
+  },
+);
+destinationRoutes.openapi(probe, async (c) =>
+  c.json(await probeDestination(c.var.ctx, c.req.valid("json")), 200),
+);
 
 const list = operation("get", "/api/v1/bulk-exports/destinations", "listBulkExportDestinations", {
   summary: "List export destinations",

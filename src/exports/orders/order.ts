@@ -47,7 +47,11 @@ export async function readOrder(ctx: Context, input: BulkExportCreateRequest): P
   };
 }
 
-function assertWindow({ start_time, end_time, interval_hours }: BulkExportCreateRequest): void {
+export function assertWindow({
+  start_time,
+  end_time,
+  interval_hours,
+}: Pick<BulkExportCreateRequest, "start_time" | "end_time" | "interval_hours">): void {
   if (end_time == null && interval_hours == null) {
     throw wrong("end_time", "required, unless interval_hours is set");
   }
@@ -76,7 +80,7 @@ function assertFields(fields: string[] | null): void {
   throw wrong("export_fields", text);
 }
 
-function assertFilter(filter: string | null): void {
+export function assertFilter(filter: string | null): void {
   const [problem] = validateFilters({ filter }).errors;
   if (problem) throw wrong("filter", problem.message);
 }

@@ -11,6 +11,8 @@ import {
   BulkExportsQuery,
   ExportRunsQuery,
 } from "../schema.ts";
+import { BulkExportEstimate, EstimateExportRequest } from "./estimate-schema.ts";
+import { estimateExport } from "./estimate-service.ts";
 import { getExportRun, listExportRuns, listRunsOfSchedule } from "./runs-service.ts";
 import {
   cancelBulkExport,
@@ -61,6 +63,19 @@ exportRoutes.openapi(list, async (c) => {
   const { items, total } = await listBulkExports(c.var.ctx, c.req.valid("query"));
   return c.json(items, 200, { "X-Pagination-Total": String(total) });
 });
+
+const estimate = operation("post", "/api/v1/bulk-exports/estimate", "getBulkExportEstimate", {
+  summary: "Get an estimate of an export",
+  description: "Counts the runs of a time range and a filter, before an export is created.",
+  request: { body: body(EstimateExportRequest) },
+  responses: {
+    200: json(BulkExportEstimate, "The estimate"),
+    404: json(ErrorDetail, "The project does not exist in this workspace"),
+  },
+});
+exportRoutes.openapi(estimate, async (c) =>
+  c.json(await estimateExport(c.var.ctx, c.req.valid("json")), 200),
+);
 
 const readLimits = operation("get", "/api/v1/bulk-exports/limits", "getBulkExportLimits", {
   summary: "Get export limits",

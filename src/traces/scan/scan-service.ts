@@ -5,9 +5,6 @@ import { unpackTexts } from "../../shared/storage/packed-texts.ts";
 import { DAY_US, dayOf } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
-import { findCandidates } from "../filter/candidates.ts";
-import { compileFilter } from "../filter/compile.ts";
-import { parseFilter } from "../filter/parse.ts";
 import type { ScannedRows } from "../object/object.ts";
 import { loadText } from "../object/payloads.ts";
 import { findProject, resolveProject } from "../object/projects.ts";
@@ -15,7 +12,6 @@ import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
 import { statsOf } from "../query/to-run.ts";
 import type { ScanPlanQuery } from "../reads/scan.ts";
-import type { ScanFilter } from "../reads/scan-conditions.ts";
 import type { FarPayload, RowsPart } from "../reads/scan-page.ts";
 import type {
   PageRequest,
@@ -26,6 +22,7 @@ import type {
   ScanPlan,
   ScanRequest,
 } from "../reads/scan-types.ts";
+import { type ScanFilter, toScanFilter } from "./scan-filter.ts";
 import { toColumns } from "./scan-part.ts";
 
 export type {
@@ -53,7 +50,7 @@ const WIDTH = 8;
 export async function planScan(ctx: Context, request: ScanRequest): Promise<ScanPlan> {
   assertMay(ctx, "read");
   await findProject(ctx, request.project_id);
-  const filter = toFilter(request.project_id, request.filter);
+  const filter = toScanFilter(request.project_id, request.filter);
   const keys = await partitionsOf(ctx, request);
   const chunks: ScanChunk[] = [];
   const watermarks: Record<string, number> = {};
@@ -78,7 +75,7 @@ export async function scanChunk(
   await resolveProject(ctx, partition.project_id);
   const kept = columns.filter((name) => name !== "feedback_stats");
   const read = await tracePartition(ctx.env, partition).scan({
-    ...toFilter(partition.project_id, filter),
+    ...toScanFilter(partition.project_id, filter),
     ...rangeOf(chunk),
     after: after ?? chunk.after,
     columns: kept,
@@ -135,12 +132,6 @@ async function partitionsOf(ctx: Context, { project_id, from_us, to_us }: ScanRe
       ),
     )
     .orderBy(asc(day), asc(slot));
-}
-
-function toFilter(session_id: string, text: string | null): ScanFilter {
-  if (text === null || text.trim() === "") return { filter: null, candidates: [] };
-  const filter = parseFilter(text, "filter");
-  return { filter: compileFilter(filter, { session_id }), candidates: findCandidates(filter) };
 }
 
 function rangeOf({ from_us, to_us, until, min_seq, max_seq }: ScanChunk) {

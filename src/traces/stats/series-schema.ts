@@ -28,7 +28,7 @@ const Figures = TraceStats.pick({
 const Bucket = Figures.extend({
   start_time: Timestamp.describe("Start of the bucket, a multiple of the stride since 1970"),
 });
-export type Bucket = z.infer<typeof Bucket>;
+export type SeriesBucket = z.infer<typeof Bucket>;
 
 const Series = z.object({
   group: z.string().nullable().openapi({

@@ -8,7 +8,7 @@ import type { GroupBy } from "../storage/stats.ts";
 import { RunTotals, TIMES } from "../totals.ts";
 import { queryPartitions } from "./partition-queries.ts";
 import { toTraceStats } from "./run-stats.ts";
-import type { Bucket, RunSeries, Stride } from "./series-schema.ts";
+import type { RunSeries, SeriesBucket, Stride } from "./series-schema.ts";
 
 const SECONDS = { SECOND: 1, MINUTE: 60, HOUR: 3600, DAY: 86_400 };
 /** Bounds the memory of an answer: a cell has two distributions. */
@@ -121,7 +121,7 @@ function toSeries(
   };
 }
 
-function toFigures(totals: RunTotals): Omit<Bucket, "start_time"> {
+function toFigures(totals: RunTotals): Omit<SeriesBucket, "start_time"> {
   const stats = toTraceStats(totals, []);
   return {
     run_count: stats.run_count,

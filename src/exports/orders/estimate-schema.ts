@@ -1,0 +1,25 @@
+import { z } from "@hono/zod-openapi";
+import { BulkExportCreateRequest } from "../schema.ts";
+
+export const EstimateExportRequest = BulkExportCreateRequest.pick({
+  session_id: true,
+  start_time: true,
+  end_time: true,
+  filter: true,
+}).openapi("BulkExportEstimateCreate");
+export type EstimateExportRequest = z.infer<typeof EstimateExportRequest>;
+
+export const BulkExportEstimate = z
+  .object({
+    rows: z.number().int().describe("Number of runs"),
+    bytes: z
+      .number()
+      .int()
+      .describe("Size of the runs with their payloads, before compression. Always an estimate"),
+    days: z.number().int().describe("Number of UTC days in the time range"),
+    is_exact: z
+      .boolean()
+      .describe("Whether each run was counted. Of more than 40 days with runs, 40 are counted"),
+  })
+  .openapi("BulkExportEstimate");
+export type BulkExportEstimate = z.infer<typeof BulkExportEstimate>;
