@@ -1,13 +1,13 @@
 import { log } from "../../../shared/log.ts";
+import type { Outbox } from "../../../shared/work/outbox.ts";
 import type { TraceRow } from "../boundary/trace-texts.ts";
 import { forgetThread } from "../directory/directory.ts";
 import type { RunLoop } from "../loop/run-loop.ts";
 import { nextWake } from "../runs.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { ThreadHeader } from "../storage/thread-rows.ts";
-import { DirectoryOutbox } from "./directory-outbox.ts";
-import { deliver, deliverTraces } from "./trace-delivery.ts";
-import { WebhookOutbox } from "./webhook-outbox.ts";
+import { directoryOutbox, traceOutbox, webhookOutbox } from "./outboxes.ts";
+import { deliver } from "./trace-delivery.ts";
 
 /** Heartbeats of a live run keep the object awake and detect a lost attempt within seconds. */
 const HEARTBEAT_MS = 15_000;
@@ -17,8 +17,6 @@ const EVENT_RETENTION_MS = 24 * 60 * 60 * 1000;
 const GRACE_PERIOD_MS = 2 * 60 * 1000;
 /** A cron may retry a firing for this long. The run must still exist, so that it starts only once. */
 const CRON_GRACE_PERIOD_MS = 24 * 60 * 60 * 1000;
-/** Delay that batches trace operations. */
-const DELIVER_DELAY_MS = 300;
 /** Equals a heartbeat, so that one alarm serves both. */
 const RETRY_MS = HEARTBEAT_MS;
 /** Maximum time a deletion waits for undelivered traces and the directory. */
@@ -31,22 +29,21 @@ export class ThreadAlarm {
   readonly #store: ThreadStore;
   readonly #loop: RunLoop;
   #alarmAt: number | null = null;
-  #delivering: Promise<void> | null = null;
-  #isDeliveryDue = false;
-  #deliverAfter = 0;
   /** Header for traces that arrive after the deletion. */
   #deletedThread: ThreadHeader | null = null;
-  readonly #webhooks: WebhookOutbox;
-  readonly #directory: DirectoryOutbox;
+  readonly #webhooks: Outbox;
+  readonly #directory: Outbox;
+  readonly #traces: Outbox;
 
   constructor(ctx: DurableObjectState, env: Env, store: ThreadStore, loop: RunLoop) {
     this.#ctx = ctx;
     this.#env = env;
     this.#store = store;
     this.#loop = loop;
-    this.#webhooks = new WebhookOutbox(env, store);
-    const onPublished = () => this.arm();
-    this.#directory = new DirectoryOutbox(env, store, { retry_ms: RETRY_MS, onPublished });
+    const thread = { env, store, retry_ms: RETRY_MS, onFlushed: () => this.arm() };
+    this.#webhooks = webhookOutbox(thread);
+    this.#directory = directoryOutbox(thread);
+    this.#traces = traceOutbox(thread);
   }
 
   /** Sets the alarm and schedules the flushes. */
@@ -57,12 +54,7 @@ export class ThreadAlarm {
       this.#alarmAt = wake;
       void this.#ctx.storage.setAlarm(wake);
     }
-    this.#webhooks.scheduleFlush();
-    this.#directory.schedulePublish();
-    if (!this.#isDeliveryDue && this.#delivering === null && this.#mayDeliver()) {
-      this.#isDeliveryDue = true;
-      setTimeout(() => this.#deliver(), DELIVER_DELAY_MS);
-    }
+    for (const outbox of [this.#webhooks, this.#directory, this.#traces]) outbox.schedule();
   }
 
   // An early alarm sets itself again. After the last run it is moved, since it would wake an idle thread.
@@ -78,7 +70,7 @@ export class ThreadAlarm {
     await this.publish();
     // The thread may have been deleted during the calls.
     if (!this.#store.exists) return;
-    this.#webhooks.scheduleFlush();
+    this.#webhooks.schedule();
     const header = this.#store.thread.header();
     if (this.#isGone(header)) return this.deleteAll(header);
     this.#expireEvents();
@@ -159,7 +151,7 @@ export class ThreadAlarm {
   }
 
   #nextWake(): number | null {
-    const { runs, thread, events, traces } = this.#store;
+    const { runs, thread, events } = this.#store;
     const ended_at = thread.endedAt();
     // A run that is due but queued starts when the run before ends.
     const due = runs.nextDue();
@@ -171,27 +163,14 @@ export class ThreadAlarm {
       this.#expiresAt(),
       events.hasEvents ? now + EVENT_RETENTION_MS : null,
       this.#webhooks.wake,
-      traces.hasPending ? now + RETRY_MS : null,
+      this.#traces.wake,
       this.#directory.wake,
     ]);
   }
 
-  #mayDeliver(): boolean {
-    return Date.now() >= this.#deliverAfter && this.#store.traces.hasPending;
-  }
-
+  /** Delivers traces before their retry is due too. */
   #deliver(): Promise<void> {
-    this.#isDeliveryDue = false;
-    this.#delivering ??= deliverTraces(this.#env, this.#store)
-      .catch((error: unknown) => {
-        log.error("traces_not_delivered", error);
-        this.#deliverAfter = Date.now() + RETRY_MS;
-      })
-      .finally(() => {
-        this.#delivering = null;
-        this.arm();
-      });
-    return this.#delivering;
+    return this.#traces.flush().catch(() => undefined);
   }
 
   #expireEvents() {

@@ -5,17 +5,7 @@ import { log } from "../../../shared/log.ts";
 import { TtlCache } from "../../../shared/work/ttl-cache.ts";
 import { ingestInternal } from "../../../traces/ingest/ingest-service.ts";
 import { charactersOfRow, type TraceRow } from "../boundary/trace-texts.ts";
-import type { ThreadStore } from "../storage/store.ts";
 import type { ThreadHeader } from "../storage/thread-rows.ts";
-
-/** Delivers a thread's traces to ingestion page by page, and removes the stored pages. */
-export async function deliverTraces(env: Env, store: ThreadStore): Promise<void> {
-  while (store.exists && store.traces.hasPending) {
-    const page = store.traces.page();
-    await deliver(env, store.thread.header(), page.rows);
-    if (store.exists) store.transaction(() => store.traces.remove(page));
-  }
-}
 
 /** Threads of one deployment in an isolate share a delivery: one call, one transaction of ingestion. */
 const BATCH_MS = 200;
