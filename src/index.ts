@@ -6,7 +6,8 @@ import {
   sweepAssistants,
 } from "./agent-server/threads/assistants/assistant-purge.ts";
 import { deleteThreadsOf } from "./agent-server/threads/service/deletion.ts";
-import { consumeWebhook, isWebhookMessage } from "./agent-server/webhooks/consumer.ts";
+import { consumeWebhook } from "./agent-server/webhooks/consumer.ts";
+import type { WebhookMessage } from "./agent-server/webhooks/lease.ts";
 import {
   deleteWebhooksOf,
   resealWebhookSecrets,
@@ -14,7 +15,7 @@ import {
   sweepWebhooks,
 } from "./agent-server/webhooks/sweep.ts";
 import { consumeBuild } from "./control-plane/builds/queue/consumer.ts";
-import { isBuildMessage, isDeletionMessage } from "./control-plane/deployments/queue.ts";
+import type { BuildMessage, DeletionMessage } from "./control-plane/deployments/queue.ts";
 import { type Cleaner, consumeDeletion } from "./control-plane/deployments/rollout/deletion.ts";
 import {
   resealSecrets,
@@ -23,22 +24,15 @@ import {
   sweepDeliveries,
 } from "./control-plane/deployments/rollout/sweep.ts";
 import { resealGrants, sweepAuthorizations } from "./control-plane/oauth/storage/sweep.ts";
-import {
-  consumeExport,
-  consumeFile,
-  isExportMessage,
-  isFileMessage,
-} from "./exports/progress/consumer.ts";
+import type { ExportMessage, FileMessage } from "./exports/messages.ts";
+import { consumeExport, consumeFile } from "./exports/progress/consumer.ts";
 import { spawnWindows } from "./exports/progress/schedule.ts";
 import { resealDestinations, sweepExports, sweepFiles } from "./exports/progress/sweep.ts";
 import { served } from "./served.ts";
 import { log } from "./shared/log.ts";
 import { type Job, runJobs } from "./shared/work/jobs.ts";
-import {
-  consumeProjectDeletion,
-  isProjectDeletionMessage,
-  sweepProjectDeletions,
-} from "./traces/deletion/deletion.ts";
+import { consumeProjectDeletion, sweepProjectDeletions } from "./traces/deletion/deletion.ts";
+import type { ProjectDeletionMessage } from "./traces/messages.ts";
 
 export { CronObject } from "./agent-server/crons/object.ts";
 export { ThreadCrons } from "./agent-server/crons/thread-crons.ts";
@@ -86,6 +80,14 @@ const JOBS: Record<string, Job[]> = {
 
 const RETRY_SECONDS = 2;
 
+export type QueueMessage =
+  | BuildMessage
+  | DeletionMessage
+  | ProjectDeletionMessage
+  | ExportMessage
+  | FileMessage
+  | WebhookMessage;
+
 export default {
   fetch: served.fetch,
 
@@ -96,9 +98,9 @@ export default {
   async scheduled(controller, env) {
     await runJobs(JOBS[controller.cron] ?? [], env, new Date());
   },
-} satisfies ExportedHandler<Env>;
+} satisfies ExportedHandler<Env, QueueMessage>;
 
-async function settle(message: Message, env: Env): Promise<void> {
+async function settle(message: Message<QueueMessage>, env: Env): Promise<void> {
   try {
     await consume(message.body, env);
     message.ack();
@@ -108,12 +110,22 @@ async function settle(message: Message, env: Env): Promise<void> {
   }
 }
 
-function consume(body: unknown, env: Env): Promise<void> {
-  if (isBuildMessage(body)) return consumeBuild(env, body);
-  if (isDeletionMessage(body)) return consumeDeletion(env, body, CLEANERS);
-  if (isProjectDeletionMessage(body)) return consumeProjectDeletion(env, body);
-  if (isExportMessage(body)) return consumeExport(env, body);
-  if (isFileMessage(body)) return consumeFile(env, body);
-  if (isWebhookMessage(body)) return consumeWebhook(env, body);
-  throw new Error("No consumer knows this message");
+function consume(message: QueueMessage, env: Env): Promise<void> {
+  switch (message.type) {
+    case "build":
+      return consumeBuild(env, message);
+    case "deployment_deletion":
+      return consumeDeletion(env, message, CLEANERS);
+    case "project_deletion":
+      return consumeProjectDeletion(env, message);
+    case "export":
+      return consumeExport(env, message);
+    case "export_file":
+      return consumeFile(env, message);
+    case "run_webhook":
+      return consumeWebhook(env, message);
+    default:
+      message satisfies never;
+      throw new Error("No consumer knows this message");
+  }
 }

@@ -1,6 +1,6 @@
 // The main script's entry on one machine: the product's, with agents in other processes.
 import { runIsolatesElsewhere } from "../../../src/control-plane/deployments/isolate/isolate.ts";
-import worker from "../../../src/index.ts";
+import worker, { type QueueMessage } from "../../../src/index.ts";
 import { isolateProxy } from "./isolate-proxy.ts";
 
 export * from "../../../src/index.ts";
@@ -22,4 +22,4 @@ function withClient(request: Request): Request {
 export default {
   ...worker,
   fetch: (request, env, ctx) => worker.fetch(withClient(request), env, ctx),
-} satisfies ExportedHandler<Env>;
+} satisfies ExportedHandler<Env, QueueMessage>;

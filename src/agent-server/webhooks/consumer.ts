@@ -4,9 +4,13 @@ import { readVariables } from "../../control-plane/deployments/isolate/isolate.t
 import { egressPolicy, safeFetch } from "../../shared/egress/egress.ts";
 import { AppError } from "../../shared/errors.ts";
 import { VERSION } from "../../shared/http/version.ts";
-import { log } from "../../shared/log.ts";
-import { carries } from "../../shared/work/queue.ts";
-import { claimWebhook, settleAttempt, type WebhookRow } from "./lease.ts";
+import {
+  claimWebhook,
+  sendWebhooks,
+  settleAttempt,
+  type WebhookMessage,
+  type WebhookRow,
+} from "./lease.ts";
 import { ATTEMPT_MS } from "./limits.ts";
 import { hasTemplates, ownHeaders } from "./own-headers.ts";
 import { type DeliveryOutcome, outcomeOf, pauseAfter } from "./pauses.ts";
@@ -16,17 +20,14 @@ import { webhookSettings } from "./settings.ts";
 import { signedHeaders } from "./signature.ts";
 import { webhookProblem } from "./url-rules.ts";
 
-export type WebhookMessage = { run_webhook_id: string };
-
 /** Maximum delay of a queue message. The sweep resends messages for later attempts. */
 const MAX_DELAY_SECONDS = 12 * 3_600;
 
-export function isWebhookMessage(body: unknown): body is WebhookMessage {
-  return carries(body, "run_webhook_id");
-}
-
 /** Makes one attempt when it can claim the delivery. Duplicate messages cannot. */
-export async function consumeWebhook(env: Env, { run_webhook_id }: WebhookMessage): Promise<void> {
+export async function consumeWebhook(
+  env: Env,
+  { run_webhook_id }: Pick<WebhookMessage, "run_webhook_id">,
+): Promise<void> {
   const row = await claimWebhook(env, run_webhook_id, new Date());
   if (row === null) return;
   const started = new Date();
@@ -42,7 +43,7 @@ export async function consumeWebhook(env: Env, { run_webhook_id }: WebhookMessag
   const isOurs = await settleAttempt(env, row, entry, end);
   if (!isOurs) return;
   if (error === null) await env.ARTIFACTS.delete(payloadKey(row));
-  if (pause !== null) await sendLater(env, run_webhook_id, pause);
+  if (pause !== null) await sendWebhooks(env, [run_webhook_id], delayOf(pause));
 }
 
 async function attempt(env: Env, row: WebhookRow, now: Date): Promise<DeliveryOutcome> {
@@ -107,11 +108,6 @@ function failure(error: string, is_final: boolean): DeliveryOutcome {
   return { status: null, error, is_final, retry_after_seconds: null };
 }
 
-async function sendLater(env: Env, run_webhook_id: string, pause: number): Promise<void> {
-  const delaySeconds = Math.min(Math.ceil(pause), MAX_DELAY_SECONDS);
-  try {
-    await env.WEBHOOKS.send({ run_webhook_id }, { delaySeconds });
-  } catch (error) {
-    log.error("message_not_sent", error, { run_webhook_id });
-  }
+function delayOf(pause: number): number {
+  return Math.min(Math.ceil(pause), MAX_DELAY_SECONDS);
 }

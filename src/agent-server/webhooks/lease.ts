@@ -1,6 +1,7 @@
 import { and, eq, lte, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { isUnleased, leaseUntil } from "../../shared/work/lease.ts";
+import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { LEASE_MS, LOG_RETENTION_MS } from "./limits.ts";
 import type { Attempt } from "./schema.ts";
 import { run_webhooks } from "./table.ts";
@@ -8,6 +9,15 @@ import { run_webhooks } from "./table.ts";
 export type WebhookRow = typeof run_webhooks.$inferSelect;
 
 const CUT_OFF = "The process of the attempt ended before the response arrived.";
+
+export type WebhookMessage = { type: "run_webhook"; run_webhook_id: string };
+
+export function sendWebhooks(env: Env, run_ids: readonly string[], delay_s = 0): Promise<void> {
+  const messages = run_ids.map(
+    (run_webhook_id) => ({ type: "run_webhook", run_webhook_id }) as const,
+  );
+  return sendAllOrLeave<WebhookMessage>(env.WEBHOOKS, messages, delay_s);
+}
 
 /** @returns the delivery with a new attempt, `null` when it is claimed or not due */
 export async function claimWebhook(

@@ -6,8 +6,8 @@ import { type AgentUser, type Context, database } from "../../shared/context.ts"
 import { assertReachable } from "../../shared/egress/egress.ts";
 import { AppError, invalid } from "../../shared/errors.ts";
 import { HttpUrl } from "../../shared/schema.ts";
-import { sendOrLeave } from "../../shared/work/queue.ts";
 import { type HttpSettings, httpSettings } from "../access/service.ts";
+import { sendWebhooks } from "./lease.ts";
 import { MAX_ATTEMPTS } from "./limits.ts";
 import { payloadKey } from "./payloads.ts";
 import { Delivery } from "./schema.ts";
@@ -71,7 +71,7 @@ export async function enqueueWebhook(
     .insert(run_webhooks)
     .values({ ...row, ...waiting, ...times })
     .onConflictDoNothing();
-  await sendOrLeave(env.WEBHOOKS, { run_webhook_id: run_id });
+  await sendWebhooks(env, [run_id]);
 }
 
 type RunRef = Omit<ThreadOwner, "workspace_id"> & { run_id: string };
@@ -114,7 +114,7 @@ export async function redeliver(ctx: Context, id: RunRef): Promise<z.infer<typeo
     )
     .returning();
   if (!row) throw isDelivered(await findDelivery(ctx, id));
-  await sendOrLeave(ctx.env.WEBHOOKS, { run_webhook_id: row.run_id });
+  await sendWebhooks(ctx.env, [row.run_id]);
   return toDelivery(row);
 }
 

@@ -3,7 +3,7 @@ import { database } from "../../shared/context.ts";
 import { resealRows } from "../../shared/crypto/rotation.ts";
 import { deleteBelow } from "../../shared/storage/objects-below.ts";
 import { among } from "../../shared/storage/sql.ts";
-import { sendAllOrLeave } from "../../shared/work/queue.ts";
+import { sendWebhooks } from "./lease.ts";
 import { payloadKey, payloadPrefix } from "./payloads.ts";
 import { ownerOf } from "./secret-service.ts";
 import { run_webhooks, webhook_secrets } from "./table.ts";
@@ -27,8 +27,11 @@ export async function sweepWebhooks(env: Env, now: Date): Promise<void> {
         order by due_at limit ${BATCH}
       )`,
     )
-    .returning({ run_webhook_id: run_webhooks.run_id });
-  await sendAllOrLeave(env.WEBHOOKS, rows);
+    .returning({ run_id: run_webhooks.run_id });
+  await sendWebhooks(
+    env,
+    rows.map(({ run_id }) => run_id),
+  );
 }
 
 /** Deletes expired logs, and the payloads of failed deliveries. */

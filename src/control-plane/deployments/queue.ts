@@ -1,12 +1,16 @@
-import { carries } from "../../shared/work/queue.ts";
+import { sendAllOrLeave } from "../../shared/work/queue.ts";
 
-type BuildMessage = { revision_id: string };
-export type DeletionMessage = { deployment_id: string };
+export type BuildMessage = { type: "build"; revision_id: string };
+export type DeletionMessage = { type: "deployment_deletion"; deployment_id: string };
 
-export function isBuildMessage(body: unknown): body is BuildMessage {
-  return carries(body, "revision_id");
+export function sendBuilds(env: Env, revision_ids: readonly string[]): Promise<void> {
+  const messages = revision_ids.map((revision_id) => ({ type: "build", revision_id }) as const);
+  return sendAllOrLeave<BuildMessage>(env.BUILDS, messages);
 }
 
-export function isDeletionMessage(body: unknown): body is DeletionMessage {
-  return carries(body, "deployment_id");
+export function sendDeletions(env: Env, deployment_ids: readonly string[]): Promise<void> {
+  const messages = deployment_ids.map(
+    (deployment_id) => ({ type: "deployment_deletion", deployment_id }) as const,
+  );
+  return sendAllOrLeave<DeletionMessage>(env.DELETIONS, messages);
 }

@@ -1,8 +1,8 @@
 import { log } from "../../shared/log.ts";
 import { startHeartbeat } from "../../shared/work/heartbeat.ts";
 import { LeaseLost } from "../../shared/work/lease.ts";
-import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { HEARTBEAT_MS, LEASE_MS } from "../limits.ts";
+import { sendFiles } from "../messages.ts";
 import type { FileRow } from "../table.ts";
 import { toFailure } from "./failure.ts";
 import { completeFile, failFile, leaseLost, renewLease } from "./file-lease.ts";
@@ -37,5 +37,5 @@ async function settleFailure(env: Env, file: FileRow, error: unknown): Promise<v
   const isOurs = await failFile(env, file, { text, next_attempt_at });
   if (!isOurs) return;
   log.error("export_file_failed", error, { file_id: id, retry_number });
-  if (!isLast) await sendAllOrLeave(env.EXPORTS, [{ bulk_export_file_id: id }], seconds);
+  if (!isLast) await sendFiles(env, [id], seconds);
 }

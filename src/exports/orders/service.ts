@@ -3,9 +3,9 @@ import type { Context } from "../../shared/context.ts";
 import { sha256Hex } from "../../shared/crypto/crypto.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
-import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { assertMayExport } from "../access.ts";
 import * as limits from "../limits.ts";
+import { sendExports } from "../messages.ts";
 import { toBulkExports } from "../rows.ts";
 import type {
   BulkExport,
@@ -35,7 +35,7 @@ export async function createBulkExport(
   const order = await readOrder(ctx, input);
   await assertRoom(ctx, order);
   const row = await insertExport(ctx, order, request);
-  if (row.status === "CREATED") await sendAllOrLeave(ctx.env.EXPORTS, [{ bulk_export_id: row.id }]);
+  if (row.status === "CREATED") await sendExports(ctx.env, [row.id]);
   return toOne(ctx, row);
 }
 
@@ -108,7 +108,7 @@ export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkEx
       `The export is ${status}: it has ended and cannot be cancelled.`,
     );
   }
-  await sendAllOrLeave(ctx.env.EXPORTS, [{ bulk_export_id: id }]);
+  await sendExports(ctx.env, [id]);
   return toOne(ctx, cancelled);
 }
 
@@ -124,7 +124,7 @@ export async function retryBulkExport(ctx: Context, id: string): Promise<BulkExp
     throw new AppError("conflict", text);
   }
   const again = await resetForRetry(ctx, row);
-  await sendAllOrLeave(ctx.env.EXPORTS, [{ bulk_export_id: id }]);
+  await sendExports(ctx.env, [id]);
   return toOne(ctx, again ?? (await findExport(ctx, id)));
 }
 

@@ -2,7 +2,6 @@ import { and, asc, eq, lt, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
 import { startHeartbeat } from "../../shared/work/heartbeat.ts";
-import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { toFailure } from "../files/failure.ts";
 import { backOff } from "../files/postponement.ts";
 import {
@@ -12,6 +11,7 @@ import {
   MAX_ACTIVE_EXPORTS,
   MAX_FILES_AT_ONCE,
 } from "../limits.ts";
+import { sendFiles } from "../messages.ts";
 import { readExport } from "../rows.ts";
 import { type FileCounts, isFinal, outcomeOf } from "../states.ts";
 import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
@@ -58,12 +58,12 @@ async function advance(env: Env, row: ExportRow, now: Date): Promise<Step> {
 
 async function write(env: Env, row: ExportRow, now: Date): Promise<Step> {
   const outcome = outcomeOf(await countFiles(env, row.id));
-  if (outcome === "open") return sendFiles(env, row.id);
+  if (outcome === "open") return sendNextFiles(env, row.id);
   if (outcome === "FAILED") {
     return end(env, row, "FAILED", await firstError(env, row.id), now);
   }
   const result = await whileRunning(env, row.id, (signal) => finishExport(env, row, signal));
-  if (result === "files_missing") return sendFiles(env, row.id);
+  if (result === "files_missing") return sendNextFiles(env, row.id);
   return end(env, row, "COMPLETED", null, now);
 }
 
@@ -166,7 +166,7 @@ async function activate(env: Env, { id, ...row }: ExportRow, now: Date): Promise
 }
 
 /** Sends waiting files up to the limit, in order. Marks the rows before the messages. */
-async function sendFiles(env: Env, id: string): Promise<Step> {
+async function sendNextFiles(env: Env, id: string): Promise<Step> {
   const now = new Date().toISOString();
   const due = sql`select f.id from ${bulk_export_files} f
     where f.bulk_export_id = ${id} and f.status = 'WAITING' and f.sent_at is null
@@ -178,8 +178,11 @@ async function sendFiles(env: Env, id: string): Promise<Step> {
     .update(bulk_export_files)
     .set({ sent_at: now })
     .where(sql`${bulk_export_files.id} in (${due})`)
-    .returning({ bulk_export_file_id: bulk_export_files.id });
-  if (rows.length > 0) await sendAllOrLeave(env.EXPORTS, rows);
+    .returning({ id: bulk_export_files.id });
+  await sendFiles(
+    env,
+    rows.map((row) => row.id),
+  );
   return "continues";
 }
 

@@ -1,8 +1,8 @@
 import { and, asc, eq, inArray, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { log } from "../../shared/log.ts";
-import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { MAX_ACTIVE_EXPORTS } from "../limits.ts";
+import { sendExports } from "../messages.ts";
 import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
 
 type End = { status: "COMPLETED" | "FAILED" | "TIMEDOUT"; error: string | null };
@@ -58,10 +58,13 @@ export async function endExport(
 /** Sends waiting exports when an active slot is free. */
 export async function sendNext(env: Env, { workspace_id }: ExportRow): Promise<void> {
   const waiting = await database(env)
-    .select({ bulk_export_id: bulk_exports.id })
+    .select({ id: bulk_exports.id })
     .from(bulk_exports)
     .where(and(eq(bulk_exports.status, "CREATED"), eq(bulk_exports.workspace_id, workspace_id)))
     .orderBy(asc(bulk_exports.created_at), asc(bulk_exports.window_index))
     .limit(MAX_ACTIVE_EXPORTS);
-  if (waiting.length > 0) await sendAllOrLeave(env.EXPORTS, waiting);
+  await sendExports(
+    env,
+    waiting.map((row) => row.id),
+  );
 }

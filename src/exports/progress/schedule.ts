@@ -4,11 +4,11 @@ import { notFound } from "../../shared/errors.ts";
 import { log } from "../../shared/log.ts";
 import { isPaidPlan } from "../../shared/plans.ts";
 import { newId } from "../../shared/storage/ids.ts";
-import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { assertProject } from "../../traces/projects/service.ts";
 import { systemContext } from "../access.ts";
 import { toFailure } from "../files/failure.ts";
 import { CREATES_LEFT_TO_PEOPLE, MAX_CREATES_PER_HOUR } from "../limits.ts";
+import { sendExports } from "../messages.ts";
 import { countCreates } from "../orders/quota.ts";
 import { bulk_exports, type ExportRow } from "../table.ts";
 import { dueAt, windowOf } from "../windows.ts";
@@ -50,7 +50,7 @@ async function catchUp(env: Env, schedule: ExportRow, now: Date): Promise<void> 
   for (; k < last && dueAt(start_us, interval_hours, k) <= now.toISOString(); k++) {
     const id = await spawn(env, schedule, { k, interval_hours, now });
     if (id === null) return;
-    await sendAllOrLeave(env.EXPORTS, [{ bulk_export_id: id }]);
+    await sendExports(env, [id]);
   }
 }
 

@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { resealRows } from "../../shared/crypto/rotation.ts";
-import { sendAllOrLeave } from "../../shared/work/queue.ts";
 import { ownerOf } from "../destinations/service.ts";
 import { RESEND_AFTER_MS } from "../limits.ts";
+import { sendExports, sendFiles } from "../messages.ts";
 import {
   bulk_export_destinations,
   bulk_export_files,
@@ -31,8 +31,11 @@ export async function sweepExports(env: Env, now: Date): Promise<void> {
         order by sent_at limit ${EXPORTS}
       )`,
     )
-    .returning({ bulk_export_id: bulk_exports.id });
-  if (rows.length > 0) await sendAllOrLeave(env.EXPORTS, rows);
+    .returning({ id: bulk_exports.id });
+  await sendExports(
+    env,
+    rows.map(({ id }) => id),
+  );
 }
 
 /** Resends files with a lost message, a due attempt or an expired lease. */
@@ -51,8 +54,11 @@ export async function sweepFiles(env: Env, now: Date): Promise<void> {
         order by sent_at limit ${FILES}
       )`,
     )
-    .returning({ bulk_export_file_id: bulk_export_files.id });
-  if (rows.length > 0) await sendAllOrLeave(env.EXPORTS, rows);
+    .returning({ id: bulk_export_files.id });
+  await sendFiles(
+    env,
+    rows.map(({ id }) => id),
+  );
 }
 
 /** Encrypts again after a rotation of keys. */

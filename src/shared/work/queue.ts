@@ -1,41 +1,25 @@
 import { log } from "../log.ts";
 import { chunks } from "./chunks.ts";
 
-type Message = Record<string, string>;
+/** `type` selects the consumer. The other fields are ids of rows. */
+type QueueMessage = { type: string };
 
-const MOST_OF_ONE_SEND = 100;
+const MAX_BATCH = 100;
 
-/** Sends a message that only speeds up the work of a row: the sweep recovers a lost one. */
-export function sendOrLeave<T extends Message>(queue: Queue<T>, message: T): Promise<void> {
-  return orLeave(() => queue.send(message), message);
-}
-
-export function sendAllOrLeave<T extends Message>(
+/** Sends messages that only speed up the work of rows: the sweep recovers a lost one. */
+export async function sendAllOrLeave<T extends QueueMessage>(
   queue: Queue<T>,
   messages: readonly T[],
   delaySeconds = 0,
 ): Promise<void> {
-  const sendAll = async () => {
-    for (const batch of chunks(messages, MOST_OF_ONE_SEND)) {
+  try {
+    for (const batch of chunks(messages, MAX_BATCH)) {
       await queue.sendBatch(
         batch.map((body) => ({ body })),
         { delaySeconds },
       );
     }
-  };
-  return orLeave(sendAll, { ...messages[0], messages: messages.length });
-}
-
-/** Distinguishes messages by their id field. */
-export function carries(body: unknown, field: string): boolean {
-  if (typeof body !== "object" || body === null) return false;
-  return field in body && typeof Reflect.get(body, field) === "string";
-}
-
-async function orLeave(send: () => Promise<unknown>, fields: Record<string, string | number>) {
-  try {
-    await send();
   } catch (error) {
-    log.error("message_not_sent", error, fields);
+    log.error("message_not_sent", error, { ...messages[0], messages: messages.length });
   }
 }

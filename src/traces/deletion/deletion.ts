@@ -2,12 +2,10 @@ import { and, eq, isNotNull, lte, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { deleteBelow } from "../../shared/storage/objects-below.ts";
 import { deleteSome } from "../../shared/storage/sql.ts";
-import { carries, sendOrLeave } from "../../shared/work/queue.ts";
+import { type ProjectDeletionMessage, sendProjectDeletions } from "../messages.ts";
 import { payloadPrefix } from "../object/payloads.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions, projects, run_locations } from "../object/table.ts";
-
-export type ProjectDeletionMessage = { project_id: string };
 
 /** Longer than any isolate caches a project by its name, so all writes have ended. */
 const LAST_WRITES_MS = 60_000;
@@ -16,14 +14,10 @@ const PARTITIONS = 20;
 const LOCATIONS = 5000;
 const BATCH = 50;
 
-export function isProjectDeletionMessage(body: unknown): body is ProjectDeletionMessage {
-  return carries(body, "project_id");
-}
-
 /** Does one bounded step and sends a message for the next. Deletes the project's row last. */
 export async function consumeProjectDeletion(
   env: Env,
-  { project_id }: ProjectDeletionMessage,
+  { project_id }: Pick<ProjectDeletionMessage, "project_id">,
 ): Promise<void> {
   const [row] = await database(env)
     .select({ deleted_at: projects.deleted_at })
@@ -31,7 +25,7 @@ export async function consumeProjectDeletion(
     .where(and(eq(projects.id, project_id), isNotNull(projects.deleted_at)));
   if (!row?.deleted_at) return;
   for (const clean of [deletePartitions, deletePayloads, deleteLocations]) {
-    if (!(await clean(env, project_id))) return sendOrLeave(env.DELETIONS, { project_id });
+    if (!(await clean(env, project_id))) return sendProjectDeletions(env, [project_id]);
   }
   // Keeps the row until the sweep has deleted late writes.
   if (Date.parse(row.deleted_at) > Date.now() - LAST_WRITES_MS) return;
@@ -50,8 +44,11 @@ export async function sweepProjectDeletions(env: Env, now: Date): Promise<void> 
     .update(projects)
     .set({ sent_at: now.toISOString() })
     .where(sql`${projects.id} in ${due}`)
-    .returning({ project_id: projects.id });
-  if (rows.length > 0) await env.DELETIONS.sendBatch(rows.map((body) => ({ body })));
+    .returning({ id: projects.id });
+  await sendProjectDeletions(
+    env,
+    rows.map(({ id }) => id),
+  );
 }
 
 async function deletePartitions(env: Env, project_id: string): Promise<boolean> {

@@ -4,7 +4,7 @@ import type { Context } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
 import { among } from "../../shared/storage/sql.ts";
 import { toIso, toMicros } from "../../shared/times.ts";
-import { sendOrLeave } from "../../shared/work/queue.ts";
+import { sendProjectDeletions } from "../messages.ts";
 import {
   COUNTS,
   clearProjectCache,
@@ -138,7 +138,7 @@ export async function deleteProject(
     .set({ deleted_at: now, sent_at: now, updated_at: now })
     .where(and(eq(projects.id, project_id), isOurs(ctx)));
   clearProjectCache();
-  await sendOrLeave(ctx.env.DELETIONS, { project_id });
+  await sendProjectDeletions(ctx.env, [project_id]);
   return { message: "Project deleted." };
 }
 

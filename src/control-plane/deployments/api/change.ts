@@ -2,9 +2,9 @@ import { and, eq, sql } from "drizzle-orm";
 import type { Context } from "../../../shared/context.ts";
 import { invalid } from "../../../shared/errors.ts";
 import { isOrphaned } from "../../../shared/storage/sql.ts";
-import { sendOrLeave } from "../../../shared/work/queue.ts";
 import { forgetActive } from "../active.ts";
 import { assertIntegration } from "../git/integration-service.ts";
+import { sendBuilds } from "../queue.ts";
 import {
   copyRevision,
   type DeploymentRow,
@@ -60,7 +60,7 @@ export async function applyChange(ctx: Context, before: DeploymentRow, change: D
     });
   forgetActive(id);
   if (revision?.copied === null) {
-    await sendOrLeave(ctx.env.BUILDS, { revision_id: revision.id });
+    await sendBuilds(ctx.env, [revision.id]);
   }
 }
 

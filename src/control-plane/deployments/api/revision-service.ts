@@ -4,9 +4,9 @@ import type { Context } from "../../../shared/context.ts";
 import { AppError, invalid } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { isOrphaned } from "../../../shared/storage/sql.ts";
-import { sendOrLeave } from "../../../shared/work/queue.ts";
 import { forgetActive } from "../active.ts";
 import { agentUrl, toRevision } from "../answers.ts";
+import { sendBuilds } from "../queue.ts";
 import type { Revision, RevisionCreateRequest } from "../revision-schema.ts";
 import { INTERRUPTED, isFinished, statusesBefore } from "../revisions.ts";
 import {
@@ -81,7 +81,7 @@ async function createPreview(
       throw isOrphaned(error) ? await overtaken(ctx, before.id, error) : error;
     },
   );
-  await sendOrLeave(ctx.env.BUILDS, { revision_id });
+  await sendBuilds(ctx.env, [revision_id]);
 }
 
 function assertPreview({ secrets, source_config }: RevisionCreateRequest) {
@@ -123,7 +123,7 @@ export async function redeployRevision(
       throw isOrphaned(error) ? await overtaken(ctx, deployment_id, error) : error;
     });
   forgetActive(deployment_id);
-  if (!isServing) await sendOrLeave(ctx.env.BUILDS, { revision_id });
+  if (!isServing) await sendBuilds(ctx.env, [revision_id]);
   return getDeployment(ctx, deployment_id, origin);
 }
 

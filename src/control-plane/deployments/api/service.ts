@@ -5,10 +5,10 @@ import { assertReachable } from "../../../shared/egress/egress.ts";
 import { AppError, invalid, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { isUniqueViolation } from "../../../shared/storage/sql.ts";
-import { sendOrLeave } from "../../../shared/work/queue.ts";
 import { type ActiveRevision, findActive, findServed, forgetActive } from "../active.ts";
 import { agentUrl, toDeployment } from "../answers.ts";
 import { assertIntegration } from "../git/integration-service.ts";
+import { sendBuilds, sendDeletions } from "../queue.ts";
 import { statusesBefore } from "../revisions.ts";
 import {
   assertChangeable,
@@ -104,7 +104,7 @@ export async function createDeployment(
       ? await taken(ctx, input.name, error)
       : error;
   }
-  if (isBuilt) await sendOrLeave(ctx.env.BUILDS, { revision_id });
+  if (isBuilt) await sendBuilds(ctx.env, [revision_id]);
   await openTracingProject(ctx, id);
   return getDeployment(ctx, id, origin);
 }
@@ -216,7 +216,7 @@ export async function deleteDeployment(
       ),
   ]);
   forgetActive(deployment_id);
-  await sendOrLeave(ctx.env.DELETIONS, { deployment_id });
+  await sendDeletions(ctx.env, [deployment_id]);
 }
 
 /** A DNS label that is unique across workspaces. */

@@ -6,7 +6,7 @@ import { AppError, notFound } from "../../../shared/errors.ts";
 import { baseUrl } from "../../../shared/http/base-url.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { isUniqueViolation } from "../../../shared/storage/sql.ts";
-import { sendOrLeave } from "../../../shared/work/queue.ts";
+import { sendBuilds } from "../queue.ts";
 import { type DeploymentRow, insertRevisionOf } from "../rows.ts";
 import { deployments, integrations, webhook_deliveries } from "../table.ts";
 import type { Webhook, WebhookAnswer } from "./integration-schema.ts";
@@ -86,7 +86,7 @@ async function buildAll(
     return { revisions: [], detail: "Ignored: this delivery was received before." };
   }
   const revisions = planned.map(({ revision_id }) => revision_id);
-  await Promise.all(revisions.map((revision_id) => sendOrLeave(env.BUILDS, { revision_id })));
+  await sendBuilds(env, revisions);
   const none = "Ignored: no deployment of this repository and branch has build_on_push.";
   return { revisions, detail: revisions.length > 0 ? "Building." : none };
 }

@@ -1,10 +1,10 @@
 import { and, eq, sql } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
 import { deleteBelow } from "../../../shared/storage/objects-below.ts";
-import { sendOrLeave } from "../../../shared/work/queue.ts";
 import { objectKeysOf } from "../../builds/contract.ts";
 import { agentLog } from "../logs/agent-log.ts";
 import type { DeletionMessage } from "../queue.ts";
+import { sendDeletions } from "../queue.ts";
 import { uploadPrefix } from "../sources.ts";
 import { deployments, revisions, secrets } from "../table.ts";
 
@@ -17,7 +17,7 @@ const REVISIONS = 200;
 /** Each message does one bounded step and sends the next one. The row is deleted last. */
 export async function consumeDeletion(
   env: Env,
-  { deployment_id }: DeletionMessage,
+  { deployment_id }: Pick<DeletionMessage, "deployment_id">,
   cleaners: readonly Cleaner[],
 ): Promise<void> {
   const [row] = await database(env)
@@ -28,7 +28,7 @@ export async function consumeDeletion(
   const deleteUploads: Cleaner = () => deleteBelow(env.ARTIFACTS, uploadPrefix(row));
   for (const clean of [...cleaners, deleteLogs, clearAgentLog, deleteUploads, deleteRevisions]) {
     if (!(await clean(env, deployment_id))) {
-      return sendOrLeave(env.DELETIONS, { deployment_id });
+      return sendDeletions(env, [deployment_id]);
     }
   }
   const db = database(env);

@@ -3,6 +3,7 @@ import { database } from "../../../shared/context.ts";
 import { resealRows } from "../../../shared/crypto/rotation.ts";
 import { deleteSome } from "../../../shared/storage/sql.ts";
 import { tokenOwner } from "../git/integration-service.ts";
+import { sendBuilds, sendDeletions } from "../queue.ts";
 import { UNFINISHED } from "../revisions.ts";
 import { secretOwner } from "../secrets.ts";
 import { inStatus } from "../sql.ts";
@@ -29,8 +30,11 @@ export async function sweepBuilds(env: Env, now: Date): Promise<void> {
         order by sent_at limit ${BATCH}
       )`,
     )
-    .returning({ revision_id: revisions.id });
-  if (rows.length > 0) await env.BUILDS.sendBatch(rows.map((body) => ({ body })));
+    .returning({ id: revisions.id });
+  await sendBuilds(
+    env,
+    rows.map(({ id }) => id),
+  );
 }
 
 /** Deletions whose message was lost. */
@@ -45,8 +49,11 @@ export async function sweepDeletions(env: Env, now: Date): Promise<void> {
         order by updated_at limit ${BATCH}
       )`,
     )
-    .returning({ deployment_id: deployments.id });
-  if (rows.length > 0) await env.DELETIONS.sendBatch(rows.map((body) => ({ body })));
+    .returning({ id: deployments.id });
+  await sendDeletions(
+    env,
+    rows.map(({ id }) => id),
+  );
 }
 
 /** Past every host's redelivery window. */
