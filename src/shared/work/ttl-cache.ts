@@ -8,13 +8,14 @@ const READING_MS = 1000;
  * again, and the others get the stale one until then.
  */
 export class TtlCache<T> {
-  readonly #ttlMs: number;
+  readonly #ttlMs: (value: T) => number;
   readonly #maxEntries: number;
   readonly #entries = new Map<string, Entry<T>>();
   #invalidations = 0;
 
-  constructor(ttl_ms: number, maxEntries = 1000) {
-    this.#ttlMs = ttl_ms;
+  /** @param ttl_ms a function for values that name their own end */
+  constructor(ttl_ms: number | ((value: T) => number), maxEntries = 1000) {
+    this.#ttlMs = typeof ttl_ms === "number" ? () => ttl_ms : ttl_ms;
     this.#maxEntries = maxEntries;
   }
 
@@ -45,6 +46,10 @@ export class TtlCache<T> {
 
   #set(key: string, value: T) {
     if (this.#entries.size >= this.#maxEntries) this.#entries.clear();
-    this.#entries.set(key, { value, expires_at: Date.now() + this.#ttlMs, isBeingRead: false });
+    this.#entries.set(key, {
+      value,
+      expires_at: Date.now() + this.#ttlMs(value),
+      isBeingRead: false,
+    });
   }
 }

@@ -3,11 +3,10 @@ import { z } from "@hono/zod-openapi";
 import { importPKCS8, SignJWT } from "jose";
 import { egressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
+import { TtlCache } from "../../../shared/work/ttl-cache.ts";
 import { apiUrl } from "./git-host.ts";
 
 export type App = { app_id: string; installation_id: number; private_key: string };
-
-type CachedToken = { token: string; expires_at_ms: number };
 
 const LIMITS = { timeout_ms: 10_000, max_bytes: 64 * 1024 };
 /** The host allows ten minutes, and its clock may be another. */
@@ -19,7 +18,9 @@ const SPARE_MS = 5 * 60_000;
 const Answer = z.object({ token: z.string(), expires_at: z.iso.datetime({ offset: true }) });
 
 /** Tokens by the encrypted key of their app: a replaced key has no cached token. */
-const cache = new Map<string, CachedToken>();
+const cache = new TtlCache<z.infer<typeof Answer>>(
+  ({ expires_at }) => Date.parse(expires_at) - SPARE_MS - Date.now(),
+);
 
 /** Returns a token of the app's installation, cached for its hour. */
 export async function installationToken(
@@ -27,8 +28,11 @@ export async function installationToken(
   { api_url, ciphertext }: { api_url: string; ciphertext: string },
   app: App,
 ): Promise<string> {
-  const known = cache.get(ciphertext);
-  if (known && known.expires_at_ms - SPARE_MS > Date.now()) return known.token;
+  const { token } = await cache.get(ciphertext, () => requestToken(env, api_url, app));
+  return token;
+}
+
+async function requestToken(env: Env, api_url: string, app: App) {
   const response = await safeFetch(
     egressPolicy(env, "builds"),
     apiUrl(api_url, `/app/installations/${app.installation_id}/access_tokens`),
@@ -47,9 +51,7 @@ export async function installationToken(
     const text = `${new URL(api_url).host} refused a token for installation ${app.installation_id} of app ${app.app_id}: it answers ${response.status}.`;
     throw new AppError("bad_request", text);
   }
-  const { token, expires_at } = Answer.parse(await response.json());
-  cache.set(ciphertext, { token, expires_at_ms: Date.parse(expires_at) });
-  return token;
+  return Answer.parse(await response.json());
 }
 
 async function appJwt({ app_id, private_key }: App): Promise<string> {
