@@ -4,8 +4,8 @@ import {
   isOwnServer,
   withInternalCaller,
 } from "./agent-server/access/internal-caller.ts";
+import { toRoutePath } from "./paths.ts";
 import { served } from "./served.ts";
-import { toRoutePath } from "./shared/http/paths.ts";
 
 type ServerProps = {
   /** URL of one deployment's agent server, without a slash at its end. */

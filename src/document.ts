@@ -1,5 +1,5 @@
+import { isIngestion } from "./paths.ts";
 import type { ApiOperation } from "./shared/http/operations.ts";
-import { isIngestion } from "./shared/http/paths.ts";
 
 type Responses = Record<string, unknown>;
 type Shape = { type: string; schema: unknown };

@@ -13,7 +13,7 @@ const FEATURES: Record<string, Record<string, string[]>> = {
   isolate: {},
   workspaces: {},
   traces: { workspaces: [] },
-  exports: { traces: [], workspaces: [] },
+  exports: { traces: ["packed-texts.ts"], workspaces: [] },
   oauth: { workspaces: [] },
   deployments: { traces: [], workspaces: [], builds: ["contract.ts"], isolate: ["contract.ts"] },
   builds: { deployments: ["isolate.ts"], isolate: ["contract.ts"], workspaces: [] },
@@ -54,8 +54,12 @@ const FEATURES: Record<string, Record<string, string[]>> = {
     workspaces: [],
   },
   mcp: { access: [], threads: ["assistants.ts", "records.ts", "run-http.ts"] },
-  a2a: { access: [], threads: ["assistants.ts", "records.ts", "run-http.ts"] },
-  ui: { access: ["http-settings.ts"], deployments: [], threads: ["run-assistants.ts"] },
+  a2a: { access: ["agent-urls.ts"], threads: ["assistants.ts", "records.ts", "run-http.ts"] },
+  ui: {
+    access: ["agent-urls.ts", "http-settings.ts"],
+    deployments: [],
+    threads: ["run-assistants.ts"],
+  },
 };
 
 type FileRule = { file: RegExp; forbids: RegExp; because: string };

@@ -1,4 +1,4 @@
-/** Default prefix of variables that headers of webhooks may name. */
+/** Default of `webhooks.env_prefix` in langgraph.json: variables that its templates may name. */
 export const WEBHOOK_ENV_PREFIX = "LG_WEBHOOK_";
 
 /** `${{ env.NAME }}` in a text of langgraph.json. */

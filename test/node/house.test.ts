@@ -29,7 +29,11 @@ describe("imports of src", () => {
       "src/agent-server/threads/object/thread-calls.ts",
       "src/traces/object/object.ts",
     ],
-    ["a feature, from shared", "src/shared/http/paths.ts", "src/traces/projects/schema.ts"],
+    [
+      "a feature, from shared",
+      "src/shared/http/canonical-path.ts",
+      "src/traces/projects/schema.ts",
+    ],
     ["the Worker, from the isolate", "src/isolate/agent/agent.ts", "src/shared/errors.ts"],
     ["the Worker's entry, from a feature", "src/exports/orders/service.ts", "src/app.ts"],
     ["a table, from a route", "src/exports/orders/routes.ts", "src/exports/table.ts"],

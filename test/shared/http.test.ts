@@ -1,7 +1,8 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { onError } from "../../src/error-responses.ts";
 import { AppError } from "../../src/shared/errors.ts";
-import { onError, router } from "../../src/shared/http/http.ts";
+import { router } from "../../src/shared/http/http.ts";
 import { body, json } from "../../src/shared/schema.ts";
 
 const Thing = z.object({ name: z.string() });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toRoutePath } from "../../src/shared/http/paths.ts";
+import { toRoutePath } from "../../src/paths.ts";
 
 test.each([
   ["https://api.test/v2/deployments?limit=1", "", "/v2/deployments"],

@@ -2,9 +2,9 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Context } from "../../src/shared/context.ts";
-import { unpackTexts } from "../../src/shared/storage/packed-texts.ts";
 import { toIncoming } from "../../src/traces/ingest/incoming.ts";
 import { tracePartition } from "../../src/traces/object/stub.ts";
+import { unpackTexts } from "../../src/traces/reads/packed-texts.ts";
 import {
   planScan,
   type ScanChunk,

@@ -1,8 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
 import { RpcAnswer, RpcMessage } from "../../shared/http/json-rpc.ts";
-import { agentServerUrl } from "../../shared/http/paths.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
+import { agentServerUrl } from "../access/agent-urls.ts";
 import { sseResponse, toTarget, valuesResponse } from "../threads/http/run-http.ts";
 import { AgentPath } from "../threads/schema.ts";
 import { A2aPath, AgentCard, CardQuery, VERSION_HEADER } from "./schema.ts";

@@ -1,7 +1,7 @@
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { isAgentHost } from "../../shared/http/paths.ts";
+import { isAgentHost } from "./agent-urls.ts";
 import { internalCallerOf } from "./internal-caller.ts";
 
 /**

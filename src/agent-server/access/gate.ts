@@ -12,9 +12,9 @@ import {
   contextFor,
 } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
-import { agentServerUrl } from "../../shared/http/paths.ts";
 import { assertAnonymousRate, limitFailures } from "../../shared/http/rate-limit.ts";
 import { callAuth } from "./agent-auth.ts";
+import { agentServerUrl } from "./agent-urls.ts";
 import { callApp } from "./app.ts";
 import { UserAnswer } from "./boundary.ts";
 import { ANONYMOUS, agentCaller, callerOf, STUDIO_USER } from "./callers.ts";

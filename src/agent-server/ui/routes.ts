@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
-import { agentServerUrl } from "../../shared/http/paths.ts";
 import { body, operationWithTag } from "../../shared/schema.ts";
+import { agentServerUrl } from "../access/agent-urls.ts";
 import { uiPage } from "./page.ts";
 import { UiFilePath, UiPath, UiRequest } from "./schema.ts";
 import { findUi, getUiFile } from "./service.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { notFound } from "../../shared/errors.ts";
 import { log } from "../../shared/log.ts";
-import { freeTexts } from "../../shared/storage/packed-texts.ts";
+import { freeTexts } from "../../traces/reads/packed-texts.ts";
 import { type ScanPart, scanChunk } from "../../traces/scan/scan-service.ts";
 import { selectColumns, sourcesOf } from "../columns.ts";
 import { openBucket } from "../destinations/bucket.ts";

@@ -3,7 +3,7 @@ import {
   type PackedTexts,
   packedBytes,
   unpackTexts,
-} from "../../shared/storage/packed-texts.ts";
+} from "../../traces/reads/packed-texts.ts";
 import type { Column } from "../columns.ts";
 
 type Cell = string | number | null;

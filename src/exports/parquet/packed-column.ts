@@ -1,7 +1,7 @@
 import type { ColumnChunk, SchemaTree } from "hyparquet";
 import { ByteWriter } from "hyparquet-writer";
 import { writePlain } from "hyparquet-writer/src/plain.js";
-import { GAP_BYTES, NULL_SIZE, type PackedTexts } from "../../shared/storage/packed-texts.ts";
+import { GAP_BYTES, NULL_SIZE, type PackedTexts } from "../../traces/reads/packed-texts.ts";
 import { type Cells, isPacked } from "./cells.ts";
 import { writeChunk } from "./chunk.ts";
 import type { Codec } from "./codecs.ts";

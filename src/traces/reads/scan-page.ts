@@ -1,5 +1,5 @@
-import { GAP_BYTES } from "../../shared/storage/packed-texts.ts";
 import { PAYLOADS, type PayloadName } from "../changes.ts";
+import { GAP_BYTES } from "./packed-texts.ts";
 import type { Position } from "./query.ts";
 import type { Pointers } from "./rows.ts";
 import { conditionsOf, IN_ORDER, ORDER, type ScanFilter, valuesOf } from "./scan-conditions.ts";

@@ -1,5 +1,5 @@
-import type { PackedTexts } from "../../shared/storage/packed-texts.ts";
 import type { PartitionKey } from "../changes.ts";
+import type { PackedTexts } from "./packed-texts.ts";
 import type { Position } from "./query.ts";
 import type { TraceRunRow } from "./rows.ts";
 

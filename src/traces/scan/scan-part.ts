@@ -1,4 +1,4 @@
-import { NULL_SIZE, type PackedTexts } from "../../shared/storage/packed-texts.ts";
+import { NULL_SIZE, type PackedTexts } from "../reads/packed-texts.ts";
 import type { RowsPart } from "../reads/scan-page.ts";
 import { isNumeric, type RunColumn, type ScanColumns } from "../reads/scan-types.ts";
 

@@ -1,7 +1,6 @@
 import { and, asc, eq, sql } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
-import { unpackTexts } from "../../shared/storage/packed-texts.ts";
 import { DAY_US, dayOf } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
@@ -11,6 +10,7 @@ import { findProject, resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
 import { statsOf } from "../query/to-run.ts";
+import { unpackTexts } from "../reads/packed-texts.ts";
 import type { ScanPlanQuery } from "../reads/scan.ts";
 import type { FarPayload, RowsPart } from "../reads/scan-page.ts";
 import type {

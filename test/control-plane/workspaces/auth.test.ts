@@ -1,9 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { authenticate } from "../../../src/control-plane/workspaces/auth.ts";
+import { onError } from "../../../src/error-responses.ts";
 import { assertMay } from "../../../src/shared/auth.ts";
 import { type Caller, database } from "../../../src/shared/context.ts";
-import { onError, router } from "../../../src/shared/http/http.ts";
+import { router } from "../../../src/shared/http/http.ts";
 import {
   createApiKey,
   createUser,

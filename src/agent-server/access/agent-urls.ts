@@ -1,0 +1,44 @@
+/** The route path of every URL that has no canonical path. No URL has this one, and no route matches it. */
+export const MALFORMED_PATH = "/%";
+
+/**
+ * The URL of one revision has all that the deployment's has: routes match it as
+ * `/agents/{deployment}@{revision}`. Ids and slugs are in lower case. MCP has a second path with a slash at its end.
+ */
+export function toAgentPath(path: string): string {
+  const pin = path.replace(/^(\/agents\/[^/@]+)\/revisions\/([^/]+)/, "$1@$2");
+  if (/^\/agents\/[^/@]*@[^/@]*@/.test(pin)) return MALFORMED_PATH;
+  return pin
+    .replace(/^\/agents\/[^/]+/, (agent) => agent.toLowerCase())
+    .replace(/^(\/agents\/[^/]+\/mcp)\/$/, "$1");
+}
+
+/** Whether the request is to a host name of one agent, and not to the origin that all share. */
+export function isAgentHost(request: Request, env: { AGENTS_DOMAIN: string }): boolean {
+  return slugOf(request, env.AGENTS_DOMAIN) !== null;
+}
+
+/**
+ * The URL of the agent server that a request was routed to: the root of the agent's own host, or a path below
+ * the origin. It is made from the routed reference, because the raw path has many spellings.
+ */
+export function agentServerUrl(
+  request: Request,
+  env: { AGENTS_DOMAIN: string },
+  ref: string,
+): string {
+  const [deployment = "", revision] = ref.split("@");
+  if (deployment === "") throw new Error("An agent server has no URL without a reference");
+  const base = isAgentHost(request, env) ? "" : `/agents/${encodeURIComponent(deployment)}`;
+  const pin = revision === undefined ? "" : `/revisions/${encodeURIComponent(revision)}`;
+  return new URL(request.url).origin + base + pin;
+}
+
+export function slugOf(request: Request, domain: string): string | null {
+  if (domain === "") return null;
+  const host = new URL(request.url).hostname;
+  const suffix = `.${domain.toLowerCase().replace(/:\d+$/, "")}`;
+  if (!host.endsWith(suffix)) return null;
+  const slug = host.slice(0, -suffix.length);
+  return slug === "" || slug.includes(".") ? null : slug;
+}

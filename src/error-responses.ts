@@ -1,0 +1,81 @@
+import type { Context as HonoContext } from "hono";
+import { HTTPException } from "hono/http-exception";
+import { MALFORMED_PATH } from "./agent-server/access/agent-urls.ts";
+import { isIngestion, withoutToken } from "./paths.ts";
+import type { AppEnv } from "./shared/context.ts";
+import { AppError } from "./shared/errors.ts";
+import { isUpgrade, refusedSocket } from "./shared/http/sockets.ts";
+import { log } from "./shared/log.ts";
+
+/** The one place that knows the wire shapes of errors: text for the agent server, `error` for runs sent in, a problem in version 2, `detail` elsewhere. */
+export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
+  const failure = toAppError(error);
+  if (failure.code === "internal" && !failure.answer)
+    log.error("request_failed", error, {
+      path: withoutToken(c.req.path),
+      request_id: c.var.requestId,
+    });
+  const headers = new Headers(failure.answer?.headers);
+  if (failure.retry_after_seconds !== undefined) {
+    headers.set("Retry-After", String(failure.retry_after_seconds));
+  }
+  if (failure.code === "unauthenticated" && !failure.answer)
+    headers.set("WWW-Authenticate", "Bearer");
+  const status = failure.status;
+  if (isAgentPath(c.req.path)) return toAgentError(c.req.raw, failure, headers);
+  if (isIngestion(c.req.method, c.req.path)) {
+    const body = { error: failure.message, details: failure.issues ?? null };
+    return Response.json(body, { status, headers });
+  }
+  if (c.req.path.startsWith("/api/v2/")) {
+    headers.set("Content-Type", "application/problem+json");
+    return new Response(JSON.stringify(toProblem(failure, c.req.path)), { status, headers });
+  }
+  return Response.json({ detail: toDetail(failure) }, { status, headers });
+}
+
+function toAgentError(request: Request, { status, message }: AppError, headers: Headers) {
+  if (isUpgrade(request)) return refusedSocket(request, status, message);
+  return new Response(message, { status, headers });
+}
+
+/** A list with 422 always, also where no field is to blame; a text with all others. */
+function toDetail({ code, issues, message }: AppError) {
+  if (code !== "invalid_request") return issues ?? message;
+  return issues ?? [{ loc: ["body"], msg: message, type: "value_error" }];
+}
+
+/** RFC 7807. */
+function toProblem({ code, message, status }: AppError, instance: string) {
+  const title = code.replaceAll("_", " ");
+  return { type: "about:blank", title, status, detail: message, instance, remedy: null };
+}
+
+export function onNotFound(c: HonoContext<AppEnv>): Response {
+  if (c.req.path === MALFORMED_PATH) {
+    const text = "path: must not contain empty segments or escapes that are not UTF-8";
+    return onError(new AppError("not_found", text), c);
+  }
+  const text = isAgentPath(c.req.path)
+    ? "404 Not Found"
+    : `${c.req.method} ${c.req.path} does not exist. See /openapi.json for all operations.`;
+  return onError(new AppError("not_found", text), c);
+}
+
+function isAgentPath(path: string): boolean {
+  return path.startsWith("/agents/");
+}
+
+function toAppError(error: unknown): AppError {
+  if (error instanceof HTTPException) {
+    if (error.status === 400) {
+      return new AppError("bad_request", "Malformed JSON in request body", { cause: error });
+    }
+    if (error.status === 415) {
+      const text = "Unsupported Content-Type: send application/json";
+      return new AppError("unsupported_media_type", text, { cause: error });
+    }
+    if (error.status === 413) return new AppError("too_large", error.message, { cause: error });
+  }
+  return AppError.from(error);
+}

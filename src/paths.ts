@@ -1,0 +1,51 @@
+import { MALFORMED_PATH, slugOf, toAgentPath } from "./agent-server/access/agent-urls.ts";
+import { canonicalPath } from "./shared/http/canonical-path.ts";
+
+const CONTROL_PLANE_PREFIX = "/api-host";
+/** Clients of LangSmith have three forms of one endpoint: the host, /api and /api/v1. */
+const TRACE_PATH = /^(?:\/api)?(?:\/v1)?\/(sessions|runs|feedback|api-key|workspaces|orgs)(?=\/|$)/;
+const INFO_PATH = /^\/api(?:\/v1)?\/info$/;
+
+/**
+ * The path that routes match. Access, audit, CORS, limits and logs use this path and never the raw one, so that no
+ * two of them read a URL differently. Clients of a self-hosted control plane put /api-host before it, an agent's
+ * host name replaces /agents/{slug}, and traces have three endpoints.
+ */
+export function toRoutePath(
+  request: Request,
+  options?: { env?: { AGENTS_DOMAIN?: string } },
+): string {
+  const path = canonicalPath(request.url);
+  if (path === null) return MALFORMED_PATH;
+  const slug = slugOf(request, options?.env?.AGENTS_DOMAIN ?? "");
+  return slug === null
+    ? toRoute(withoutControlPlanePrefix(path))
+    : toAgentPath(`/agents/${slug}${path}`);
+}
+
+function toRoute(path: string): string {
+  if (INFO_PATH.test(path)) return "/info";
+  if (path.startsWith("/agents/")) return toAgentPath(path);
+  return path.replace(TRACE_PATH, "/api/v1/$1").replace(/^\/v2\/(runs|traces)(?=\/)/, "/api/v2/$1");
+}
+
+function withoutControlPlanePrefix(path: string): string {
+  if (!`${path}/`.startsWith(`${CONTROL_PLANE_PREFIX}/`)) return path;
+  return path.slice(CONTROL_PLANE_PREFIX.length) || "/";
+}
+
+/** Returns a path for the log. The token in a path is a credential. */
+export function withoutToken(path: string): string {
+  return path.replace(/(\/feedback\/tokens\/)[^/]+/, "$1...");
+}
+
+/** Returns whether a request ingests runs, whose bodies have any size and encoding. */
+export function isIngestion(method: string, path: string): boolean {
+  if (method === "PATCH") return /^\/api\/v1\/runs\/[^/]+$/.test(path);
+  return method === "POST" && /^\/api\/v1\/runs(\/batch|\/multipart)?$/.test(path);
+}
+
+/** Uploads have their own size limit. */
+export function isUpload(method: string, path: string): boolean {
+  return method === "PUT" && path.startsWith("/uploads/");
+}
