@@ -285,6 +285,22 @@ test.each(["[x", "[1]", '["values", []]', `${"[".repeat(2000)}${"]".repeat(2000)
   },
 );
 
+test("an empty stream_mode, as the Python SDK sends it, streams all modes of the run", async () => {
+  const id = await newThread();
+  const body = { assistant_id: "steps", input: { delay_ms: 0 }, stream_mode: ["updates"] };
+  const created = await post(`/threads/${id}/runs`, { ...body, stream_resumable: true });
+  const { run_id } = (await created.json()) as { run_id: string };
+  const text = await (await get(`/threads/${id}/runs/${run_id}/stream?stream_mode=`)).text();
+  expect(text.match(/^event: updates$/gm)).toHaveLength(3);
+  const headers = { "Last-Event-ID": "-" };
+  const thread = await api(`${agent}/threads/${id}/stream?stream_mode=`, {
+    key: ours.editor,
+    headers,
+  });
+  expect(thread.status).toBe(200);
+  await thread.body?.cancel();
+});
+
 describe("a value nested too deep for its readers is refused", () => {
   const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
   const send = (path: string, body: string) => {

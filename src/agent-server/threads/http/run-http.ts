@@ -65,7 +65,7 @@ export function toFollow(
   },
   headers: { "last-event-id"?: string | undefined },
 ): StreamChoice {
-  const modes = toList(query.stream_mode);
+  const modes = toModes(query.stream_mode);
   return {
     after: Math.max(Number(headers["last-event-id"] || "-1"), -1),
     modes: modes.length > 0 ? modes : null,
@@ -89,7 +89,7 @@ export function toThreadFollow(
   headers: { "last-event-id"?: string | undefined },
 ): ThreadStreamChoice {
   const id = headers["last-event-id"];
-  const wanted = [...toList(query.stream_mode), ...toList(query.stream_modes)];
+  const wanted = [...toModes(query.stream_mode), ...toModes(query.stream_modes)];
   const modes = THREAD_STREAM_MODES.filter((mode) => wanted.includes(mode));
   const unknown = wanted.find((name) => !THREAD_STREAM_MODES.some((mode) => mode === name));
   if (unknown !== undefined) {
@@ -100,6 +100,11 @@ export function toThreadFollow(
     after: id ? Math.max(Number(id) || 0, 0) : null,
     modes: modes.length > 0 ? modes : ["run_modes"],
   };
+}
+
+/** The Python SDK sends `stream_mode=` for no mode. */
+function toModes(value: string | string[] | undefined): string[] {
+  return toList(value).filter((mode) => mode !== "");
 }
 
 /** Arrays in a query: newer clients repeat the key, older ones send one JSON text. */
