@@ -541,6 +541,19 @@ describe("a socket", () => {
     expect(methods).toEqual(new Set(["lifecycle", "values"]));
   });
 
+  test("continues after a sequence number, as the Python SDK connects", async () => {
+    const { socket, start, events } = protocol();
+    await start("echo", { input: hi });
+    const all = await events(endOfRun());
+    const { command, ends, events: sent } = await socket();
+    const since = all[2]?.seq;
+    expect(await command("subscription.subscribe", { ...ALL, since })).toMatchObject({
+      type: "success",
+    });
+    await ends(1);
+    expect(sent()).toEqual(all.slice(3));
+  });
+
   test("hibernates with its object, and receives later events", async () => {
     const { socket, start, events, thread_id } = protocol();
     const { command, ends, events: sent } = await socket();

@@ -55,15 +55,11 @@ const filter = {
     .min(0)
     .nullish()
     .describe("Number of subgraph levels below the namespaces. Default: all"),
+  since: z.number().int().min(0).nullish().describe("Sequence number of the last event received"),
 };
 
 /** Strict: an unknown field could be a misspelled filter. */
-export const EventStreamRequest = z
-  .strictObject({
-    ...filter,
-    since: z.number().int().min(0).nullish().describe("Sequence number of the last event received"),
-  })
-  .openapi("EventStreamRequest");
+export const EventStreamRequest = z.strictObject(filter).openapi("EventStreamRequest");
 
 export const EventStreamHeaders = z.object({
   "last-event-id": z

@@ -117,14 +117,14 @@ export class Sockets {
     const params = readParams(Subscribe, command);
     if (isFailure(params)) return send(socket, { type: "error", id, ...params });
     if (!(await this.#isAuthorized(socket, this.#stateOf(socket)))) return;
-    const { channels, namespaces = null, depth = null } = params.ok;
+    const { channels, namespaces = null, depth = null, since } = params.ok;
     const subscription = this.#add(socket, { channels, namespaces, depth });
     if (!subscription) {
       const text = `The limit of ${MAX_SUBSCRIPTIONS} subscriptions of a socket, or of their size, is reached: unsubscribe from one.`;
       return send(socket, { type: "error", id, ...invalidArgument(text) });
     }
     this.#stateOf(socket).settlesAt = Date.now() + SETTLE_MS;
-    await this.#replay(socket, subscription, id);
+    await this.#replay(socket, subscription, since ?? 0, id);
   }
 
   /** @returns `null` when the socket has no room for another subscription */
@@ -141,10 +141,10 @@ export class Sockets {
     return isKept ? own : null;
   }
 
-  /** Replies, then replays the log for the new subscription. Later events come with those of the others. */
-  async #replay(socket: WebSocket, own: Subscription, id: number) {
+  /** Replies, then replays the log after `since`. Later events come with those of the other subscriptions. */
+  async #replay(socket: WebSocket, own: Subscription, since: number, id: number) {
     const { store, isOver, isThere } = this.#thread;
-    const reader = isThere() ? new LogReader(store, isOver, channelsOf([own]), 0) : null;
+    const reader = isThere() ? new LogReader(store, isOver, channelsOf([own]), since) : null;
     const first = pageOf(reader, own);
     const replayed = first.isWhole ? { replayed_events: first.texts.length } : {};
     const result = { subscription_id: own.id, ...replayed };
