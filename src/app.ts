@@ -4,6 +4,7 @@ import { createMiddleware } from "hono/factory";
 import { requestId } from "hono/request-id";
 import { addAgentDocs } from "./agent-docs.ts";
 import { a2aRoutes } from "./agent-server/a2a/routes.ts";
+import { isAgentHost } from "./agent-server/access/agent-urls.ts";
 import { guardOrigin, sandboxAgents } from "./agent-server/access/app-response.ts";
 import { crossOrigin } from "./agent-server/access/cors.ts";
 import { authenticateAgentRequests, bindInternalCalls } from "./agent-server/access/gate.ts";
@@ -22,6 +23,7 @@ import { threadRoutes } from "./agent-server/threads/service/routes.ts";
 import { stateRoutes } from "./agent-server/threads/state/state-routes.ts";
 import { uiFileRoutes, uiRoutes } from "./agent-server/ui/routes.ts";
 import { runWebhookRoutes } from "./agent-server/webhooks/routes.ts";
+import { addConsole } from "./console-pages.ts";
 import { listenerRoutes } from "./control-plane/deployments/api/listener-routes.ts";
 import { revisionRoutes } from "./control-plane/deployments/api/revision-routes.ts";
 import { deploymentRoutes } from "./control-plane/deployments/api/routes.ts";
@@ -41,6 +43,8 @@ import { configurationProblem } from "./control-plane/workspaces/configuration.t
 import { keyRoutes } from "./control-plane/workspaces/keys/key-routes.ts";
 import { memberRoutes } from "./control-plane/workspaces/members/member-routes.ts";
 import { endWithPrincipal } from "./control-plane/workspaces/revocation.ts";
+import { sessionRoutes } from "./control-plane/workspaces/session/session-routes.ts";
+import { readSession } from "./control-plane/workspaces/session-token.ts";
 import { addDocs } from "./docs.ts";
 import { onError, onNotFound } from "./error-responses.ts";
 import { destinationRoutes } from "./exports/destinations/routes.ts";
@@ -109,6 +113,8 @@ const ANONYMOUS = [
   "/agents/:deployment_id/ui/:agent/:file",
   "/api/v1/feedback/tokens/*",
   "/uploads/*",
+  "/v1/me",
+  "/v1/session",
   "/v2/auth/callback/*",
   "/v2/auth/setup/*",
   "/webhooks/*",
@@ -179,10 +185,12 @@ export function createApp(): OpenAPIHono<AppEnv> {
   app.use(crossOrigin(EXPOSED_HEADERS));
   app.use(assertConfigured);
   app.use(limitBody);
+  app.use(readOwnSession);
   addSystemRoutes(app);
   for (const path of ANONYMOUS) app.use(path, limitAnonymous);
   app.route("/", callbackRoutes);
   app.route("/", feedbackUrlRoutes);
+  app.route("/", sessionRoutes);
   const document = documentOf(app);
   addAgentDocs(app, document, "before the gate");
   app.use("/agents/*", sandboxAgents);
@@ -198,6 +206,7 @@ export function createApp(): OpenAPIHono<AppEnv> {
   addAgentDocs(app, document, "behind it");
   addDocument(app, document);
   addDocs(app);
+  addConsole(app);
   return app;
 }
 
@@ -220,6 +229,11 @@ const limitAnonymous = createMiddleware<AppEnv>(async (c, next) => {
   assertAnonymousRate(c.req.raw.headers);
   await next();
 });
+
+/** Cookies on the host name of an agent are the agent's. */
+const readOwnSession = createMiddleware<AppEnv>((c, next) =>
+  isAgentHost(c.req.raw, c.env) ? next() : readSession(c, next),
+);
 
 const readCredential = createMiddleware<AppEnv>(async (c, next) => {
   if (isUpgrade(c.req.raw)) c.req.raw = withCredential(c.req.raw);

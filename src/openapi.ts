@@ -40,6 +40,7 @@ const TAGS = [
   { name: "API keys", description: "Keys of a workspace, of the organization, and personal ones" },
   { name: "Members", description: "Users, and their roles in workspaces and the organization" },
   { name: "Audit", description: "Log of changes" },
+  { name: "Sessions", description: "Sign-in of the console, and the principal of a request" },
   { name: "System", description: "Health and version" },
 ];
 

@@ -20,6 +20,8 @@ const PUBLIC = {
   giveFeedback: "who rates a run has no key; the signed URL names the run and what may be said",
   giveFeedbackByLink: "the same, as a link",
   receiveUpload: "the URL is signed for one upload",
+  createSession: "a person signs in with a key in the body",
+  deleteSession: "deletes a cookie of the browser that sends it",
   receiveWebhook: "the host signs the event with the integration's secret",
 };
 

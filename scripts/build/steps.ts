@@ -1,6 +1,7 @@
 // Builds what the scripts import from dist, and the local stack, the tests and `wrangler deploy` need.
 import { buildBuildIsolate } from "./build-isolate.ts";
 import { buildBundler } from "./bundler.ts";
+import { buildConsole } from "./console.ts";
 import { buildIsolate } from "./isolate.ts";
 import { buildPrebuilt } from "./prebuilt.ts";
 import { bundleScript } from "./script.ts";
@@ -8,14 +9,22 @@ import { runStep } from "./stamp.ts";
 import { buildStyles } from "./styles.ts";
 import { buildViewer } from "./viewer.ts";
 
-/** Builds what the main script imports. */
+/** Builds what the main script imports, and its assets. */
 export async function buildMainModules(): Promise<void> {
-  await runStep({
-    name: "viewer",
-    inputs: ["scripts/build/viewer.ts", "package-lock.json"],
-    outputs: ["dist/docs/viewer.js.bin", "dist/docs/viewer.css.bin"],
-    run: () => buildViewer("dist/docs"),
-  });
+  await Promise.all([
+    runStep({
+      name: "viewer",
+      inputs: ["scripts/build/viewer.ts", "package-lock.json"],
+      outputs: ["dist/docs/viewer.js.bin", "dist/docs/viewer.css.bin"],
+      run: () => buildViewer("dist/docs"),
+    }),
+    runStep({
+      name: "console",
+      inputs: ["scripts/build/console.ts", "src/console/**/*.*", "package-lock.json"],
+      outputs: ["dist/assets/console/index.html"],
+      run: () => buildConsole("dist/assets"),
+    }),
+  ]);
 }
 
 /** Builds what the builder's script imports. */

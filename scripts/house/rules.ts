@@ -62,6 +62,10 @@ const FEATURES: Record<string, Record<string, string[]>> = {
   },
 };
 
+/** Pages: they read types of features' schemas, and run no code of the Worker. */
+const CONSOLE = "console";
+const IMPORTED_VALUE = /^(?:import|export)\s(?!type\s)[^;"']*?\sfrom\s"([^"]+)"/gm;
+
 type FileRule = { file: RegExp; forbids: RegExp; because: string };
 
 /** Rules for files by their name, within one feature and across features. */
@@ -97,7 +101,7 @@ const GENERATED = /^dist\//;
 
 export function importViolations(sources: readonly Source[]): string[] {
   return sources.flatMap((source) => [
-    ...featureViolations(source),
+    ...(featureOf(source.path) === CONSOLE ? consoleViolations : featureViolations)(source),
     ...fileViolations(source),
     ...callbackViolations(source),
   ]);
@@ -107,6 +111,14 @@ function callbackViolations({ path, text }: Source): string[] {
   if (featureOf(path) === null || basename(path) === "callbacks.ts") return [];
   if (!EXPORTS.test(text)) return [];
   return [`${path}: may not import exports of cloudflare:workers, which only callbacks.ts names`];
+}
+
+function consoleViolations({ path, text, files }: Source): string[] {
+  const values = [...text.matchAll(IMPORTED_VALUE)].map(([, name = ""]) => basename(name));
+  return files
+    .filter((file) => featureOf(file) !== CONSOLE)
+    .filter((file) => !/(^|-)schema\.ts$/.test(basename(file)) || values.includes(basename(file)))
+    .map((file) => `${path}: may not import ${file}, because pages import types of schemas only`);
 }
 
 function featureViolations({ path, files }: Source): string[] {

@@ -8,7 +8,7 @@ const IMPORT = /^(?:import|export)\s(?:[^;"']*?\sfrom\s)?"([^"]+)"/gm;
 
 export async function readSources(): Promise<Source[]> {
   const sources: Source[] = [];
-  for await (const path of glob("src/**/*.ts")) {
+  for await (const path of glob("src/**/*.{ts,tsx}")) {
     const text = await readFile(path, "utf8");
     const names = [...text.matchAll(IMPORT)].map(([, name = ""]) => name);
     const relative = names.filter((name) => name.startsWith("."));

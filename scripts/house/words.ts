@@ -84,6 +84,7 @@ function checkNode(node: Node, parent: Node | null, names: Set<string>, isTest: 
 
 function textOf(node: Node): string | null {
   if (node.type === "Literal" && typeof node.value === "string") return node.value;
+  if (node.type === "JSXText") return node.value;
   return node.type === "TemplateElement" ? node.value.raw : null;
 }
 

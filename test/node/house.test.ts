@@ -53,6 +53,24 @@ describe("imports of src", () => {
     expect(found).toEqual([expect.stringContaining("may not import drizzle-orm")]);
   });
 
+  test.each([
+    ["a value of a schema", 'import { Me } from "../traces/schema.ts";', "src/traces/schema.ts"],
+    [
+      "a type of a service",
+      'import type { Me } from "../traces/service.ts";',
+      "src/traces/service.ts",
+    ],
+  ])("refuse %s in the console", (_, text, file) => {
+    const found = importViolations([{ ...source("src/console/main.tsx", [file]), text }]);
+    expect(found).toEqual([expect.stringContaining("pages import types of schemas only")]);
+  });
+
+  test("allow types of schemas in the console", () => {
+    const text = 'import type { Me } from "../traces/schema.ts";';
+    const file = "src/traces/schema.ts";
+    expect(importViolations([{ ...source("src/console/main.tsx", [file]), text }])).toEqual([]);
+  });
+
   test("leave entrypoints by name to callbacks.ts", () => {
     const text = 'import { exports } from "cloudflare:workers";';
     const violations = ["src/traces/deletion.ts", "src/traces/callbacks.ts"].flatMap((path) =>

@@ -4,8 +4,8 @@ import { decodeText } from "../../shared/crypto/encoding.ts";
 /** Parts of a path `/agents/{ref}/rest`. */
 export type AgentRoute = { ref: string; path: string };
 
-/** Prefix of workspace keys, in either header. */
-const WORKSPACE_KEY = /^(Bearer +)?lsv2_/i;
+/** Prefixes of workspace keys, in either header, and of sessions of the console. */
+const WORKSPACE_KEY = /^(Bearer +)?(lsv2_|hds_)/i;
 const CREDENTIALS = ["x-api-key", "authorization"];
 
 export function parseAgentPath(route_path: string): AgentRoute {

@@ -6,6 +6,7 @@ type Reach = {
   organization_id: string;
   plan: Caller["plan"];
   workspace_id: string | null;
+  workspace_name: string | null;
   role: Role | null;
 };
 
@@ -23,8 +24,10 @@ const SPECIFY =
 /** Selects the workspace of a request. `reaches` are those that match the tenant, if one is named. */
 export function chooseWorkspace(credential: Credential, tenant: string | null): Caller {
   const { actor, is_organization_wide } = credential;
-  const reached = credential.reaches.flatMap(({ workspace_id, role, ...rest }) =>
-    workspace_id === null || role === null ? [] : [{ ...rest, workspace_id, role, actor }],
+  const reached = credential.reaches.flatMap(({ organization_id, plan, workspace_id, role }) =>
+    workspace_id === null || role === null
+      ? []
+      : [{ organization_id, plan, workspace_id, role, actor }],
   );
   if (tenant === null && is_organization_wide) {
     throw new AppError("forbidden", `This organization-wide API key ${SPECIFY}`);

@@ -10,11 +10,15 @@ import { sha256Hex } from "../../shared/crypto/crypto.ts";
 import { AppError, invalid } from "../../shared/errors.ts";
 import { limitFailures } from "../../shared/http/rate-limit.ts";
 import { Uuid } from "../../shared/schema.ts";
-import { chooseWorkspace } from "./access.ts";
-import { findApiKey, findUser } from "./credentials.ts";
+import { type Credential, chooseWorkspace } from "./access.ts";
+import { findApiKey, findPrincipal, findUser } from "./credentials.ts";
 import { issuerKeys, verifyJwt } from "./jwt.ts";
+import { openSession, SESSION_START } from "./session-token.ts";
 
 type CachedCaller = { caller: Caller; expires_at_ms: number };
+
+/** A credential with the workspaces that it reaches. */
+export type AuthenticatedPrincipal = { credential: Credential; session_expires_at: string | null };
 
 /** A revocation must take effect within 10 seconds, with some time left for the request itself. */
 const CACHE_MS = 8000;
@@ -53,35 +57,88 @@ async function findCaller(env: Env, headers: Headers, assertRate: () => void): P
   return found.caller;
 }
 
-async function lookUp(env: Env, credential: string, tenant: string | null): Promise<CachedCaller> {
-  const db = database(env);
-  const until = Date.now() + CACHE_MS;
-  if (isJwt(credential) && env.OIDC_ISSUER !== "") {
-    const { caller, expires_at_ms } = await callerOfJwt(env, db, credential, tenant);
-    return { caller, expires_at_ms: Math.min(until, expires_at_ms) };
-  }
-  const found = await findApiKey(db, sha256Hex(credential), tenant);
-  if (found === null) throw new AppError("unauthenticated", "Invalid API key.");
-  const ends = found.expires_at === null ? until : Date.parse(found.expires_at);
-  return { caller: chooseWorkspace(found, tenant), expires_at_ms: Math.min(until, ends) };
+/** Reads the credential without the cache, in each workspace or in the one that the request names. */
+export function resolvePrincipal(
+  env: Env,
+  headers: Headers,
+  max_reaches: number,
+): Promise<AuthenticatedPrincipal> {
+  return limitFailures(headers, "workspaces", async (assertRate) => {
+    const credential = readCredential(headers);
+    const tenant = readTenant(headers);
+    assertRate();
+    const found = await findCredential(env, credential, tenant, max_reaches);
+    if (tenant !== null) chooseWorkspace(found.credential, tenant);
+    return found;
+  });
 }
 
-async function callerOfJwt(
+async function lookUp(env: Env, credential: string, tenant: string | null): Promise<CachedCaller> {
+  const until = Date.now() + CACHE_MS;
+  const found = await findCredential(env, credential, tenant);
+  const ends = [found.credential.expires_at, found.session_expires_at].map((at) =>
+    at === null ? until : Date.parse(at),
+  );
+  const caller = chooseWorkspace(found.credential, tenant);
+  return { caller, expires_at_ms: Math.min(until, ...ends) };
+}
+
+async function findCredential(
+  env: Env,
+  text: string,
+  tenant: string | null,
+  max_reaches?: number,
+): Promise<AuthenticatedPrincipal> {
+  const db = database(env);
+  if (text.startsWith(SESSION_START)) return findBySession(env, text, tenant, max_reaches);
+  if (isJwt(text) && env.OIDC_ISSUER !== "") {
+    const credential = await findByJwt(env, db, text, tenant, max_reaches);
+    return { credential, session_expires_at: null };
+  }
+  const credential = await findApiKey(db, sha256Hex(text), tenant, max_reaches);
+  if (credential === null) throw new AppError("unauthenticated", "Invalid API key.");
+  return { credential, session_expires_at: null };
+}
+
+/** Looks the principal up again: a session ends with the key, or with the membership. */
+async function findBySession(
+  env: Env,
+  token: string,
+  tenant: string | null,
+  max_reaches?: number,
+): Promise<AuthenticatedPrincipal> {
+  const { principal, expires_at } = await openSession(env, token);
+  const db = database(env);
+  const credential =
+    "sha256" in principal
+      ? await findApiKey(db, principal.sha256, tenant, max_reaches)
+      : await findPrincipal(
+          db,
+          { actor: { type: "user", ...principal }, workspace_id: tenant },
+          max_reaches,
+        );
+  if (credential !== null) return { credential, session_expires_at: expires_at };
+  const text =
+    "The key of this session is revoked or expired, or its user is removed: sign in again.";
+  throw new AppError("unauthenticated", text);
+}
+
+async function findByJwt(
   env: Env,
   db: Database,
   token: string,
   tenant: string | null,
-): Promise<CachedCaller> {
+  max_reaches?: number,
+): Promise<Credential> {
   const issuer = env.OIDC_ISSUER;
   const keys = await issuerKeys(issuer);
   const identity = await verifyJwt(token, { issuer, audience: env.OIDC_AUDIENCE, keys });
-  const found = await findUser(db, identity, tenant);
-  if (found === null) {
-    const text =
-      "The user of this bearer token is not a member of an organization: an admin must add the email address first.";
-    throw new AppError("unauthenticated", text);
-  }
-  return { caller: chooseWorkspace(found, tenant), expires_at_ms: identity.expires_at_ms };
+  const found = await findUser(db, identity, tenant, max_reaches);
+  if (found !== null)
+    return { ...found, expires_at: new Date(identity.expires_at_ms).toISOString() };
+  const text =
+    "The user of this bearer token is not a member of an organization: an admin must add the email address first.";
+  throw new AppError("unauthenticated", text);
 }
 
 /** @returns `null` when the caller was not authenticated in this isolate, as behind an agent's own HTTP app. */

@@ -1,5 +1,5 @@
 import { and, desc, eq, exists, gt, isNull, or, type SQL, sql } from "drizzle-orm";
-import type { Caller, Database, Role } from "../../shared/context.ts";
+import type { Actor, Caller, Database, Role } from "../../shared/context.ts";
 import type { Credential } from "./access.ts";
 import { api_keys, memberships, organizations, users, workspaces } from "./table.ts";
 
@@ -7,10 +7,13 @@ type ReachRow = {
   organization_id: string;
   plan: Caller["plan"];
   workspace_id: string | null;
+  workspace_name: string | null;
   key_role: Role | null;
   member_role: Role | null;
   organization_role: "admin" | "user" | null;
 };
+
+type KeyQuery = { sha256: string | null; tenant: string | null; max_reaches: number };
 
 /** Two are enough to know that a caller reaches several. */
 const MAX_REACHES = 2;
@@ -21,12 +24,13 @@ export function findApiKey(
   db: Database,
   sha256: string,
   tenant: string | null,
+  max_reaches = MAX_REACHES,
 ): Promise<Credential | null> {
   const isPrevious = and(
     eq(api_keys.previous_sha256, sha256),
     gt(api_keys.previous_expires_at, new Date().toISOString()),
   );
-  return findKey(db, or(eq(api_keys.sha256, sha256), isPrevious), { sha256, tenant });
+  return findKey(db, or(eq(api_keys.sha256, sha256), isPrevious), { sha256, tenant, max_reaches });
 }
 
 /**
@@ -37,11 +41,17 @@ export async function findUser(
   db: Database,
   { subject, email }: { subject: string; email: string | null },
   tenant: string | null,
+  max_reaches = MAX_REACHES,
 ): Promise<Credential | null> {
   const address = email?.toLowerCase() ?? null;
   const byEmail =
     address === null ? undefined : and(eq(users.email, address), isNull(users.oidc_subject));
-  const found = await findPerson(db, or(eq(users.oidc_subject, subject), byEmail), tenant);
+  const found = await findPerson(
+    db,
+    or(eq(users.oidc_subject, subject), byEmail),
+    tenant,
+    max_reaches,
+  );
   if (found?.isBound === false) {
     // IGNORE: an organization may have bound this subject to another of its users.
     await db.run(
@@ -54,13 +64,14 @@ export async function findUser(
 /** Finds what the principal of an earlier request may do now in that request's workspace. */
 export async function findPrincipal(
   db: Database,
-  { actor, workspace_id }: Pick<Caller, "actor" | "workspace_id">,
+  { actor, workspace_id: tenant }: { actor: Actor; workspace_id: string | null },
+  max_reaches = MAX_REACHES,
 ): Promise<Credential | null> {
   if (actor.type === "api_key") {
-    return findKey(db, eq(api_keys.id, actor.key_id), { sha256: null, tenant: workspace_id });
+    return findKey(db, eq(api_keys.id, actor.key_id), { sha256: null, tenant, max_reaches });
   }
   if (actor.type !== "user") return null;
-  const found = await findPerson(db, eq(users.id, actor.user_id), workspace_id);
+  const found = await findPerson(db, eq(users.id, actor.user_id), tenant, max_reaches);
   return found?.credential ?? null;
 }
 
@@ -76,9 +87,9 @@ export function isActiveKey(): SQL | undefined {
 async function findKey(
   db: Database,
   isMeant: SQL | undefined,
-  { sha256, tenant }: { sha256: string | null; tenant: string | null },
+  { sha256, tenant, max_reaches }: KeyQuery,
 ): Promise<Credential | null> {
-  const rows = await keyRows(db, isMeant, tenant);
+  const rows = await keyRows(db, isMeant, tenant, max_reaches);
   const [first] = rows;
   if (first === undefined) return null;
   await recordUse(db, first);
@@ -93,7 +104,12 @@ async function findKey(
   };
 }
 
-function keyRows(db: Database, isMeant: SQL | undefined, tenant: string | null) {
+function keyRows(
+  db: Database,
+  isMeant: SQL | undefined,
+  tenant: string | null,
+  max_reaches: number,
+) {
   const isReached = or(
     isNull(api_keys.user_id),
     eq(users.organization_role, "admin"),
@@ -130,10 +146,15 @@ function keyRows(db: Database, isMeant: SQL | undefined, tenant: string | null) 
     )
     .where(and(isMeant, isActiveKey()))
     .orderBy(desc(workspaces.id))
-    .limit(MAX_REACHES);
+    .limit(max_reaches);
 }
 
-async function findPerson(db: Database, isMeant: SQL | undefined, tenant: string | null) {
+async function findPerson(
+  db: Database,
+  isMeant: SQL | undefined,
+  tenant: string | null,
+  max_reaches: number,
+) {
   const isReached = or(eq(users.organization_role, "admin"), isMember(db, users.id));
   const rows = await db
     .select({
@@ -154,7 +175,7 @@ async function findPerson(db: Database, isMeant: SQL | undefined, tenant: string
     )
     .where(isMeant)
     .orderBy(desc(workspaces.id))
-    .limit(MAX_REACHES);
+    .limit(max_reaches);
   const [first] = rows;
   if (first === undefined) return null;
   const credential: Credential = {
@@ -170,14 +191,16 @@ const REACH = {
   organization_id: organizations.id,
   plan: organizations.plan,
   workspace_id: workspaces.id,
+  workspace_name: workspaces.name,
   member_role: memberships.role,
   organization_role: users.organization_role,
 };
 
 function toReach(row: ReachRow) {
-  const { organization_id, plan, workspace_id, key_role, member_role, organization_role } = row;
+  const { key_role, member_role, organization_role, ...place } = row;
   const role = key_role ?? (organization_role === "admin" ? "admin" : member_role);
-  return { organization_id, plan, workspace_id, role };
+  const { organization_id, plan, workspace_id, workspace_name } = place;
+  return { organization_id, plan, workspace_id, workspace_name, role };
 }
 
 function isMember(db: Database, user_id: typeof users.id | typeof api_keys.user_id): SQL {

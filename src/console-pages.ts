@@ -1,0 +1,64 @@
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import type { AppEnv } from "./shared/context.ts";
+import { AppError } from "./shared/errors.ts";
+import { baseUrl } from "./shared/http/base-url.ts";
+import { originOf } from "./shared/http/http.ts";
+import { pageHeaders } from "./shared/http/page-headers.ts";
+import { VERSION } from "./shared/http/version.ts";
+
+const IMMUTABLE = "public, max-age=31536000, immutable";
+
+/** No request leaves the origin, and no text becomes markup without the policy that sanitizes it. */
+const protect = pageHeaders({
+  scriptSrc: ["'self'"],
+  styleSrc: ["'self'"],
+  connectSrc: ["'self'"],
+  imgSrc: ["'self'", "data:", "blob:"],
+  workerSrc: ["'self'"],
+  formAction: ["'none'"],
+  requireTrustedTypesFor: ["'script'"],
+  trustedTypes: ["heddle-markdown", "dompurify"],
+});
+
+/** Serves the console below /console. The root leads browsers there. */
+export function addConsole(app: OpenAPIHono<AppEnv>): void {
+  app.get("/", root);
+  app.get("/console", (c) => c.redirect("/console/"));
+  app.get("/console/assets/:file", (c) => asset(c));
+  app.get("/console/*", page);
+}
+
+function root(c: Context<AppEnv>): Response {
+  c.header("Vary", "Accept");
+  if (c.req.header("Accept")?.includes("text/html")) return c.redirect("/console/");
+  const base = baseUrl(c.env, originOf(c.req.url));
+  const links = { console: `${base}/console/`, docs: `${base}/docs` };
+  return c.json({ name: "Heddle", version: VERSION, ...links, openapi: `${base}/openapi.json` });
+}
+
+/** Each address below /console is a page of the one document. */
+async function page(c: Context<AppEnv>): Promise<Response> {
+  await protect(c, async () => {
+    const { body } = await fetchAsset(c, "/console/index.html");
+    const headers = { "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache" };
+    c.res = new Response(body, { headers });
+  });
+  return c.res;
+}
+
+/** Names contain a hash of their content. */
+async function asset(c: Context<AppEnv>): Promise<Response> {
+  const found = await fetchAsset(c, c.req.path);
+  const headers = new Headers(found.headers);
+  headers.set("Cache-Control", IMMUTABLE);
+  headers.set("X-Content-Type-Options", "nosniff");
+  return new Response(found.body, { headers });
+}
+
+async function fetchAsset(c: Context<AppEnv>, path: string): Promise<Response> {
+  const found = await c.env.ASSETS.fetch(new URL(path, originOf(c.req.url)));
+  if (found.ok) return found;
+  await found.body?.cancel();
+  throw new AppError("not_found", `The console has no file ${path}: reload the page.`);
+}

@@ -1,0 +1,67 @@
+import { ApiError, messageOf, UnreachableError } from "./errors.ts";
+
+type Query = Record<string, string | number | boolean | null | undefined>;
+
+export type CallOptions = {
+  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  query?: Query;
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+  /** Id of the workspace; none for calls that concern the session. */
+  workspace?: string | undefined;
+};
+
+/** Called when the session has ended, by whichever call noticed it first. */
+let onSignedOut = () => {};
+export function setSignedOutHandler(handler: () => void): void {
+  onSignedOut = handler;
+}
+
+/** Calls the API of this origin with the session. The answer's type is that of the feature's schema. */
+export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
+  const response = await send(path, options);
+  if (response.status === 204 || response.headers.get("Content-Length") === "0") {
+    return undefined as T;
+  }
+  const isJson = response.headers.get("Content-Type")?.includes("json");
+  return (isJson ? await response.json() : await response.text()) as T;
+}
+
+/** @returns the response, whose body may be a stream @throws ApiError for a status of 400 and above */
+export async function send(path: string, options: CallOptions = {}): Promise<Response> {
+  const response = await fetch(withQuery(path, options.query), toInit(options)).catch(
+    (cause: unknown) => {
+      if (options.signal?.aborted) throw cause;
+      throw new UnreachableError(path, cause);
+    },
+  );
+  if (response.ok) return response;
+  const error = new ApiError(path, response, await messageOf(response));
+  if (error.status === 401 && path !== "/v1/session") onSignedOut();
+  throw error;
+}
+
+function toInit({ method = "GET", body, headers, signal, workspace }: CallOptions): RequestInit {
+  return {
+    method,
+    credentials: "same-origin",
+    headers: {
+      "X-Heddle-Console": "1",
+      ...(workspace && { "X-Tenant-Id": workspace }),
+      ...(body !== undefined && { "Content-Type": "application/json" }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  };
+}
+
+function withQuery(path: string, query: Query = {}): string {
+  const entries = Object.entries(query).filter(
+    ([, value]) => value !== undefined && value !== null,
+  );
+  if (entries.length === 0) return path;
+  const text = new URLSearchParams(entries.map(([name, value]) => [name, String(value)]));
+  return `${path}?${text}`;
+}

@@ -1,0 +1,72 @@
+import { getRouteApi } from "@tanstack/react-router";
+import type { DeploymentsList } from "../../../control-plane/deployments/schema.ts";
+import { useApiQuery } from "../../api/hooks.ts";
+import { TopBar } from "../../shell/top-bar.tsx";
+import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
+import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
+import { SearchField } from "../../ui/search-field.tsx";
+import { QueryState } from "../../ui/states.tsx";
+import { DeploymentTable } from "./table.tsx";
+
+const route = getRouteApi("/w/$workspace/deployments");
+const PAGE = 100;
+const POLL_MS = 5000;
+
+export function DeploymentsPage() {
+  const { q } = route.useSearch();
+  const navigate = route.useNavigate();
+  const query = useApiQuery<DeploymentsList>("/v2/deployments", {
+    query: { limit: PAGE, name_contains: q },
+    poll: POLL_MS,
+    keepPrevious: true,
+  });
+  return (
+    <>
+      <TopBar title="Deployments">
+        <LivePill state={liveStateOf(query)} title="Read every 5 s while this page is visible" />
+      </TopBar>
+      <PageHeader
+        title="Deployments"
+        sub="A push to the branch builds a revision. The newest good one serves."
+      />
+      <div className="bar">
+        <SearchField
+          label="Name"
+          value={q ?? ""}
+          onChange={(text) => void navigate({ search: { q: text || undefined }, replace: true })}
+        />
+      </div>
+      <QueryState query={query} what="The deployments could not be read">
+        {({ resources }) => (
+          <Panel label="Deployments" footer={countText(resources.length)}>
+            {resources.length === 0 ? (
+              <NoDeployments name={q} />
+            ) : (
+              <DeploymentTable rows={resources} />
+            )}
+          </Panel>
+        )}
+      </QueryState>
+    </>
+  );
+}
+
+function countText(count: number): string {
+  return count < PAGE
+    ? `${count} of ${count} deployments`
+    : `The first ${PAGE} deployments by name`;
+}
+
+function NoDeployments({ name }: { name: string | undefined }) {
+  if (name !== undefined) {
+    return (
+      <Empty title={`No deployment has “${name}” in its name`}>Search for another name.</Empty>
+    );
+  }
+  return (
+    <Empty title="No deployments yet">
+      A deployment builds an agent from a git repository or an upload, and serves it. Create one by{" "}
+      <code>POST /v2/deployments</code>.
+    </Empty>
+  );
+}

@@ -1,0 +1,103 @@
+import { Link } from "@tanstack/react-router";
+import type {
+  Revision,
+  RevisionsList,
+} from "../../../control-plane/deployments/revision-schema.ts";
+import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { pathTo } from "../../state/path.ts";
+import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
+import { Status } from "../../ui/status.tsx";
+import { Elapsed, Time } from "../../ui/values.tsx";
+import { showStatus } from "./revision-status.ts";
+
+const BUILDING_POLL_MS = 2000;
+const POLL_MS = 10_000;
+
+export function DeploymentTable({ rows }: { rows: Deployment[] }) {
+  const columns: TableColumn<Deployment>[] = [
+    { id: "name", header: "Name", cell: (row) => <Name deployment={row} /> },
+    { id: "serving", header: "Serving", cell: (row) => <Serving deployment={row} />, card: "full" },
+    {
+      id: "newest",
+      header: "Newest revision",
+      cell: (row) => <Newest deployment={row} />,
+      card: "end",
+    },
+    {
+      id: "updated",
+      header: "Changed",
+      cell: (row) => <Time at={row.updated_at} />,
+      card: "hidden",
+    },
+  ];
+  return <DataTable label="Deployments" columns={columns} rows={rows} keyOf={({ id }) => id} />;
+}
+
+function Name({ deployment }: { deployment: Deployment }) {
+  const workspace = useWorkspaceId();
+  const { id, name, display_name, source_config } = deployment;
+  return (
+    <div className="grid">
+      <Link to={pathTo(workspace, `/deployments/${id}`)} className="cut m text-ink" title={name}>
+        {display_name ?? name}
+      </Link>
+      <span className="dim sm cut">{source_config.repo_url ?? "upload"}</span>
+    </div>
+  );
+}
+
+function Serving({ deployment: { id, active_revision_id, traffic } }: { deployment: Deployment }) {
+  const revisions = useRevisions(id);
+  if (active_revision_id === null) return <span className="dim">Nothing serves yet</span>;
+  const active = revisions.find((revision) => revision.id === active_revision_id);
+  return (
+    <span className="row">
+      <span className="sha">{active ? nameOf(active) : active_revision_id.slice(0, 7)}</span>
+      {traffic.length > 1 && (
+        <span className="dim sm">{traffic.map(({ percent }) => percent).join(" / ")}</span>
+      )}
+    </span>
+  );
+}
+
+function Newest({
+  deployment: { id, latest_revision_id, active_revision_id },
+}: {
+  deployment: Deployment;
+}) {
+  const newest = useRevisions(id).find((revision) => revision.id === latest_revision_id);
+  if (newest === undefined) return null;
+  const { kind, word, isBuilding } = showStatus(newest.status);
+  const isServing = newest.id === active_revision_id;
+  return (
+    <div className="grid justify-items-start">
+      <Status kind={kind} plain={kind === "ok"}>
+        {isServing ? "Serving" : word}
+      </Status>
+      {newest.status_reason && <code className="sm dim">{newest.status_reason}</code>}
+      {isBuilding && (
+        <span className="sm dim">
+          <Elapsed start={newest.created_at} end={null} />
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** The same cache entry as that of the deployment's page, so that they agree. */
+export function useRevisions(deployment_id: string): Revision[] {
+  const { data } = useApiQuery<RevisionsList>(`/v2/deployments/${deployment_id}/revisions`, {
+    query: { limit: 100 },
+    poll: (list) =>
+      list?.resources.some(({ status }) => showStatus(status).isBuilding)
+        ? BUILDING_POLL_MS
+        : POLL_MS,
+  });
+  return data?.resources ?? [];
+}
+
+/** The short commit, or the first characters of the id for an upload. */
+export function nameOf({ id, repo_commit_sha }: Revision): string {
+  return (repo_commit_sha ?? id).slice(0, 7);
+}

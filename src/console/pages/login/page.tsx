@@ -1,0 +1,97 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, useRouter } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
+import { meQuery, signIn } from "../../api/session.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { Empty } from "../../ui/panel.tsx";
+import { Weave } from "./weave.tsx";
+
+const route = getRouteApi("/login");
+
+export function LoginPage() {
+  const { to } = route.useSearch();
+  return (
+    <div className="login">
+      <title>Sign in - Heddle</title>
+      <main className="login-form">
+        <div className="row mb-6">
+          <Icon name="mark" className="login-mark" />
+          <span className="lg b">Heddle</span>
+        </div>
+        <h1 className="login-h">Sign in</h1>
+        <p className="mid mb-5">To {location.host}</p>
+        {to !== undefined && <p className="note mb-4">Sign in to continue where you were.</p>}
+        <KeyForm to={to} />
+      </main>
+      <Weave />
+    </div>
+  );
+}
+
+function KeyForm({ to }: { to: string | undefined }) {
+  const [error, setError] = useState<Error | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const client = useQueryClient();
+  const router = useRouter();
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const key = String(new FormData(event.currentTarget).get("key"));
+    setBusy(true);
+    signIn(key).then(
+      (me) => {
+        client.clear();
+        client.setQueryData(meQuery.queryKey, me);
+        router.history.push(`/console${isOwnPath(to) ? to : "/"}`);
+      },
+      (failure: Error) => {
+        setError(failure);
+        setBusy(false);
+      },
+    );
+  };
+  return (
+    <form className="field" onSubmit={submit}>
+      <label htmlFor="key">API key</label>
+      <div className="row">
+        <input
+          id="key"
+          name="key"
+          type="password"
+          className="in mono"
+          placeholder="lsv2_..."
+          autoComplete="off"
+          required
+          aria-invalid={error !== null}
+          aria-describedby="key-hint"
+        />
+        <button type="submit" className="btn pri" disabled={isBusy}>
+          {isBusy ? "Signing in" : "Sign in"}
+        </button>
+      </div>
+      {error && (
+        <div className="bad" role="alert">
+          <Icon name="status-failed" small />
+          {error.message} Check that the whole key was copied and that it is of this region.
+        </div>
+      )}
+      <p className="hint" id="key-hint">
+        The key is exchanged once for a session of 12 hours. This browser does not keep it.
+      </p>
+    </form>
+  );
+}
+
+/** A path of the console, and no address that leads elsewhere. */
+function isOwnPath(to: string | undefined): to is string {
+  return to !== undefined && /^\/(?![/\\])/.test(to);
+}
+
+export function NoWorkspacePage() {
+  return (
+    <main>
+      <Empty title="No workspace" action={<a href="/console/login">Sign in with another key</a>}>
+        The principal is a member of no workspace: an admin must add it to one.
+      </Empty>
+    </main>
+  );
+}

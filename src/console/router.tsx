@@ -1,0 +1,99 @@
+import { QueryClient } from "@tanstack/react-query";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from "@tanstack/react-router";
+import { ApiError } from "./api/errors.ts";
+import { meQuery } from "./api/session.ts";
+import { RouteFailure, RouteNotFound } from "./shell/failures.tsx";
+import { Shell } from "./shell/shell.tsx";
+import { textParam } from "./state/search.ts";
+
+const CLIENT_ERROR = 500;
+const MAX_RETRIES = 2;
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      refetchIntervalInBackground: false,
+      staleTime: 1000,
+      // Repeats what may pass by itself; a refusal is shown at once.
+      retry: (count, error) =>
+        count < MAX_RETRIES && !(error instanceof ApiError && error.status < CLIENT_ERROR),
+    },
+  },
+});
+
+const root = createRootRouteWithContext<{ queryClient: QueryClient }>()();
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: "/login",
+  validateSearch: (search): { to?: string | undefined } => ({ to: textParam(search, "to") }),
+  component: lazyRouteComponent(() => import("./pages/login/page.tsx"), "LoginPage"),
+});
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  beforeLoad: async ({ context }) => {
+    const { workspaces } = await loadMe(context.queryClient, "/");
+    const [first] = workspaces;
+    if (first) throw redirect({ to: "/w/$workspace", params: { workspace: first.id } });
+  },
+  component: lazyRouteComponent(() => import("./pages/login/page.tsx"), "NoWorkspacePage"),
+});
+
+const workspace = createRoute({
+  getParentRoute: () => root,
+  path: "/w/$workspace",
+  beforeLoad: async ({ context, location }) => {
+    await loadMe(context.queryClient, location.href);
+  },
+  component: Shell,
+});
+
+async function loadMe(client: QueryClient, to: string) {
+  try {
+    return await client.ensureQueryData(meQuery);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) {
+      throw redirect({ to: "/login", search: { to } });
+    }
+    throw error;
+  }
+}
+
+const overview = createRoute({
+  getParentRoute: () => workspace,
+  path: "/",
+  component: lazyRouteComponent(() => import("./pages/overview/page.tsx"), "OverviewPage"),
+});
+
+const deployments = createRoute({
+  getParentRoute: () => workspace,
+  path: "/deployments",
+  validateSearch: (search): { q?: string | undefined } => ({ q: textParam(search, "q") }),
+  component: lazyRouteComponent(() => import("./pages/deployments/page.tsx"), "DeploymentsPage"),
+});
+
+const routeTree = root.addChildren([login, home, workspace.addChildren([overview, deployments])]);
+
+export const router = createRouter({
+  routeTree,
+  basepath: "/console",
+  context: { queryClient },
+  defaultPreload: "intent",
+  defaultNotFoundComponent: RouteNotFound,
+  defaultErrorComponent: RouteFailure,
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

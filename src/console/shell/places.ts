@@ -1,0 +1,23 @@
+import type { IconName } from "../ui/icon.tsx";
+
+type Destination = {
+  label: string;
+  icon: IconName;
+  /** Below `/w/{workspace}`. */
+  path: string;
+  /** The key after `g`. */
+  key?: string;
+};
+
+type Group = { name: string; places: Destination[] };
+
+/** The rail, the palette and the keys in one list. A page that exists adds its line. */
+export const GROUPS: Group[] = [
+  { name: "", places: [{ label: "Overview", icon: "home", path: "", key: "o" }] },
+  {
+    name: "Build",
+    places: [{ label: "Deployments", icon: "layers", path: "/deployments", key: "d" }],
+  },
+];
+
+export const PLACES: Destination[] = GROUPS.flatMap(({ places }) => places);

@@ -1,0 +1,98 @@
+import { Outlet, useLocation } from "@tanstack/react-router";
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from "react";
+import { useWorkspaceId } from "../api/hooks.ts";
+import { useMe } from "../api/session.ts";
+import { Empty } from "../ui/panel.tsx";
+import { Skeleton } from "../ui/states.tsx";
+import { Toasts } from "../ui/toasts.tsx";
+import { useGlobalKeys } from "./keys.ts";
+import { Rail } from "./rail.tsx";
+import { TabBar } from "./tab-bar.tsx";
+import { TopBarSlot } from "./top-bar.tsx";
+
+const Palette = lazy(() => import("./palette.tsx").then(({ Palette: all }) => ({ default: all })));
+const KeyHelp = lazy(() => import("./key-help.tsx").then(({ KeyHelp: all }) => ({ default: all })));
+
+const RAIL_KEY = "heddle-rail";
+
+export function Shell() {
+  const id = useWorkspaceId();
+  const { workspaces } = useMe();
+  if (workspaces.some((workspace) => workspace.id === id)) return <Frame key={id} />;
+  return (
+    <main>
+      <Empty title="No such workspace" action={<a href="/console/">Open your workspaces</a>}>
+        Nothing you may enter has the id <code className="break-all">{id}</code>. It was deleted, or
+        an admin must add you to it.
+      </Empty>
+    </main>
+  );
+}
+
+function Frame() {
+  const [overlay, setOverlay] = useState<"palette" | "help" | null>(null);
+  const [isSlim, setSlim] = useState(localStorage.getItem(RAIL_KEY) === "slim");
+  const isNarrow = useMedia("(max-width: 1100px)");
+  const openPalette = useCallback(() => setOverlay("palette"), []);
+  const openHelp = useCallback(() => setOverlay("help"), []);
+  const switchRail = useCallback(() => {
+    setSlim((slim) => {
+      localStorage.setItem(RAIL_KEY, slim ? "wide" : "slim");
+      return !slim;
+    });
+  }, []);
+  useGlobalKeys({ onPalette: openPalette, onHelp: openHelp, onRail: switchRail });
+  useFocusAfterNavigation();
+  const close = () => setOverlay(null);
+  return (
+    <Toasts>
+      <a className="skip" href="#main">
+        Skip to content
+      </a>
+      <div className={`app ${isSlim || isNarrow ? "slim" : ""}`}>
+        <Rail onPalette={openPalette} />
+        <div className="stage">
+          <TopBarSlot>
+            {(slot) => (
+              <>
+                {slot}
+                <main className="main" id="main">
+                  <Suspense fallback={<Skeleton />}>
+                    <Outlet />
+                  </Suspense>
+                </main>
+              </>
+            )}
+          </TopBarSlot>
+        </div>
+      </div>
+      <TabBar onPalette={openPalette} />
+      <Suspense>
+        {overlay === "palette" && <Palette onClose={close} />}
+        {overlay === "help" && <KeyHelp onClose={close} />}
+      </Suspense>
+    </Toasts>
+  );
+}
+
+/** Moves the focus to the heading, as a document that loads would. */
+function useFocusAfterNavigation(): void {
+  const { pathname } = useLocation();
+  const former = useRef(pathname);
+  useEffect(() => {
+    if (former.current === pathname) return;
+    former.current = pathname;
+    requestAnimationFrame(() => document.querySelector<HTMLElement>("#main h1")?.focus());
+  }, [pathname]);
+}
+
+function useMedia(text: string): boolean {
+  const [matches, setMatches] = useState(matchMedia(text).matches);
+  useEffect(() => {
+    const query = matchMedia(text);
+    const notice = () => setMatches(query.matches);
+    query.addEventListener("change", notice);
+    return () => query.removeEventListener("change", notice);
+  }, [text]);
+  return matches;
+}

@@ -1,0 +1,54 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useId, useRef } from "react";
+import { signOut, useMe, useWorkspace } from "../api/session.ts";
+import { pathTo } from "../state/path.ts";
+import { Icon } from "../ui/icon.tsx";
+
+export function WorkspaceMenu() {
+  const { workspaces, region } = useMe();
+  const { id, name } = useWorkspace();
+  const menu = useId();
+  const ref = useRef<HTMLDivElement>(null);
+  const leave = useSignOut();
+  return (
+    <>
+      <button type="button" className="ws" popoverTarget={menu}>
+        <Icon name="mark" className="mark" />
+        <span className="sr">Workspace</span>
+        <span className="txt cut">{name}</span>
+        {region !== null && <span className="tag region">{region}</span>}
+        <Icon name="up-down" small className={region === null ? "push" : ""} />
+      </button>
+      <div id={menu} ref={ref} popover="auto" className="pop ws-menu">
+        {workspaces.map((workspace) => (
+          <Link
+            key={workspace.id}
+            to={pathTo(workspace.id, "")}
+            className="opt"
+            aria-current={workspace.id === id || undefined}
+            onClick={() => ref.current?.hidePopover()}
+          >
+            <span className="cut grow">{workspace.name}</span>
+            <span className="dim">{workspace.role}</span>
+            {workspace.id === id && <Icon name="check" small />}
+          </Link>
+        ))}
+        <button type="button" className="opt" onClick={leave}>
+          Sign out
+        </button>
+      </div>
+    </>
+  );
+}
+
+function useSignOut(): () => void {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  return () => {
+    void signOut().then(() => {
+      client.clear();
+      return navigate({ to: "/login" });
+    });
+  };
+}

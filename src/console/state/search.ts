@@ -1,0 +1,27 @@
+/** Readers of search parameters. An address is written by people too: what is invalid is left out. */
+export type RawSearch = Record<string, unknown>;
+
+const MAX_TEXT = 4000;
+
+export function textParam(search: RawSearch, name: string): string | undefined {
+  const value = search[name];
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return typeof value === "string" && value !== "" ? value.slice(0, MAX_TEXT) : undefined;
+}
+
+export function choiceParam<const C extends string>(
+  search: RawSearch,
+  name: string,
+  choices: readonly C[],
+): C | undefined {
+  return choices.find((choice) => choice === search[name]);
+}
+
+export function numberParam(search: RawSearch, name: string): number | undefined {
+  const value = Number(search[name] ?? Number.NaN);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+export function flagParam(search: RawSearch, name: string): true | undefined {
+  return search[name] === true || search[name] === "true" ? true : undefined;
+}

@@ -1,0 +1,46 @@
+import { useEffect, useState } from "react";
+import { Icon } from "./icon.tsx";
+
+const SHOWN_MS = 1200;
+
+type Props = { text: string; label: string; showLabel?: boolean };
+
+export function CopyButton({ text, label, showLabel = false }: Props) {
+  const [state, setState] = useState<"idle" | "copied" | "refused">("idle");
+  useEffect(() => {
+    if (state === "idle") return;
+    const timer = setTimeout(() => setState("idle"), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [state]);
+  const copy = () => {
+    navigator.clipboard.writeText(text).then(
+      () => setState("copied"),
+      () => setState("refused"),
+    );
+  };
+  const done = { idle: "", copied: "Copied", refused: "The browser refused to copy" }[state];
+  return (
+    <button
+      type="button"
+      className={`btn ghost sm ${showLabel ? "" : "icon"}`}
+      aria-label={showLabel ? undefined : label}
+      title={done || label}
+      onClick={copy}
+    >
+      <Icon name={state === "copied" ? "check" : "copy"} small />
+      {showLabel && label}
+      <span className="sr" role="status">
+        {done}
+      </span>
+    </button>
+  );
+}
+
+/** An id in short, whole on copy and in the title. */
+export function Id({ id, length = 8 }: { id: string; length?: number }) {
+  return (
+    <code className="sha" title={id}>
+      {id.slice(0, length)}
+    </code>
+  );
+}

@@ -1,0 +1,113 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef, useState } from "react";
+
+export type LogEntry = {
+  id: string;
+  /** Counted from 1. */
+  number: number;
+  timestamp: string;
+  level: string;
+  message: string;
+};
+
+type Props = {
+  label: string;
+  lines: LogEntry[];
+  /** Keeps the end in view until the reader scrolls up. */
+  isFollowing?: boolean;
+  onScrolledUp?: () => void;
+  /** Number of the line to show first. */
+  target?: number | undefined;
+  className?: string;
+};
+
+const LINE_PX = 20;
+const OVERSCAN = 12;
+const NEAR_END_PX = 30;
+const MAX_SHOWN = 5000;
+
+/** Lines of a log; only those in view are in the document. Not announced line by line. */
+export function LogView({
+  label,
+  lines,
+  isFollowing = false,
+  onScrolledUp,
+  target,
+  ...rest
+}: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => LINE_PX,
+    overscan: OVERSCAN,
+    getItemKey: (index) => lines[index]?.id ?? index,
+  });
+  useEffect(() => {
+    if (isFollowing && lines.length > 0) rows.scrollToIndex(lines.length - 1, { align: "end" });
+  }, [isFollowing, lines.length, rows]);
+  useEffect(() => {
+    const index = lines.findIndex(({ number }) => number === target);
+    if (index >= 0) rows.scrollToIndex(index, { align: "center" });
+  }, [target, lines, rows]);
+  const noticeScroll = () => {
+    const { scrollHeight = 0, scrollTop = 0, clientHeight = 0 } = box.current ?? {};
+    if (isFollowing && scrollHeight - scrollTop - clientHeight > NEAR_END_PX) onScrolledUp?.();
+  };
+  return (
+    <div
+      ref={box}
+      className={`log ${rest.className ?? "max-h-105"}`}
+      role="log"
+      aria-live="off"
+      aria-label={label}
+      onWheel={noticeScroll}
+      onKeyUp={noticeScroll}
+    >
+      <div className="relative" style={{ height: rows.getTotalSize() }}>
+        {rows.getVirtualItems().map(({ index, key, start }) => (
+          <div
+            key={key}
+            ref={rows.measureElement}
+            data-index={index}
+            className="absolute inset-x-0"
+            style={{ transform: `translateY(${start}px)` }}
+          >
+            <LogLine line={lines[index]} isTarget={lines[index]?.number === target} />
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+const TONES: Record<string, string> = { ERROR: "e", CRITICAL: "e", WARNING: "wn" };
+
+/** A line, also outside of a view. */
+export function LogLine({
+  line,
+  isTarget = false,
+}: {
+  line: LogEntry | undefined;
+  isTarget?: boolean;
+}) {
+  const [isWhole, setWhole] = useState(false);
+  if (line === undefined) return null;
+  const { message, level } = line;
+  const isCut = message.length > MAX_SHOWN && !isWhole;
+  return (
+    <div className={`ln ${TONES[level] ?? ""} ${isTarget ? "bg-accent-soft" : ""}`}>
+      <span>{line.number}</span>
+      <span title={line.timestamp}>{line.timestamp.slice(11, 23)}</span>
+      <span>{level}</span>
+      <span>
+        {isCut ? message.slice(0, MAX_SHOWN) : message}
+        {isCut && (
+          <button type="button" className="btn sm" onClick={() => setWhole(true)}>
+            Show all {message.length} characters
+          </button>
+        )}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+import { useEffect, useState } from "react";
+import { Icon } from "./icon.tsx";
+
+const WAIT_MS = 250;
+
+type Props = { label: string; value: string; onChange: (text: string) => void };
+
+/** Changes the address after a pause in typing. `/` puts the focus here. */
+export function SearchField({ label, value, onChange }: Props) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => onChange(text), WAIT_MS);
+    return () => clearTimeout(timer);
+  }, [text, value, onChange]);
+  return (
+    <div className="search w-70">
+      <Icon name="search" small />
+      <input
+        className="in"
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <kbd>/</kbd>
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+import type { ReactNode } from "react";
+import { Icon, type IconName } from "./icon.tsx";
+
+export type StatusKind =
+  | "ok"
+  | "failed"
+  | "running"
+  | "waiting"
+  | "queued"
+  | "idle"
+  | "skipped"
+  | "cancelled"
+  | "timed-out"
+  | "preview"
+  | "canary"
+  | "partial";
+
+const TONES: Record<StatusKind, string> = {
+  ok: "ok",
+  failed: "err",
+  running: "run",
+  waiting: "wait",
+  queued: "idle",
+  idle: "idle",
+  skipped: "idle",
+  cancelled: "idle",
+  "timed-out": "err",
+  preview: "prev",
+  canary: "wait",
+  partial: "wait",
+};
+
+type Props = {
+  kind: StatusKind;
+  children: ReactNode;
+  /** Without a filled badge: what is normal in a list. */
+  plain?: boolean;
+};
+
+/** A shape and a word; the colour repeats them. */
+export function Status({ kind, children, plain = false }: Props) {
+  return (
+    <span className={`badge ${TONES[kind]} ${plain ? "plain" : ""}`}>
+      <StatusIcon kind={kind} />
+      {children}
+    </span>
+  );
+}
+
+export function StatusIcon({ kind }: { kind: StatusKind }) {
+  const name: IconName = `status-${kind}`;
+  return <Icon name={name} className={kind === "running" ? "spin" : ""} />;
+}
+
+/** The class that colours text by a status. */
+export function toneOf(kind: StatusKind): string {
+  return TONES[kind];
+}

@@ -1,0 +1,61 @@
+import { z } from "@hono/zod-openapi";
+import { Timestamp, Uuid } from "../../../shared/schema.ts";
+
+const MAX_KEY = 200;
+
+export const SessionCreateRequest = z
+  .object({
+    api_key: z
+      .string()
+      .trim()
+      .min(1)
+      .max(MAX_KEY)
+      .openapi({ description: "A key of the workspace. It is not stored", example: "lsv2_sk_..." }),
+  })
+  .openapi("SessionCreateRequest");
+export type SessionCreateRequest = z.infer<typeof SessionCreateRequest>;
+
+export const Me = z
+  .object({
+    actor: z
+      .object({
+        type: z.enum(["api_key", "user"]).describe("Kind of the principal"),
+        id: z.string().openapi({
+          description: "Id of the key or of the user",
+          example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071",
+        }),
+        name: z.string().openapi({
+          description: "Email of the user, or the first characters of the key",
+          example: "ada@example.com",
+        }),
+      })
+      .describe("The principal of the request"),
+    organization: z
+      .object({
+        id: Uuid.describe("Id of the organization"),
+        name: z.string().openapi({ description: "Name of the organization", example: "Acme" }),
+        plan: z.enum(["developer", "plus", "enterprise"]).describe("Plan of the organization"),
+      })
+      .describe("The organization of the principal"),
+    workspaces: z
+      .array(
+        z.object({
+          id: Uuid.describe("Id of the workspace, for the `X-Tenant-Id` header"),
+          name: z.string().openapi({ description: "Name of the workspace", example: "production" }),
+          role: z
+            .enum(["admin", "editor", "viewer"])
+            .describe("Role of the principal in the workspace"),
+        }),
+      )
+      .describe("Workspaces that the principal may enter, newest first, at most 1000"),
+    region: z
+      .string()
+      .nullable()
+      .openapi({ description: "Jurisdiction of the data, `null` without one", example: "eu" }),
+    version: z.string().openapi({ description: "Version of the service", example: "0.1.0" }),
+    session_expires_at: Timestamp.nullable().describe(
+      "When the session of the console ends, `null` for a request with a key",
+    ),
+  })
+  .openapi("Me");
+export type Me = z.infer<typeof Me>;

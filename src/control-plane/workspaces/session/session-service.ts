@@ -1,0 +1,97 @@
+import { eq } from "drizzle-orm";
+import { type Actor, database } from "../../../shared/context.ts";
+import { sha256Hex } from "../../../shared/crypto/crypto.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { limitFailures } from "../../../shared/http/rate-limit.ts";
+import { VERSION } from "../../../shared/http/version.ts";
+import type { Credential } from "../access.ts";
+import { type AuthenticatedPrincipal, resolvePrincipal } from "../auth.ts";
+import { findApiKey } from "../credentials.ts";
+import { sealSession, sessionCookie } from "../session-token.ts";
+import { api_keys, organizations, users } from "../table.ts";
+import type { Me, SessionCreateRequest } from "./session-schema.ts";
+
+const SESSION_S = 12 * 60 * 60;
+const MAX_WORKSPACES = 1000;
+
+type SignedIn = { me: Me; cookie: string };
+
+/** Exchanges a key for a session, which ends with the key at the latest. */
+export function createSession(
+  env: Env,
+  headers: Headers,
+  { api_key }: SessionCreateRequest,
+): Promise<SignedIn> {
+  return limitFailures(headers, "workspaces", async (assertRate) => {
+    assertRate();
+    assertOwnPage(headers);
+    const sha256 = sha256Hex(api_key);
+    const found = await findApiKey(database(env), sha256, null, MAX_WORKSPACES);
+    if (found === null) throw new AppError("unauthenticated", "Invalid API key.");
+    return signIn(env, found, { sha256 });
+  });
+}
+
+export async function signIn(
+  env: Env,
+  credential: Credential,
+  principal: { sha256: string } | { user_id: string },
+): Promise<SignedIn> {
+  const ends = new Date(Date.now() + SESSION_S * 1000).toISOString();
+  const expires_at = [ends, credential.expires_at ?? ends].sort()[0] ?? ends;
+  const token = await sealSession(env, { principal, expires_at });
+  const me = await describe(env, { credential, session_expires_at: expires_at });
+  return { me, cookie: sessionCookie(token, SESSION_S) };
+}
+
+export async function getMe(env: Env, headers: Headers): Promise<Me> {
+  return describe(env, await resolvePrincipal(env, headers, MAX_WORKSPACES));
+}
+
+/** A form of another site could sign a browser in as another principal. */
+function assertOwnPage(headers: Headers): void {
+  if ((headers.get("Sec-Fetch-Site") ?? "same-origin") === "same-origin") return;
+  throw new AppError("forbidden", "A session is created by a page of this origin only.");
+}
+
+async function describe(
+  env: Env,
+  { credential, session_expires_at }: AuthenticatedPrincipal,
+): Promise<Me> {
+  const { actor, reaches } = credential;
+  const [first] = reaches;
+  if (first === undefined) throw new AppError("unauthenticated", "Invalid API key.");
+  const [actorFields, [organization]] = await Promise.all([
+    describeActor(env, actor),
+    database(env)
+      .select({ id: organizations.id, name: organizations.name, plan: organizations.plan })
+      .from(organizations)
+      .where(eq(organizations.id, first.organization_id)),
+  ]);
+  if (organization === undefined) throw new AppError("unauthenticated", "Invalid API key.");
+  return {
+    actor: actorFields,
+    organization,
+    workspaces: reaches.flatMap(({ workspace_id: id, workspace_name: name, role }) =>
+      id === null || name === null || role === null ? [] : [{ id, name, role }],
+    ),
+    region: env.DATA_JURISDICTION || null,
+    version: VERSION,
+    session_expires_at,
+  };
+}
+
+async function describeActor(env: Env, actor: Actor): Promise<Me["actor"]> {
+  const db = database(env);
+  const user_id = "user_id" in actor ? actor.user_id : null;
+  if (user_id !== null) {
+    const [user] = await db.select({ name: users.email }).from(users).where(eq(users.id, user_id));
+    return { type: "user", id: user_id, name: user?.name ?? user_id };
+  }
+  if (actor.type !== "api_key") throw new AppError("unauthenticated", "Invalid API key.");
+  const [key] = await db
+    .select({ prefix: api_keys.prefix, description: api_keys.description })
+    .from(api_keys)
+    .where(eq(api_keys.id, actor.key_id));
+  return { type: "api_key", id: actor.key_id, name: `${key?.prefix ?? actor.key_id}...` };
+}
