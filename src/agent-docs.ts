@@ -11,15 +11,26 @@ import type { AppEnv } from "./shared/context.ts";
 const AGENT = "/agents/{deployment_id}";
 const ROUTE = "/agents/:deployment_id";
 
-/** The operations of one agent, with the agent's URL as the server. */
-function toAgentDocument(document: Document, url: string): Document {
+/** The operations of one agent, with the agent's name as the title and its URL as the server. */
+function toAgentDocument(document: Document, name: string, url: string): Document {
   const own = Object.entries(document.paths ?? {}).filter(([path]) => path.startsWith(`${AGENT}/`));
   const paths = own.map(([path, item]) => [path.slice(AGENT.length), withoutDeployment(item)]);
-  return { ...document, servers: [{ url }], paths: Object.fromEntries(paths) };
+  const used = new Set(own.flatMap(([, item]) => tagsOf(item)));
+  return {
+    ...document,
+    info: { ...document.info, title: name, description: `The agent server of ${name}.` },
+    tags: document.tags?.filter((tag) => used.has(tag.name)) ?? [],
+    servers: [{ url }],
+    paths: Object.fromEntries(paths),
+  };
+}
+
+function tagsOf(item: PathItem): string[] {
+  return Object.values(item).flatMap(({ tags = [] }: Contract) => tags);
 }
 
 type PathItem = NonNullable<Document["paths"]>[string];
-type Contract = { parameters?: { name?: string }[] };
+type Contract = { parameters?: { name?: string }[]; tags?: string[] };
 
 function withoutDeployment(item: PathItem): PathItem {
   const operations = Object.entries(item).map(([method, contract]: [string, Contract]) => {
@@ -38,7 +49,10 @@ export function addAgentDocs(
   const isLeft = async (c: HonoContext<AppEnv>) => place === "before the gate" && isForGate(c);
   const add = (path: string, answer: (c: HonoContext<AppEnv>) => Response | Promise<Response>) =>
     app.get(`${ROUTE}${path}`, async (c, next: Next) => ((await isLeft(c)) ? next() : answer(c)));
-  add("/openapi.json", (c) => c.json(toAgentDocument(documentOf(), serverUrl(c))));
+  add("/openapi.json", async (c) => {
+    const served = await servedRevision(c.env, parseAgentPath(c.req.path).ref);
+    return c.json(toAgentDocument(documentOf(), served?.name ?? "Agent", serverUrl(c)));
+  });
   add("/docs", (c) => docsPage(c, ""));
   for (const file of VIEWER_FILES) add(file, () => viewerFile(file));
 }

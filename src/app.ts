@@ -46,7 +46,7 @@ import { endWithPrincipal } from "./control-plane/workspaces/revocation.ts";
 import { sessionRoutes } from "./control-plane/workspaces/session/session-routes.ts";
 import { readSession } from "./control-plane/workspaces/session-token.ts";
 import { addDocs } from "./docs.ts";
-import { onError, onNotFound } from "./error-responses.ts";
+import { notFoundHandler, onError } from "./error-responses.ts";
 import { destinationRoutes } from "./exports/destinations/routes.ts";
 import { exportRoutes } from "./exports/orders/routes.ts";
 import { addDocument, addSystemRoutes, documentOf } from "./openapi.ts";
@@ -54,7 +54,7 @@ import { isIngestion, isUpload, toRoutePath } from "./paths.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { AppError } from "./shared/errors.ts";
 import { router } from "./shared/http/http.ts";
-import { operationFinder } from "./shared/http/operations.ts";
+import { methodFinder, operationFinder } from "./shared/http/operations.ts";
 import { assertAnonymousRate, assertRate } from "./shared/http/rate-limit.ts";
 import { isUpgrade, withCredential } from "./shared/http/sockets.ts";
 import { log } from "./shared/log.ts";
@@ -178,7 +178,7 @@ const ROUTERS = [
 export function createApp(): OpenAPIHono<AppEnv> {
   const app = router({ getPath: toRoutePath });
   app.onError(onError);
-  app.notFound(onNotFound);
+  app.notFound(notFoundHandler(methodFinder(app)));
   app.use(requestId({ limitLength: ACCEPTED_ID_CHARACTERS }));
   app.use(bindInternalCalls);
   app.use(guardOrigin);

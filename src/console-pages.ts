@@ -1,11 +1,12 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AppEnv } from "./shared/context.ts";
-import { AppError } from "./shared/errors.ts";
+import { AppError, invalid } from "./shared/errors.ts";
 import { baseUrl } from "./shared/http/base-url.ts";
 import { originOf } from "./shared/http/http.ts";
 import { pageHeaders } from "./shared/http/page-headers.ts";
 import { VERSION } from "./shared/http/version.ts";
+import { Uuid } from "./shared/schema.ts";
 
 const IMMUTABLE = "public, max-age=31536000, immutable";
 
@@ -27,6 +28,14 @@ export function addConsole(app: OpenAPIHono<AppEnv>): void {
   app.get("/console", (c) => c.redirect("/console/"));
   app.get("/console/assets/:file", (c) => asset(c));
   app.get("/console/*", page);
+  app.get("/o/:workspace_id/host/deployments/:deployment_id", statusUrl);
+}
+
+/** Command-line tools print this address as the status of a deployment. */
+function statusUrl(c: Context<AppEnv>): Response {
+  const parsed = Uuid.safeParse(c.req.param("workspace_id"));
+  if (!parsed.success) throw invalid(["path", "workspace_id"], "must be a UUID", "uuid_parsing");
+  return c.redirect(`/console/w/${parsed.data}/deployments`);
 }
 
 function root(c: Context<AppEnv>): Response {

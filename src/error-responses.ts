@@ -24,14 +24,20 @@ export function onError(error: unknown, c: HonoContext<AppEnv>): Response {
   const status = failure.status;
   if (isAgentPath(c.req.path)) return toAgentError(c.req.raw, failure, headers);
   if (isIngestion(c.req.method, c.req.path)) {
-    const body = { error: failure.message, details: failure.issues ?? null };
+    const body = { error: failure.label ?? failure.message, details: failure.issues ?? null };
     return Response.json(body, { status, headers });
   }
   if (c.req.path.startsWith("/api/v2/")) {
     headers.set("Content-Type", "application/problem+json");
     return new Response(JSON.stringify(toProblem(failure, c.req.path)), { status, headers });
   }
-  return Response.json({ detail: toDetail(failure) }, { status, headers });
+  const body = { ...toLabel(failure, c.req.path), detail: toDetail(failure) };
+  return Response.json(body, { status, headers });
+}
+
+/** Clients of traces and exports read a code; those of the control plane read the text. */
+function toLabel({ label }: AppError, path: string) {
+  return label !== undefined && path.startsWith("/api/") ? { error: label } : {};
 }
 
 function toAgentError(request: Request, { status, message }: AppError, headers: Headers) {
@@ -51,7 +57,20 @@ function toProblem({ code, message, status }: AppError, instance: string) {
   return { type: "about:blank", title, status, detail: message, instance, remedy: null };
 }
 
-export function onNotFound(c: HonoContext<AppEnv>): Response {
+/** Answers 405 for a path that has other methods: a client that misses a prefix of the URL gets a 404. */
+export function notFoundHandler(methodsOf: (path: string) => string[]) {
+  return (c: HonoContext<AppEnv>): Response => {
+    const { method, path } = c.req;
+    const allowed = path === MALFORMED_PATH ? [] : methodsOf(path);
+    if (allowed.length === 0 || allowed.includes(method)) return onNotFound(c);
+    const text = `${method} ${path} does not exist: use ${allowed.join(" or ")}.`;
+    const answer = onError(new AppError("method_not_allowed", text), c);
+    answer.headers.set("Allow", allowed.join(", "));
+    return answer;
+  };
+}
+
+function onNotFound(c: HonoContext<AppEnv>): Response {
   if (c.req.path === MALFORMED_PATH) {
     const text = "path: must not contain empty segments or escapes that are not UTF-8";
     return onError(new AppError("not_found", text), c);

@@ -15,6 +15,7 @@ type Operation = {
 type Document = {
   openapi: string;
   info: { title: string; version: string };
+  tags: { name: string }[];
   servers: { url: string }[];
   components: { securitySchemes: Record<string, unknown> };
   paths: Record<string, Record<string, Operation>>;
@@ -97,6 +98,29 @@ describe("an unknown route", () => {
     expect(await response.json()).toEqual({
       detail: "POST /v2/nothing does not exist. See /openapi.json for all operations.",
     });
+  });
+
+  test("is a 405 with the methods that the path has", async () => {
+    const { viewer: key } = await workspace();
+    for (const [path, allow] of [
+      ["/v2/deployments", "GET, POST, DELETE"],
+      [`/v2/deployments/${crypto.randomUUID()}`, "GET, PATCH, DELETE"],
+      ["/v2/auth/providers/mcp-discover", "GET, POST, PATCH, DELETE"],
+      ["/ok", "GET"],
+    ] as const) {
+      const response = await api(path, { key, method: "PUT" });
+      expect([response.status, response.headers.get("Allow")]).toEqual([405, allow]);
+      expect(await response.text()).toContain(`use ${allow.split(", ")[0]}`);
+    }
+    expect((await api("/v2/deployments", { method: "PUT" })).status).toBe(401);
+  });
+
+  test("is a 405 as text in the agent server", async () => {
+    const { workspace_id, viewer: key } = await workspace();
+    const { deployment_id } = await testDeployment(workspace_id);
+    const response = await api(`/agents/${deployment_id}/threads`, { key, method: "PUT" });
+    expect([response.status, response.headers.get("Allow")]).toEqual([405, "POST"]);
+    expect(response.headers.get("Content-Type")).toContain("text/plain");
   });
 
   test("is plain text in the agent server", async () => {
@@ -216,6 +240,11 @@ describe("an agent's document", () => {
     const own = Object.keys(all.paths).filter((path) => path.startsWith(`${prefix}/`));
     expect(Object.keys(document.paths)).toEqual(own.map((path) => path.slice(prefix.length)));
     expect(JSON.stringify(document.paths)).not.toContain('"name":"deployment_id"');
+    expect(document.info.title).toMatch(/^test-/);
+    const used = Object.values(document.paths).flatMap((item) =>
+      Object.values(item).flatMap(({ tags = [] }) => tags),
+    );
+    expect(document.tags.map(({ name }) => name).sort()).toEqual([...new Set(used)].sort());
     expect(document.paths["/threads/{thread_id}/runs"]?.post?.operationId).toBe("createRun");
   });
 

@@ -6,6 +6,7 @@ const STATUS = {
   unauthenticated: 401,
   forbidden: 403,
   not_found: 404,
+  method_not_allowed: 405,
   conflict: 409,
   too_large: 413,
   unsupported_media_type: 415,
@@ -37,6 +38,8 @@ const Fields = z.object({
   issues: z.array(Issue).optional().catch(undefined),
   retry_after_seconds: z.number().nonnegative().optional().catch(undefined),
   answer: OwnAnswer.optional().catch(undefined),
+  /** A code that published clients look for. */
+  label: z.string().optional().catch(undefined),
 });
 
 type AppErrorOptions = z.infer<typeof Fields> & { cause?: unknown };
@@ -46,6 +49,7 @@ export class AppError extends Error {
   readonly issues: Issue[] | undefined;
   readonly retry_after_seconds: number | undefined;
   readonly answer: OwnAnswer | undefined;
+  readonly label: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -54,6 +58,7 @@ export class AppError extends Error {
     this.issues = options.issues;
     this.retry_after_seconds = options.retry_after_seconds;
     this.answer = options.answer;
+    this.label = options.label;
   }
 
   get status(): number {

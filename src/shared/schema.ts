@@ -8,9 +8,9 @@ const ValidationError = z
     }),
     msg: z.string().openapi({
       description: "The rule that the field breaks",
-      example: "must be at least 1 character",
+      example: "must have at least 1 character",
     }),
-    type: z.string().openapi({ description: "Code of the rule", example: "too_small" }),
+    type: z.string().openapi({ description: "Code of the rule", example: "string_too_short" }),
   })
   .openapi("ValidationError");
 
@@ -56,7 +56,7 @@ export const QueryBoolean = z
   .openapi({ type: "boolean" });
 
 /** Read in either case, kept and compared in lower case. */
-export const Uuid = z.uuid("must be a UUID").toLowerCase();
+export const Uuid = z.uuid().toLowerCase();
 /** No `type`: with it the document would forget which of them may be null. */
 export const Timestamp = z.string().openapi({ format: "date-time" });
 

@@ -18,6 +18,7 @@ type Call = {
   /** A raw body, for what no client would send. */
   body?: string;
   headers?: Record<string, string>;
+  redirect?: "manual";
 };
 
 /** A new organization with one workspace and a service key of each role. */
@@ -52,6 +53,7 @@ export function api(path: string, call: Call = {}): Promise<Response> {
   return exports.default.fetch(new URL(path, "https://heddle.test"), {
     method: call.method ?? (hasBody ? "POST" : "GET"),
     headers,
+    ...(call.redirect && { redirect: call.redirect }),
     ...(hasBody ? { body: JSON.stringify(call.json) } : {}),
     ...(call.body === undefined ? {} : { body: call.body }),
   });

@@ -210,7 +210,7 @@ function refused(refusal: CronRefusal): AppError {
   }
   if (refusal === "too_large") {
     const text = `the input and options of the runs have more than ${MAX_PAYLOAD_CHARACTERS} characters of JSON`;
-    return invalid(["body"], text, "too_large");
+    return invalid(["body"], text);
   }
   return invalid(["body", refusal.field], refusal.text);
 }

@@ -48,3 +48,4 @@ mcpRoutes.openapi(
 mcpRoutes.get("/agents/:deployment_id/mcp", (c) =>
   c.text("Method Not Allowed: POST messages here", 405, { Allow: "POST" }),
 );
+mcpRoutes.delete("/agents/:deployment_id/mcp", (c) => c.text("404 Not Found", 404));

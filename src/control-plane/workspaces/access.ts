@@ -30,7 +30,8 @@ export function chooseWorkspace(credential: Credential, tenant: string | null): 
       : [{ organization_id, plan, workspace_id, role, actor }],
   );
   if (tenant === null && is_organization_wide) {
-    throw new AppError("forbidden", `This organization-wide API key ${SPECIFY}`);
+    const text = `This organization-wide API key ${SPECIFY}`;
+    throw new AppError("forbidden", text, { label: "org_scoped_key_requires_workspace" });
   }
   const [first, second] = reached;
   if (first === undefined) throw unreached(tenant);

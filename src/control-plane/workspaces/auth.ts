@@ -24,6 +24,8 @@ export type AuthenticatedPrincipal = { credential: Credential; session_expires_a
 const CACHE_MS = 8000;
 const CACHE_ENTRIES = 1000;
 const API_KEY_START = "lsv2_";
+const NO_ISSUER =
+  "Bearer tokens of users are not accepted: OIDC_ISSUER is not configured. Send an API key as X-Api-Key.";
 
 /**
  * Authenticated callers by credential. Refusals are not cached: a new key works at once. The key is the
@@ -95,6 +97,7 @@ async function findCredential(
     const credential = await findByJwt(env, db, text, tenant, max_reaches);
     return { credential, session_expires_at: null };
   }
+  if (isJwt(text)) throw new AppError("unauthenticated", NO_ISSUER);
   const credential = await findApiKey(db, sha256Hex(text), tenant, max_reaches);
   if (credential === null) throw new AppError("unauthenticated", "Invalid API key.");
   return { credential, session_expires_at: null };

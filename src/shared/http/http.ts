@@ -1,7 +1,8 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { z } from "zod";
 import type { AppEnv } from "../context.ts";
-import { AppError, type Issue, invalid } from "../errors.ts";
+import { AppError, invalid } from "../errors.ts";
+import { joinIssues, toIssues } from "../validation.ts";
 import { isShallow, MAX_DEPTH } from "./depth.ts";
 
 type RouterOptions = NonNullable<ConstructorParameters<typeof OpenAPIHono<AppEnv>>[0]>;
@@ -37,7 +38,7 @@ export function assertWellFormed(result: Checked): undefined {
 function problemOf({ success, target, data, error }: Checked): AppError | null {
   if (!success) return invalidRequest(target as Target, error as z.core.$ZodError);
   if (target !== "json" || isShallow(data)) return null;
-  return invalid(["body"], `is nested more than ${MAX_DEPTH} levels deep`, "too_deep");
+  return invalid(["body"], `is nested more than ${MAX_DEPTH} levels deep`);
 }
 
 /** Returns the origin of URLs in answers when the installation configures no public origin. */
@@ -46,14 +47,6 @@ export function originOf(url: string): string {
 }
 
 function invalidRequest(target: Target, error: z.core.$ZodError): AppError {
-  const issues: Issue[] = error.issues.map((issue) => ({
-    loc: [
-      LOCATION[target],
-      ...issue.path.map((key) => (typeof key === "number" ? key : String(key))),
-    ],
-    msg: issue.message,
-    type: issue.code ?? "value_error",
-  }));
-  const text = issues.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
-  return new AppError("invalid_request", text, { issues });
+  const issues = toIssues(error, [LOCATION[target]]);
+  return new AppError("invalid_request", joinIssues(issues), { issues });
 }

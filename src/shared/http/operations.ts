@@ -28,6 +28,17 @@ export function operationFinder(app: OpenAPIHono<AppEnv>) {
   };
 }
 
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/** Returns a function that lists the methods that the routes of a path have. Middleware has none. */
+export function methodFinder(app: OpenAPIHono<AppEnv>) {
+  return (path: string): string[] =>
+    METHODS.filter((method) => {
+      const [handlers] = app.router.match(method, path);
+      return handlers.some(([[, route]]) => route.method === method);
+    });
+}
+
 function operationsOf(app: OpenAPIHono<AppEnv>): ApiOperation[] {
   return app.openAPIRegistry.definitions.flatMap((definition) => {
     if (definition.type !== "route") return [];

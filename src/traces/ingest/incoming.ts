@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { AppError, invalid } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
+import { joinIssues, toIssues } from "../../shared/validation.ts";
 import { type Digest, type IncomingRun, PAYLOADS, type RunColumns } from "../changes.ts";
 import { digestExtra, digestInputs, digestOutputs, firstToken, fullKeyBudget } from "../digest.ts";
 import { type Lineage, parseDottedOrder } from "../dotted-order.ts";
@@ -96,11 +97,6 @@ function toDigest(run: IngestRun): Digest {
 }
 
 function refused(error: z.core.$ZodError, loc: Loc): AppError {
-  const issues = error.issues.map((issue) => ({
-    loc: [...loc, ...issue.path.map((key) => (typeof key === "number" ? key : String(key)))],
-    msg: issue.message,
-    type: issue.code ?? "value_error",
-  }));
-  const text = issues.map((issue) => `${issue.loc.join(".")}: ${issue.msg}`).join("; ");
-  return new AppError("invalid_request", text, { issues });
+  const issues = toIssues(error, loc);
+  return new AppError("invalid_request", joinIssues(issues), { issues });
 }

@@ -187,6 +187,28 @@ describe("a build that ends its process", () => {
   });
 });
 
+test("a build whose deployment is deleted ends without an error in the log", async () => {
+  const { deployment, revision } = await waiting();
+  const lose = async (): Promise<never> => {
+    await db
+      .update(deployments)
+      .set({ status: "AWAITING_DELETE" })
+      .where(eq(deployments.id, deployment.id));
+    await db
+      .update(revisions)
+      .set({ status: "INTERRUPTED", lease_expires_at: null })
+      .where(eq(revisions.id, revision.id));
+    throw new Error("Attempt 1 lost its lease");
+  };
+  const build = vi.spyOn(env.BUILDER, "build").mockImplementation(lose as never);
+  const logged = vi.spyOn(console, "error");
+  await consumeBuild(env, { revision_id: revision.id });
+  expect(logged).not.toHaveBeenCalled();
+  expect(await readRevision(revision.id)).toMatchObject({ status: "INTERRUPTED", attempt: 1 });
+  build.mockRestore();
+  logged.mockRestore();
+});
+
 describe("before it begins, a revision", () => {
   test("that is overtaken by a newer one is skipped", async () => {
     const { deployment, revision } = await waiting();

@@ -12,7 +12,7 @@ import {
   revokeApiKey,
   setMembership,
 } from "../../support/organizations.ts";
-import { workspace } from "../../support/workspace.ts";
+import { api, workspace } from "../../support/workspace.ts";
 
 const db = database(env);
 const app = router();
@@ -80,13 +80,36 @@ describe("a service key of one workspace", () => {
   });
 });
 
+test("a user's token without a configured issuer is refused with the setting to make", async () => {
+  const answer = await call({ Authorization: "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.c2ln" });
+  expect([answer.status, answer.text]).toEqual([401, expect.stringContaining("OIDC_ISSUER")]);
+});
+
 describe("an organization-wide key", () => {
   test("needs a tenant, even where there is one workspace", async () => {
     const { organization_id } = await workspace();
     const answer = await call({ "X-Api-Key": await organizationKey(organization_id) });
     expect(answer.status).toBe(403);
     expect(answer.text).toContain("requires workspace specification");
+    expect(answer.text).not.toContain("org_scoped_key_requires_workspace");
   });
+
+  test.each([
+    ["GET", "/api/v1/bulk-exports"],
+    ["GET", "/api/v1/sessions"],
+    ["POST", "/api/v1/runs/batch"],
+  ])(
+    "without a tenant is refused with the code that clients of traces know: %s %s",
+    async (method, path) => {
+      const { organization_id } = await workspace();
+      const key = await organizationKey(organization_id);
+      const answer = await api(path, { key, method });
+      expect([answer.status, await answer.json()]).toEqual([
+        403,
+        expect.objectContaining({ error: "org_scoped_key_requires_workspace" }),
+      ]);
+    },
+  );
 
   test("acts in each workspace that the tenant names, and in none of another organization", async () => {
     const { organization_id, workspace_id } = await workspace();

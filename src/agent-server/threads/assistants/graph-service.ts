@@ -76,7 +76,7 @@ async function openGraph(ctx: Context, { deployment_id, assistant_id }: Ref) {
 
 function unwrap<T>(answer: Answer<T>): T {
   if (answer.ok) return answer.value;
-  throw invalid(["path"], `${answer.error.error}: ${answer.error.message}`, "graph_error");
+  throw invalid(["path"], `${answer.error.error}: ${answer.error.message}`);
 }
 
 function toSchemas(graph_id: string, { input, output, state, config, context }: WireSchemas) {

@@ -15,7 +15,7 @@ export function readText(answer: StateAnswer, thread_id: string, withoutGraph: s
 export function updateText(answer: StateAnswer, thread_id: string): string {
   if ("missing" in answer) throw refusal(answer.missing, thread_id);
   if (answer.ok) return answer.value;
-  throw invalid(["body"], `${answer.error.error}: ${answer.error.message}`, "graph_error");
+  throw invalid(["body"], `${answer.error.error}: ${answer.error.message}`);
 }
 
 function refusal(missing: "thread" | "graph" | "idle", thread_id: string): AppError {

@@ -133,7 +133,7 @@ export function keepable(value: { metadata?: unknown }): Record<string, unknown>
 
 export function valueTooLarge(what: string, whose = "thread"): AppError {
   const text = `the ${whose}'s ${what} would have more than ${MAX_KEPT_CHARACTERS} characters of JSON`;
-  return invalid(["body"], text, "too_large");
+  return invalid(["body"], text);
 }
 
 export function toRevisionRef({

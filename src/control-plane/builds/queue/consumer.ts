@@ -118,6 +118,8 @@ async function toOrder(env: Env, build: RevisionBuild): Promise<BuildOrder> {
 
 async function settleFailure(env: Env, build: RevisionBuild, error: unknown): Promise<void> {
   if (error instanceof LeaseLost) return;
+  // The builder's isolate also ends when its log has no lease any more, as after a deletion.
+  if (!(await renewLease(env, build, new Date()))) return;
   log.error("build_attempt_failed", error, { revision_id: build.id, attempt: build.attempt });
   if (error instanceof IsolateLost) await loseLease(env, build, new Date());
   else await releaseLease(env, build);

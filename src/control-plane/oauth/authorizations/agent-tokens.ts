@@ -1,6 +1,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { type Caller, contextFor, database } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
+import { toIssues } from "../../../shared/validation.ts";
 import { findActivePrincipal } from "../../workspaces/service.ts";
 import { AuthenticateRequest } from "../authorization-schema.ts";
 import { subjectOf } from "../owner.ts";
@@ -47,11 +48,7 @@ export class AgentTokens extends WorkerEntrypoint<Env, RunProps> {
 function read(body: string): AuthenticateRequest {
   const parsed = AuthenticateRequest.safeParse(parse(body));
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map(({ path, message, code }) => ({
-    loc: ["body", ...path.map((key) => (typeof key === "number" ? key : String(key)))],
-    msg: message,
-    type: code ?? "value_error",
-  }));
+  const issues = toIssues(parsed.error, ["body"]);
   throw new AppError("invalid_request", "The body is not a valid authenticate request.", {
     issues,
   });
