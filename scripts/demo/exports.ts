@@ -92,7 +92,7 @@ function createDestination(call: Call, { s3 }: StackInfo): Promise<Destination> 
 }
 
 async function readManifest(info: StackInfo, id: string): Promise<Manifest> {
-  const bytes = await getObject(info, `${PREFIX}/export_id=${id}/_manifest.json`);
+  const bytes = await getObject(info, `${PREFIX}/_exports/${id}/_manifest.json`);
   return JSON.parse(new TextDecoder().decode(bytes)) as Manifest;
 }
 

@@ -13,25 +13,27 @@ export function exportFolder({ base, export_id }: Root): string {
   return `${base}export_id=${export_id}/`;
 }
 
-/**
- * Returns the Hive partition of a day. Late rows have their own folder, so that one glob selects
- * either.
- */
-export function dayFolder(root: Root, start_us: number, is_late: boolean): string {
+/** Returns the Hive partition of a day. */
+export function dayFolder(root: Root, start_us: number): string {
   const day = new Date(Math.floor(start_us / DAY_US) * (DAY_US / 1000));
-  const late = is_late ? "late=1/" : "";
   const date = `year=${day.getUTCFullYear()}/month=${day.getUTCMonth() + 1}/day=${day.getUTCDate()}`;
-  return `${exportFolder(root)}tenant_id=${root.tenant_id}/session_id=${root.session_id}/${late}runs/${date}`;
+  return `${exportFolder(root)}tenant_id=${root.tenant_id}/session_id=${root.session_id}/runs/${date}`;
 }
 
-export function partKey(folder: string, number: number): string {
-  return `${folder}/part-${String(number).padStart(5, "0")}.parquet`;
+/** Late rows differ by file name only, so that a glob for all partitions reads them too. */
+export function partKey(folder: string, kind: "part" | "late", number: number): string {
+  return `${folder}/${kind}-${String(number).padStart(5, "0")}.parquet`;
+}
+
+/** Folder of the markers. Lies beside `export_id=`: queries read every object below that. */
+function markerFolder({ base, export_id }: Root): string {
+  return `${base}_exports/${export_id}/`;
 }
 
 export function manifestKey(root: Root): string {
-  return `${exportFolder(root)}_manifest.json`;
+  return `${markerFolder(root)}_manifest.json`;
 }
 
 export function successKey(root: Root): string {
-  return `${exportFolder(root)}_SUCCESS`;
+  return `${markerFolder(root)}_SUCCESS`;
 }

@@ -66,7 +66,7 @@ export const BulkExportCreateRequest = z
       .describe("Must be `false` or absent"),
     late_rows: z.boolean().nullish().openapi({
       description:
-        "Whether each export of a schedule includes rows that arrived too late for earlier windows. Default: `true`",
+        "Whether each export of a schedule includes rows that arrived too late for earlier windows, whose `start_time` is before its range. Default: `false`",
     }),
   })
   .openapi("BulkExportCreate");

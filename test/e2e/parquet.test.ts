@@ -10,6 +10,7 @@ import { decompress } from "fzstd";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CONSTANTS as BENCH_CONSTANTS, traceRows } from "../../bench/rows.ts";
 import { COLUMNS, selectColumns } from "../../src/exports/columns.ts";
+import { dayFolder, partKey } from "../../src/exports/keys.ts";
 import { ParquetWriter } from "../../src/exports/parquet/writer.ts";
 import { schemaStatements } from "../../src/exports/schema-statements.ts";
 import {
@@ -148,11 +149,17 @@ test("DuckDB skips row groups by start_time and sees nulls", async () => {
   expect(count).toBe(3400n);
 });
 
-test("the documented statement reads an export's folders", async () => {
-  const folder = `export_id=e1/tenant_id=${CONSTANTS.tenant_id}/session_id=${CONSTANTS.session_id}/runs`;
+test("the documented statement reads an export's folders, late rows too", async () => {
+  const root = { base: "", export_id: "e1", ...CONSTANTS };
   const bytes = writeRows(COLUMNS, ODD_ROWS.slice(0, 3));
-  await save(bytes, `${folder}/year=2026/month=11/day=1/part-00000.parquet`);
-  await save(bytes, `${folder}/year=2026/month=11/day=20/part-00000.parquet`);
+  for (const [day, kind] of [
+    ["01", "late"],
+    ["20", "part"],
+  ] as const) {
+    const folder = dayFolder(root, Date.parse(`2026-11-${day}T12:00:00Z`) * 1000);
+    await save(bytes, partKey(folder, kind, 0));
+  }
+  const folder = `export_id=e1/tenant_id=${CONSTANTS.tenant_id}/session_id=${CONSTANTS.session_id}/runs`;
   const { duckdb } = schemaStatements(COLUMNS, join(dir, folder));
   const rows = await query(`${duckdb.replace(";", "")} ORDER BY day`);
   const expected = ODD_ROWS.slice(0, 3).map((row) => expectedRow(COLUMNS, row));

@@ -70,7 +70,7 @@ describe("an order", () => {
       format_version: "v1",
       compression: "zstandard",
       all_experiments: null,
-      late_rows: true,
+      late_rows: false,
       status: "CREATED",
       error: null,
       source_bulk_export_id: null,
@@ -79,6 +79,18 @@ describe("an order", () => {
       finished_at: null,
       progress: expect.objectContaining({ phase: "queued", fraction: null }),
     });
+  });
+
+  test("that ends in the future has a warning, and a schedule has none", async () => {
+    const future = await post(ours.owner.admin, PATH, order({ end_time: "2040-01-01T00:00:00Z" }));
+    expect([future.status, future.headers.get("X-Heddle-Warning")]).toEqual([
+      200,
+      expect.stringMatching(/^end_time is in the future: .* interval_hours\.$/),
+    ]);
+    for (const fields of [{}, { end_time: undefined, interval_hours: 6 }]) {
+      const { headers } = await post(ours.owner.admin, PATH, order(fields));
+      expect(headers.get("X-Heddle-Warning")).toBeNull();
+    }
   });
 
   test.each([
@@ -112,7 +124,7 @@ describe("an order", () => {
   test.each([
     [{ format: "parquet", format_version: "V2_BETA", compression: "Gzip" }],
     [{ start_time: "2026-01-01T00:00:00", end_time: "2026-01-02T00:00:00+02:00" }],
-    [{ export_fields: ["inputs", "id"], filter: "eq(is_root, true)", late_rows: false }],
+    [{ export_fields: ["inputs", "id"], filter: "eq(is_root, true)", late_rows: true }],
   ])("with %j is accepted", async (fields) => {
     const made = await create(fields);
     expect(made.status).toBe("CREATED");

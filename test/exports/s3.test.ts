@@ -379,6 +379,22 @@ test.each([
   expect(text).toContain(advice);
 });
 
+test.each([
+  ["ConnectionFailed", "s3.amazonaws.com does not respond. Retry later"],
+  ["NoSuchBucket", "correct bucket_name or region. Set endpoint_url for a server other than AWS"],
+  ["PermanentRedirect", "Correct region."],
+  ["InvalidBucketName", "Correct bucket_name."],
+])("AWS that answers %s is not a wrong endpoint_url", (code, advice) => {
+  const problem = {
+    ...{ code, is_transient: false, message: "So.", status: 0, retry_after_seconds: null },
+  };
+  const credentials = { access_key_id: "a", secret_access_key: "b" };
+  const target = { ...address({ endpoint_url: null }), region: null, put_headers: {} };
+  const text = explain(problem, { ...target, checksums: true, credentials }, "k");
+  expect(text).toContain(advice);
+  expect(text).not.toMatch(/Invalid endpoint|orrect endpoint_url|repeat it in endpoint_url/);
+});
+
 describe("a signed request", () => {
   const credentials = { access_key_id: "AKIDEXAMPLE", secret_access_key: "wJalrXUtnFEMI" };
   const plain = { region: null, put_headers: {}, checksums: true, credentials };

@@ -85,9 +85,9 @@ async function filesOf(schedule_id: string, index: number): Promise<Record<strin
   );
 }
 
-const file = (n: number, folder = "runs") =>
-  `${folder}/year=2026/month=5/day=${5 + n}/part-00000.parquet`;
-const lateFile = (n: number) => file(n, "late=1/runs");
+const file = (n: number, kind = "part") =>
+  `runs/year=2026/month=5/day=${5 + n}/${kind}-00000.parquet`;
+const lateFile = (n: number) => file(n, "late");
 
 describe("windows", () => {
   test("are spawned ten minutes after their end, once by concurrent callers", async () => {
@@ -152,7 +152,7 @@ describe("windows", () => {
 describe("rows that arrive late", () => {
   test("are in the next window's export, once", async () => {
     const project_id = await given(ours, { from: noon(0), count: 3 });
-    const { id } = await scheduled(project_id);
+    const { id } = await scheduled(project_id, { late_rows: true });
     await spawnWindows(env, due(0));
     expect(await filesOf(id, 0)).toEqual({ [file(0)]: 3 });
     await given(ours, { from: noon(0), count: 2, project_id });
@@ -170,7 +170,7 @@ describe("rows that arrive late", () => {
   test("within a partition that two windows share are in one of them", async () => {
     const hour = (n: number) => new Date(Date.parse(START) + n * 3_600_000).toISOString();
     const project_id = await given(ours, { from: hour(0), count: 3 });
-    const { id } = await scheduled(project_id, { interval_hours: 1 });
+    const { id } = await scheduled(project_id, { interval_hours: 1, late_rows: true });
     const at = (n: number) => new Date(Date.parse(hour(n + 1)) + 10 * MINUTE_MS);
     await spawnWindows(env, at(0));
     expect(await filesOf(id, 0)).toEqual({ [file(0)]: 3 });
@@ -181,9 +181,9 @@ describe("rows that arrive late", () => {
     expect(await filesOf(id, 2)).toEqual({});
   });
 
-  test("are omitted when the request excludes them", async () => {
+  test("are omitted unless the request includes them", async () => {
     const project_id = await given(ours, { from: noon(0), count: 3 });
-    const { id } = await scheduled(project_id, { late_rows: false });
+    const { id } = await scheduled(project_id);
     await spawnWindows(env, due(0));
     expect(await filesOf(id, 0)).toEqual({ [file(0)]: 3 });
     await given(ours, { from: noon(0), count: 2, project_id });

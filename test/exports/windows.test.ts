@@ -38,19 +38,17 @@ test("window k of a schedule is due ten minutes after its end", () => {
   ]);
 });
 
-test("keys contain export, workspace, project and day, and late rows have their own folder", () => {
+test("keys contain export, workspace, project and day, and late rows share the folder of their day", () => {
   const root = { base: "p/", export_id: "E", tenant_id: "T", session_id: "S" };
   const moment = at("2026-08-09T23:59:59.999999Z");
-  expect(partKey(dayFolder(root, moment, false), 7)).toBe(
+  expect(partKey(dayFolder(root, moment), "part", 7)).toBe(
     "p/export_id=E/tenant_id=T/session_id=S/runs/year=2026/month=8/day=9/part-00007.parquet",
   );
-  expect(dayFolder(root, moment, true)).toBe(
-    "p/export_id=E/tenant_id=T/session_id=S/late=1/runs/year=2026/month=8/day=9",
+  expect(partKey(dayFolder(root, moment), "late", 7)).toBe(
+    "p/export_id=E/tenant_id=T/session_id=S/runs/year=2026/month=8/day=9/late-00007.parquet",
   );
-  expect(dayFolder(root, at("1969-12-31T23:59:59Z"), false)).toMatch(
-    /year=1969\/month=12\/day=31$/,
-  );
-  expect(manifestKey(root)).toBe("p/export_id=E/_manifest.json");
+  expect(dayFolder(root, at("1969-12-31T23:59:59Z"))).toMatch(/year=1969\/month=12\/day=31$/);
+  expect(manifestKey(root)).toBe("p/_exports/E/_manifest.json");
 });
 
 test.each([

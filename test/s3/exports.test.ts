@@ -1,19 +1,20 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   createDestination,
   createExport,
   download,
   ended,
+  getObject,
   listExportRuns,
   listKeys,
   noneOpen,
   readManifest,
 } from "../e2e/support/exports.ts";
 import { request } from "../e2e/support/http.ts";
-import { queryParquet } from "../e2e/support/parquet.ts";
+import { query, queryParquet } from "../e2e/support/parquet.ts";
 import { stack } from "../e2e/support/stack.ts";
 import { seedRuns } from "../e2e/support/trace-runs.ts";
 import { prefix } from "./support/s3.ts";
@@ -51,10 +52,12 @@ test("an export writes a file for each day, a manifest, and its end event last",
     progress: { phase: "finished", rows_written: 300, rows_total: 300, fraction: 1 },
   });
   const base = `${prefix}/export_id=${made.id}/tenant_id=${stack.tenant_id}/session_id=${session_id}/runs`;
-  expect((await listKeys(`${prefix}/export_id=${made.id}/`)).sort()).toEqual([
-    `${prefix}/export_id=${made.id}/_SUCCESS`,
-    `${prefix}/export_id=${made.id}/_manifest.json`,
-    ...[1, 2, 3].map((day) => `${base}/year=2026/month=3/day=${day}/part-00000.parquet`),
+  expect((await listKeys(`${prefix}/export_id=${made.id}/`)).sort()).toEqual(
+    [1, 2, 3].map((day) => `${base}/year=2026/month=3/day=${day}/part-00000.parquet`),
+  );
+  expect((await listKeys(`${prefix}/_exports/${made.id}/`)).sort()).toEqual([
+    `${prefix}/_exports/${made.id}/_SUCCESS`,
+    `${prefix}/_exports/${made.id}/_manifest.json`,
   ]);
   await noneOpen(prefix);
   const runs = await listExportRuns(made.id);
@@ -71,6 +74,31 @@ test("an export writes a file for each day, a manifest, and its end event last",
     "SELECT count(*)::INT AS rows, count(DISTINCT id)::INT AS ids, min(day)::INT AS day FROM t",
   );
   expect(counted).toEqual({ rows: 300, ids: 300, day: 1 });
+});
+
+/** Globs of the import guides of ClickHouse, BigQuery, Athena and DuckDB. */
+test("the recipes of import guides read the bucket as it is", async () => {
+  const { id } = await createExport(order());
+  expect(await ended(id)).toMatchObject({ status: "COMPLETED" });
+  const bucket = join(folder, "bucket");
+  const keys = [`export_id=${id}/`, `_exports/${id}/`].map((path) => listKeys(`${prefix}/${path}`));
+  for (const key of (await Promise.all(keys)).flat()) {
+    await mkdir(dirname(join(bucket, key)), { recursive: true });
+    await writeFile(join(bucket, key), await getObject(key));
+  }
+  const { statements } = await readManifest(prefix, id);
+  const local = (sql: string) => sql.replace(/s3:\/\/[^/]+/, bucket);
+  const athena = /LOCATION '(.*)'/.exec(local(statements.athena))?.[1];
+  const base = join(bucket, prefix);
+  const days = "count(DISTINCT day)::INT AS days";
+  const recipes = [
+    `SELECT count(*)::INT AS n, 3 AS days FROM read_parquet('${base}/export_id=${id}/**', hive_partitioning = false)`,
+    `SELECT count(*)::INT AS n, ${days} FROM read_parquet('${base}/export_id=*/**', hive_partitioning = true)`,
+    `SELECT count(*)::INT AS n, ${days} FROM read_parquet('${athena}year=*/month=*/day=*/*', hive_partitioning = true)`,
+    `SELECT count(*)::INT AS n, ${days} FROM (${local(statements.duckdb).replace(";", "")})`,
+  ];
+  for (const sql of recipes)
+    expect([sql, ...(await query(sql))]).toEqual([sql, { n: 300, days: 3 }]);
 });
 
 test("a filter and fields limit rows and columns", async () => {

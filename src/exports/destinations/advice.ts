@@ -1,16 +1,23 @@
+import { isAws } from "../s3/addresses.ts";
 import type { S3Problem } from "../s3/problem.ts";
 import type { S3Target } from "../s3/signing.ts";
 
-type AdviceContext = { bucket: string; host: string; key: string; arguments: string };
+type AdviceContext = {
+  bucket: string;
+  host: string;
+  key: string;
+  arguments: string;
+  isAws: boolean;
+};
 
 /** Remedies by error code of S3. */
 const ADVICE: Record<string, (context: AdviceContext) => string> = {
   AccessDenied: ({ bucket, key }) =>
     `Access denied: the credentials must be allowed s3:PutObject for ${key} in the bucket "${bucket}". Check bucket_name and prefix`,
-  NoSuchBucket: ({ bucket, host }) =>
-    `Bucket is not valid: "${bucket}" does not exist at ${host}. Create it, or correct bucket_name, region or endpoint_url`,
-  InvalidBucketName: ({ bucket, host }) =>
-    `Bucket is not valid: ${host} refused the name "${bucket}". Correct bucket_name, and do not repeat it in endpoint_url`,
+  NoSuchBucket: ({ bucket, host, isAws }) =>
+    `Bucket is not valid: "${bucket}" does not exist at ${host}. Create it, or correct bucket_name${isAws ? " or region. Set endpoint_url for a server other than AWS" : ", region or endpoint_url"}`,
+  InvalidBucketName: ({ bucket, host, isAws }) =>
+    `Bucket is not valid: ${host} refused the name "${bucket}". Correct bucket_name${isAws ? "" : ", and do not repeat it in endpoint_url"}`,
   InvalidAccessKeyId: ({ host }) =>
     `The Key ID you provided does not exist at ${host}. Correct access_key_id, or create a new key if it was deleted`,
   SignatureDoesNotMatch: () =>
@@ -24,10 +31,12 @@ const ADVICE: Record<string, (context: AdviceContext) => string> = {
     "The credentials must be allowed kms:GenerateDataKey and kms:Decrypt on the encryption key of the bucket. Check bucket_name",
   ARGUMENTS: (context) =>
     `The server refused the request. ${context.arguments === "" ? "Check the policies of the bucket" : `Change or remove these of config.s3_additional_kwargs: ${context.arguments}`}`,
-  REGION: ({ bucket }) =>
-    `The bucket "${bucket}" is in another region. Correct region, and endpoint_url if it is set`,
-  ENDPOINT: ({ host }) =>
-    `Invalid endpoint: ${host} does not respond like an S3 server. Correct endpoint_url`,
+  REGION: ({ bucket, isAws }) =>
+    `The bucket "${bucket}" is in another region. Correct region${isAws ? "" : " and endpoint_url"}`,
+  ENDPOINT: ({ host, isAws }) =>
+    isAws
+      ? `${host} does not respond. Retry later, or set endpoint_url for a server other than AWS`
+      : `Invalid endpoint: ${host} does not respond like an S3 server. Correct endpoint_url`,
   REFUSED: () => "Invalid endpoint: use a public one that begins with https://",
   LATER: ({ host }) => `${host} is temporarily unavailable. Retry later`,
 };
@@ -72,6 +81,7 @@ export function remedyFor(problem: S3Problem, target: S3Target, key: string): st
     host: new URL(endpoint).host,
     key,
     arguments: Object.keys(put_headers).join(", "),
+    isAws: isAws(target.endpoint_url),
   });
 }
 

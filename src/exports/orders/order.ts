@@ -43,7 +43,7 @@ export async function readOrder(ctx: Context, input: BulkExportCreateRequest): P
     export_fields: input.export_fields ?? null,
     format_version: input.format_version ?? "v1",
     compression: input.compression ?? "zstandard",
-    late_rows: input.late_rows ?? true,
+    late_rows: input.late_rows ?? false,
   };
 }
 

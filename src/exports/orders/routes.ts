@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
+import { warningHeader, warningHeaders } from "../../shared/http/warnings.ts";
 import { body, ErrorDetail, json, operationWithTag, Uuid } from "../../shared/schema.ts";
 import { MAX_IDEMPOTENCY_KEY_CHARS } from "../limits.ts";
 import {
@@ -42,7 +43,10 @@ const create = operation("post", "/api/v1/bulk-exports", "createBulkExport", {
     body: body(BulkExportCreateRequest),
   },
   responses: {
-    200: json(BulkExport, "The export or the schedule"),
+    200: {
+      ...json(BulkExport, "The export or the schedule"),
+      ...warningHeaders("`end_time` is in the future"),
+    },
     404: json(ErrorDetail, "The destination or the project does not exist in this workspace"),
     409: json(ErrorDetail, "The `Idempotency-Key` was used with another body"),
     429: json(ErrorDetail, "Too many exports per hour, or too many schedules"),
@@ -50,7 +54,8 @@ const create = operation("post", "/api/v1/bulk-exports", "createBulkExport", {
 });
 exportRoutes.openapi(create, async (c) => {
   const key = c.req.valid("header")["idempotency-key"] ?? null;
-  return c.json(await createBulkExport(c.var.ctx, c.req.valid("json"), key), 200);
+  const made = await createBulkExport(c.var.ctx, c.req.valid("json"), key);
+  return c.json(made, 200, warningHeader(warnOfFuture(made)));
 });
 
 const list = operation("get", "/api/v1/bulk-exports", "listBulkExports", {
@@ -158,3 +163,9 @@ exportRoutes.openapi(getRun, async (c) => {
   const { bulk_export_id, run_id } = c.req.valid("param");
   return c.json(await getExportRun(c.var.ctx, bulk_export_id, run_id), 200);
 });
+
+/** An export begins at once, so rows of the future are not in it. */
+function warnOfFuture({ end_time, created_at }: BulkExport): string | null {
+  if (end_time === null || Date.parse(end_time) <= Date.parse(created_at)) return null;
+  return `end_time is in the future: the export has only the runs received until now. Create it after ${end_time}, or a schedule with interval_hours.`;
+}

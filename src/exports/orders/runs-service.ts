@@ -98,7 +98,7 @@ function toRun({ run, order }: Pair, files: FileRow[]): BulkExportRun {
   const status = statusOfRun(counts, order.status);
   const window = { start_time: toIso(run.start_us), end_time: toIso(run.end_us) };
   const written = files.filter((file) => file.status === "COMPLETED");
-  const folder = dayFolder(rootOf(order), run.start_us, false);
+  const folder = dayFolder(rootOf(order), run.start_us);
   const last = latest(files.map(({ updated_at }) => updated_at)) ?? run.created_at;
   const ended = latest(files.flatMap(({ finished_at }) => finished_at ?? [])) ?? run.created_at;
   return BulkExportRun.parse({

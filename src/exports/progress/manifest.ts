@@ -12,7 +12,7 @@ const MANIFEST_VERSION = 1;
 export function toManifest(row: ExportRow, files: FileRow[], bucket_name: string) {
   const columns = selectColumns(row.export_fields);
   const [inTime, late] = [files.filter(isInTime), files.filter((file) => !isInTime(file))];
-  const folder = inTime[0]?.key.split("/runs/")[0] ?? null;
+  const folder = files[0]?.key.split("/runs/")[0] ?? null;
   return {
     manifest_version: MANIFEST_VERSION,
     export_id: row.id,

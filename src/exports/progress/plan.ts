@@ -111,16 +111,17 @@ function toFiles(
 ): PlannedFile[] {
   const runs = new Map(days.map((day) => [dayNumber(day.start_us), day.id]));
   const numbers = new Map<string, number>();
-  const toFile = (chunk: ScanChunk, is_late: boolean, number: number): PlannedFile => {
-    const folder = dayFolder(root, chunk.from_us, is_late);
-    const part = numbers.get(folder) ?? 0;
-    numbers.set(folder, part + 1);
-    const run_id = is_late ? null : (runs.get(dayNumber(chunk.from_us)) ?? null);
-    return { id: newId(), run_id, number, key: partKey(folder, part), rows: chunk.rows, chunk };
+  const toFile = (chunk: ScanChunk, kind: "part" | "late", number: number): PlannedFile => {
+    const folder = dayFolder(root, chunk.from_us);
+    const files = numbers.get(kind + folder) ?? 0;
+    numbers.set(kind + folder, files + 1);
+    const run_id = kind === "late" ? null : (runs.get(dayNumber(chunk.from_us)) ?? null);
+    const key = partKey(folder, kind, files);
+    return { id: newId(), run_id, number, key, rows: chunk.rows, chunk };
   };
   return [
-    ...chunks.map((chunk, n) => toFile(chunk, false, n)),
-    ...late.map((chunk, n) => toFile(chunk, true, chunks.length + n)),
+    ...chunks.map((chunk, n) => toFile(chunk, "part", n)),
+    ...late.map((chunk, n) => toFile(chunk, "late", chunks.length + n)),
   ];
 }
 

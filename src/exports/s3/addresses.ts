@@ -11,6 +11,7 @@ export type BucketAddress = {
   addressing_style: AddressingStyle;
 };
 
+const AWS_ACCELERATED = "s3-accelerate.amazonaws.com";
 const AWS = /^s3(?:[.-](?:dualstack\.)?[a-z0-9-]+)?\.amazonaws\.com(?:\.cn)?$/;
 /** Regional hosts of AWS, and of servers that name theirs alike. */
 const REGIONAL = /^(?:[^.]+\.)?s3[.-](?:dualstack\.)?([a-z]{2,}(?:-[a-z0-9]+)+)\./;
@@ -41,7 +42,14 @@ export function objectUrl(
 function styleOf({ endpoint_url, bucket_name, addressing_style }: BucketAddress) {
   if (addressing_style !== "auto") return addressing_style;
   if (bucket_name.includes(".")) return "path";
-  return endpoint_url === null || AWS.test(new URL(endpoint_url).hostname) ? "virtual" : "path";
+  return isAws(endpoint_url) ? "virtual" : "path";
+}
+
+/** Whether requests without or with this `endpoint_url` go to AWS. */
+export function isAws(endpoint_url: string | null): boolean {
+  if (endpoint_url === null) return true;
+  const { hostname } = new URL(endpoint_url);
+  return hostname === AWS_ACCELERATED || AWS.test(hostname);
 }
 
 /** Returns styles to try, likelier first. IP addresses and bare host names have no subdomains. */

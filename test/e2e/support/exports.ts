@@ -16,6 +16,7 @@ export type Manifest = {
   watermarks: Record<string, number>;
   watermark: string | null;
   schema: { name: string; type: string }[];
+  statements: { duckdb: string; athena: string };
 };
 type ManifestFile = {
   key: string;
@@ -123,7 +124,7 @@ export async function contents(
   export_id: string,
 ): Promise<{ key: string; rows: number; sha256: string }[]> {
   const folder = `${prefix}/export_id=${export_id}/`;
-  await getObject(`${folder}_SUCCESS`);
+  await getObject(`${prefix}/_exports/${export_id}/_SUCCESS`);
   const { files, late_files } = await readManifest(prefix, export_id);
   return [...files, ...late_files].map(({ key, rows, sha256 }) => ({
     key: key.slice(folder.length),
@@ -133,7 +134,7 @@ export async function contents(
 }
 
 export async function readManifest(prefix: string, export_id: string): Promise<Manifest> {
-  const bytes = await getObject(`${prefix}/export_id=${export_id}/_manifest.json`);
+  const bytes = await getObject(`${prefix}/_exports/${export_id}/_manifest.json`);
   return JSON.parse(new TextDecoder().decode(bytes)) as Manifest;
 }
 

@@ -4,7 +4,7 @@ import { AwsClient } from "aws4fetch";
 import { and, asc, eq, inArray } from "drizzle-orm";
 import { inject, vi } from "vitest";
 import { openBucket } from "../../../src/exports/destinations/bucket.ts";
-import { exportFolder, rootOf } from "../../../src/exports/keys.ts";
+import { exportFolder, manifestKey, rootOf, successKey } from "../../../src/exports/keys.ts";
 import { advanceExport } from "../../../src/exports/progress/advance.ts";
 import { consumeFile } from "../../../src/exports/progress/consumer.ts";
 import type { BulkExport } from "../../../src/exports/schema.ts";
@@ -144,10 +144,11 @@ type Manifest = {
 
 /** Returns key, rows and hash of each object, checked against the manifest. */
 export async function contents(row: ExportRow): Promise<[string, number, string][]> {
-  const folder = exportFolder(rootOf(row));
-  const bytes = await read(`${folder}_manifest.json`);
+  const root = rootOf(row);
+  const folder = exportFolder(root);
+  const bytes = await read(manifestKey(root));
   const manifest = JSON.parse(new TextDecoder().decode(bytes)) as Manifest;
-  await read(`${folder}_SUCCESS`);
+  await read(successKey(root));
   const found: [string, number, string][] = [];
   for (const { key, rows, sha256 } of [...manifest.files, ...manifest.late_files]) {
     const hash = createHash("sha256")
@@ -175,11 +176,11 @@ async function read(key: string): Promise<Uint8Array> {
 /** Returns open uploads and markers of an export that did not complete. */
 export async function leftovers(row: ExportRow) {
   const { client } = await openBucket(env, row);
-  const folder = exportFolder(rootOf(row));
+  const root = rootOf(row);
   const [uploads, success, manifest] = await Promise.all([
-    client.listUploads(folder),
-    client.headObject(`${folder}_SUCCESS`),
-    client.headObject(`${folder}_manifest.json`),
+    client.listUploads(exportFolder(root)),
+    client.headObject(successKey(root)),
+    client.headObject(manifestKey(root)),
   ]);
   return { uploads: uploads.length, success: success !== null, manifest: manifest !== null };
 }
