@@ -25,7 +25,7 @@ export function partKey(folder: string, kind: "part" | "late", number: number): 
   return `${folder}/${kind}-${String(number).padStart(5, "0")}.parquet`;
 }
 
-/** Folder of the markers. Lies beside `export_id=`: queries read every object below that. */
+/** Folder of the markers, beside `export_id=`: queries read every object below that. */
 function markerFolder({ base, export_id }: Root): string {
   return `${base}_exports/${export_id}/`;
 }

@@ -17,7 +17,11 @@ export type RunChange = {
   tags?: string[];
   attachments?: Record<string, StoredAttachment>;
   digest: Digest;
+  /** Tier of a new run that names none. */
+  project_tier?: TraceTier;
 };
+
+export type TraceTier = "longlived" | "shortlived";
 
 export type RunColumns = {
   trace_id?: string;

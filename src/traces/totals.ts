@@ -10,7 +10,7 @@ export type CountedRun = Usage & {
 };
 
 const TOKENS = ["total_tokens", "prompt_tokens", "completion_tokens"] as const;
-const COSTS = ["total_cost", "prompt_cost", "completion_cost"] as const;
+export const COSTS = ["total_cost", "prompt_cost", "completion_cost"] as const;
 export const USAGE_COLUMNS = [...TOKENS, ...COSTS] as const;
 export const TIMING_COLUMNS = ["start_us", "end_us", "first_token_us", "status"] as const;
 

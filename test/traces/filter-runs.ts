@@ -82,7 +82,9 @@ export function searchTextOf(run: TestRun): string {
 }
 
 const TABLES = [
-  ...["metadata", "input", "output"].map((name) => `DROP VIEW IF EXISTS ${name}_pairs`),
+  ...["metadata_pairs", "input_pairs", "output_pairs", "run_usage"].map(
+    (name) => `DROP VIEW IF EXISTS ${name}`,
+  ),
   ...["runs", "run_digests", "run_terms", "feedback", "leftovers"].map(
     (name) => `DROP TABLE IF EXISTS ${name}`,
   ),

@@ -62,7 +62,7 @@ test.each([
   [{ filter: 'has(tags, "prod")' }, ["agent"]],
   [{ filter: 'and(eq(metadata_key, "user_id"), eq(metadata_value, "u2"))' }, ["model"]],
   [{ filter: 'eq(thread_id, "t1")' }, ["model"]],
-  [{ filter: "gt(total_tokens, 6)" }, ["model"]],
+  [{ filter: "gt(total_tokens, 6)" }, ["agent", "model"]],
   [{ filter: "gte(latency, 1.5)" }, ["model"]],
   [{ filter: 'search("broke")' }, ["agent"]],
   [{ query: "Broke" }, ["agent"]],

@@ -1,3 +1,5 @@
+import type { Usage } from "../usage.ts";
+import { usageSql } from "../usage-sql.ts";
 import type { PairKind, PairPart } from "./tree.ts";
 
 export const FUNCTIONS = [
@@ -71,12 +73,12 @@ const FIELDS = {
   first_token_time: column("time", NUMBER, "first_token_us", true),
   latency: field("duration", NUMBER, { kind: "column", sql: "(r.end_us - r.start_us)" }, true),
   execution_order: column("number", NUMBER, "execution_order", true),
-  total_tokens: column("number", NUMBER, "total_tokens", true),
-  prompt_tokens: column("number", NUMBER, "prompt_tokens", true),
-  completion_tokens: column("number", NUMBER, "completion_tokens", true),
-  total_cost: cost("total_cost"),
-  prompt_cost: cost("prompt_cost"),
-  completion_cost: cost("completion_cost"),
+  total_tokens: usage("total_tokens", "INTEGER"),
+  prompt_tokens: usage("prompt_tokens", "INTEGER"),
+  completion_tokens: usage("completion_tokens", "INTEGER"),
+  total_cost: usage("total_cost", "REAL"),
+  prompt_cost: usage("prompt_cost", "REAL"),
+  completion_cost: usage("completion_cost", "REAL"),
   trace_tier: column("name", TEXT, "trace_tier", true),
   tags: field("text", ["has", "in", "like", "search", "exists"], { kind: "tag" }),
   metadata: field("text", OBJECT, { kind: "object", of: "m" }),
@@ -120,8 +122,13 @@ function column(
 }
 
 /** Casts exact decimals stored as text. */
-function cost(name: string): Field {
-  return field("number", NUMBER, { kind: "column", sql: `CAST(r.${name} AS REAL)` }, true);
+function usage(name: keyof Usage, type: "INTEGER" | "REAL"): Field {
+  return field(
+    "number",
+    NUMBER,
+    { kind: "column", sql: `CAST(${usageSql(name)} AS ${type})` },
+    true,
+  );
 }
 
 function pair(

@@ -10,6 +10,7 @@ import { createFeedbackBatch } from "../feedback/feedback-service.ts";
 import { MAX_RUNS_PER_BATCH } from "../limits.ts";
 import { openSlot, saveLocations } from "../object/catalogue.ts";
 import { storePayloads } from "../object/payloads.ts";
+import { tierOfProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertTraceRate } from "../rates.ts";
 import { readBytes, readJson } from "./body.ts";
@@ -149,11 +150,13 @@ async function writeGroup(
   if (!first) return;
   const { home } = first;
   const last = await openSlot(ctx, home);
+  const project_tier = await tierOfProject(ctx, home.project_id);
   for (const call of calls(group)) {
     let changes = await Promise.all(
-      call.map(({ run }) =>
-        storePayloads(ctx.env, home.project_id, run, filesOf.get(run.id) ?? []),
-      ),
+      call.map(async ({ run }) => ({
+        ...(await storePayloads(ctx.env, home.project_id, run, filesOf.get(run.id) ?? [])),
+        project_tier,
+      })),
     );
     // Visits all slots: a run in an older, full slot is updated there.
     for (let slot = 0; slot <= last && changes.length > 0; slot++) {

@@ -16,6 +16,7 @@ import type { ScanPlanPage, ScanPlanQuery } from "../reads/scan.ts";
 import type { RowsPage, RowsQuery } from "../reads/scan-page.ts";
 import { listTrace, readSpans, type SpanPage, type TraceListing } from "../reads/spans.ts";
 import type { FeedbackRowQuery } from "../storage/feedback.ts";
+import type { GroupBy } from "../storage/matching-runs.ts";
 import { PartitionStore } from "../storage/partition.ts";
 import {
   collectSeries,
@@ -24,13 +25,7 @@ import {
   type SeriesCell,
   type SeriesQuery,
 } from "../storage/series.ts";
-import {
-  type GroupBy,
-  noStats,
-  noTraceTotals,
-  type PartitionStats,
-  type TraceTotals,
-} from "../storage/stats.ts";
+import { noStats, noTraceTotals, type PartitionStats, type TraceTotals } from "../storage/stats.ts";
 import type { ThreadTotals } from "../storage/threads.ts";
 import { writeCounts } from "./flush.ts";
 import { removeLeftovers } from "./leftovers.ts";

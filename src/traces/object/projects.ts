@@ -3,6 +3,7 @@ import type { Context, Database } from "../../shared/context.ts";
 import { notFound } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { TtlCache } from "../../shared/work/ttl-cache.ts";
+import type { TraceTier } from "../changes.ts";
 import { projects } from "./table.ts";
 
 export type ProjectRow = typeof projects.$inferSelect;
@@ -10,6 +11,7 @@ export type ProjectRow = typeof projects.$inferSelect;
 /** Maximum staleness of a name whose project was renamed or deleted. */
 const cache = new TtlCache<string>(5000, 2000);
 const DEFAULT_PROJECT = "default";
+const DEFAULT_TIER = "longlived";
 
 export function isOurs(ctx: Context) {
   return and(eq(projects.workspace_id, ctx.caller.workspace_id), isNull(projects.deleted_at));
@@ -28,6 +30,15 @@ export async function findProject(ctx: Context, project_id: string): Promise<Pro
 export function resolveProject(ctx: Context, project_id: string): Promise<string> {
   const key = `${ctx.caller.workspace_id}/id/${project_id}`;
   return cache.get(key, async () => (await findProject(ctx, project_id)).id);
+}
+
+/** Returns the retention tier of new runs. */
+export async function tierOfProject(ctx: Context, project_id: string): Promise<TraceTier> {
+  const tier = await cache.get(`${ctx.caller.workspace_id}/tier/${project_id}`, async () => {
+    const { trace_tier } = await findProject(ctx, project_id);
+    return trace_tier ?? DEFAULT_TIER;
+  });
+  return tier === "shortlived" ? tier : DEFAULT_TIER;
 }
 
 /** Returns the id of the named project, creating it when missing. */

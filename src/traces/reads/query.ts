@@ -1,4 +1,5 @@
 import type { CompiledFilter } from "../filter/compile.ts";
+import { selectColumn } from "../usage-sql.ts";
 import type { Columns } from "./reads.ts";
 import type { TraceRunRow } from "./rows.ts";
 
@@ -37,7 +38,7 @@ const MAX_CANDIDATES = 5000;
 export function findRuns(sql: SqlStorage, query: RunsQuery): TraceRunRow[] {
   const { text, params } = matchRuns(sql, query);
   const direction = query.order === "asc" ? "ASC" : "DESC";
-  const columns = query.columns.map((column) => `r.${column}`).join();
+  const columns = query.columns.map(selectColumn).join();
   const statement = `SELECT ${columns} FROM runs r WHERE ${text}
     ORDER BY r.start_us ${direction}, r.id ${direction} LIMIT ${query.limit}`;
   return sql.exec(statement, ...params).toArray() as unknown as TraceRunRow[];

@@ -1,5 +1,6 @@
 import type { CompiledFilter } from "../filter/compile.ts";
 import { termOf } from "../terms.ts";
+import { selectColumn } from "../usage-sql.ts";
 import type { TraceRunRow } from "./rows.ts";
 
 export type Columns = readonly (keyof TraceRunRow)[];
@@ -82,7 +83,7 @@ export class Reads {
   byIds(ids: string[], columns: Columns): TraceRunRow[] {
     return this.#sql
       .exec(
-        `SELECT ${columns.join()} FROM runs WHERE id IN (SELECT value FROM json_each(?))`,
+        `SELECT ${columns.map(selectColumn).join()} FROM runs r WHERE r.id IN (SELECT value FROM json_each(?))`,
         JSON.stringify(ids),
       )
       .toArray() as unknown as TraceRunRow[];

@@ -1,5 +1,6 @@
 import { PAYLOADS, type PayloadName } from "../changes.ts";
 import { GAP_BYTES } from "./packed-texts.ts";
+import { isUsage, ownOr } from "../usage-sql.ts";
 import type { Position } from "./query.ts";
 import type { Pointers } from "./rows.ts";
 import { conditionsOf, IN_ORDER, ORDER, type ScanFilter, valuesOf } from "./scan-conditions.ts";
@@ -59,6 +60,10 @@ export function readPage(sql: SqlStorage, query: RowsQuery): RowsPage {
   return page;
 }
 
+function columnSql(name: RunColumn): string {
+  return isUsage(name) ? ownOr(name, "j.below") : `r.${name}`;
+}
+
 /** Yields each row's number, its pointers and the size of its texts. */
 function readRows(
   sql: SqlStorage,
@@ -83,6 +88,10 @@ function positionOf(sql: SqlStorage, row: number | undefined): Position | null {
 
 /** Rows by number, in the given order. */
 const AMONG = "json_each(?) j CROSS JOIN runs r ON r.row = j.value";
+/** The same with the usage below each row. `LIMIT` makes SQLite sum it once for all columns. */
+const WITH_USAGE = `(SELECT value AS row,
+    (SELECT u.below FROM run_usage u WHERE u.row = j.value) AS below FROM json_each(?) j LIMIT -1) j
+  CROSS JOIN runs r ON r.row = j.row`;
 const GAP = `CAST(zeroblob(${GAP_BYTES}) AS TEXT)`;
 
 class OpenPart {
@@ -106,13 +115,13 @@ class OpenPart {
     const among = JSON.stringify(this.rows);
     const texts = columns.filter((name) => !isNumeric(name));
     const numbers = columns.filter(isNumeric);
-    const sizes = texts.map((name) => `octet_length(r.${name})`);
+    const sizes = texts.map((name) => `octet_length(${columnSql(name)})`);
     const list = [
-      `group_concat(json_array(${[...sizes, ...numbers.map((name) => `r.${name}`)].join()}))`,
-      ...texts.map((name) => `CAST(group_concat(r.${name}, ${GAP}) AS BLOB)`),
+      `group_concat(json_array(${[...sizes, ...numbers.map(columnSql)].join()}))`,
+      ...texts.map((name) => `CAST(group_concat(${columnSql(name)}, ${GAP}) AS BLOB)`),
     ];
     const [row = []] = sql
-      .exec(`SELECT ${list.join()} FROM ${AMONG}`, among)
+      .exec(`SELECT ${list.join()} FROM ${columns.some(isUsage) ? WITH_USAGE : AMONG}`, among)
       .raw<(string | ArrayBuffer | null)[]>();
     const [text, ...bytes] = row;
     return {

@@ -6,7 +6,7 @@ import type { Usage } from "../usage.ts";
 
 export type Values = Record<string, string | number | null>;
 
-/** Identity fields: a POST overrides the PATCH, even when it arrives later. */
+/** Identity fields: a POST overrides the PATCH, even when it arrives later. The project has a default of the tier. */
 const IDENTITY = [
   "trace_id",
   "parent_run_id",
@@ -14,6 +14,7 @@ const IDENTITY = [
   "run_type",
   "start_us",
   "dotted_order",
+  "trace_tier",
 ] as const satisfies (keyof RunColumns)[];
 
 /** Outcome fields: a PATCH overrides the POST. */
@@ -21,7 +22,6 @@ const OUTCOME = [
   "end_us",
   "error",
   "reference_example_id",
-  "trace_tier",
   "execution_order",
 ] as const satisfies (keyof RunColumns)[];
 

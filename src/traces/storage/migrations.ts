@@ -1,9 +1,13 @@
+import { USAGE_COLUMNS } from "../totals.ts";
+import { hasUsage, usageBelow } from "../usage-sql.ts";
+
 /**
  * Tables of one partition. Append only: the version is the number of applied steps.
  * `run_digests` has the pairs of a run as JSON objects, read through a view for each kind. Numbers
  * are stored as `[text, number]`.
  * `run_terms` maps terms to rows; a batch writes one entry under its first row. Entries of changed
  * and deleted rows remain, so readers check the pairs as well.
+ * `run_usage` has the usage below a run that lacks its own, as a JSON array of `USAGE_COLUMNS`.
  */
 export const MIGRATIONS = [
   `CREATE TABLE runs (
@@ -83,6 +87,9 @@ export const MIGRATIONS = [
      rows TEXT,
      PRIMARY KEY (term, row)
    ) WITHOUT ROWID;`,
+  `CREATE INDEX runs_usage ON runs (trace_id, dotted_order, run_type, ${USAGE_COLUMNS.join()})
+     WHERE ${hasUsage("")};
+   CREATE VIEW run_usage AS SELECT r.row AS row, ${usageBelow("r")} AS below FROM runs r;`,
 ];
 
 function pairView(name: string, column: string): string {

@@ -8,12 +8,12 @@ import { type RowsPage, type RowsQuery, readPage } from "../reads/scan-page.ts";
 import { PartitionCounts } from "./counts.ts";
 import { FeedbackTable } from "./feedback.ts";
 import { deleteTraces, Leftovers } from "./leftovers.ts";
+import type { GroupBy } from "./matching-runs.ts";
 import { MIGRATIONS } from "./migrations.ts";
 import { RunWriter } from "./runs.ts";
 import {
   collectStats,
   collectTraceTotals,
-  type GroupBy,
   type PartitionStats,
   type TraceTotals,
 } from "./stats.ts";

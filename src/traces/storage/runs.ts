@@ -65,6 +65,7 @@ export class RunWriter {
       row,
       id: change.id,
       ...columns,
+      trace_tier: columns.trace_tier ?? change.project_tier ?? null,
       ...stateOf(columns),
       thread_id: digest.extra?.thread_id ?? null,
       ...usageColumns(digest.extra?.usage),

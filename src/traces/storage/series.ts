@@ -1,13 +1,13 @@
 import { matchRuns, type RunsQuery } from "../reads/query.ts";
+import { RunTotals, TIMES, type TotalsData } from "../totals.ts";
 import {
-  type CountedRun,
-  RunTotals,
-  TIMES,
-  TIMING_COLUMNS,
-  type TotalsData,
-  USAGE_COLUMNS,
-} from "../totals.ts";
-import { type GroupBy, groupColumn, groupsOf } from "./stats.ts";
+  type GroupBy,
+  groupColumn,
+  groupsOf,
+  type MatchingRun,
+  readMatching,
+  UsageOnce,
+} from "./matching-runs.ts";
 
 export type SeriesQuery = {
   group_by: GroupBy | null;
@@ -33,12 +33,15 @@ export function collectSeries(
 ): SeriesCell[] {
   const indexes = new Map(groups.map((group, n) => [group, n]));
   const cells = new Map<string, { group: number; bucket: number; totals: RunTotals }>();
-  for (const run of matchingRuns(sql, query, group_by)) {
+  const once = new Map<number, UsageOnce>();
+  for (const run of readMatching(sql, matchRuns(sql, query), group_by)) {
     const bucket = Math.floor((run.start_us - first_us) / stride_us);
     for (const group of seriesOf(run, indexes)) {
       const key = `${group}/${bucket}`;
       const cell = cells.get(key) ?? { group, bucket, totals: new RunTotals(TIMES) };
-      cell.totals.add(run);
+      const series = once.get(group) ?? new UsageOnce();
+      once.set(group, series);
+      cell.totals.add(series.take(run));
       cells.set(key, cell);
     }
   }
@@ -51,7 +54,7 @@ export function countGroups(sql: SqlStorage, query: RunsQuery, group_by: GroupBy
   const match = matchRuns(sql, query);
   const column = groupColumn(group_by);
   const rows = sql.exec<{ groups: string | null; runs: number }>(
-    `SELECT ${column.sql} AS groups, count(*) AS runs FROM runs r WHERE ${match.text} GROUP BY 1`,
+    `SELECT ${column.text} AS groups, count(*) AS runs FROM runs r WHERE ${match.text} GROUP BY 1`,
     ...column.params,
     ...match.params,
   );
@@ -65,21 +68,8 @@ export function countGroups(sql: SqlStorage, query: RunsQuery, group_by: GroupBy
   return largest.map(([group, runs]) => ({ group, runs }));
 }
 
-type GroupedRun = CountedRun & { groups: string | null };
-
-function matchingRuns(sql: SqlStorage, query: RunsQuery, group_by: GroupBy | null) {
-  const match = matchRuns(sql, query);
-  const column = groupColumn(group_by);
-  return sql.exec<GroupedRun>(
-    `SELECT ${[...TIMING_COLUMNS, ...USAGE_COLUMNS].join()}, ${column.sql} AS groups
-     FROM runs r WHERE ${match.text}`,
-    ...column.params,
-    ...match.params,
-  );
-}
-
 /** A run with several tags is in the series of each. */
-function seriesOf({ groups }: GroupedRun, indexes: Map<string, number>): number[] {
+function seriesOf({ groups }: MatchingRun, indexes: Map<string, number>): number[] {
   const found = groupsOf(groups).flatMap((group) => indexes.get(group) ?? []);
   return found.length === 0 ? [-1] : found;
 }

@@ -3,6 +3,7 @@ import { matchRuns, type RunsQuery } from "../reads/query.ts";
 import {
   type CountedRun,
   DISTRIBUTIONS,
+  type Distribution,
   RunTotals,
   TIMES,
   TIMING_COLUMNS,
@@ -10,10 +11,16 @@ import {
   USAGE_COLUMNS,
 } from "../totals.ts";
 import type { Usage } from "../usage.ts";
-
-export type GroupBy =
-  | { attribute: "name" | "run_type" | "status" | "tag" }
-  | { attribute: "metadata"; key: string };
+import { isCounted } from "../usage-sql.ts";
+import {
+  type GroupBy,
+  groupsOf,
+  type Match,
+  type MatchingRun,
+  type Named,
+  readMatching,
+  UsageOnce,
+} from "./matching-runs.ts";
 
 export type Facet = { key: "name" | "run_type" | "status"; value: string; n: number };
 export type GroupTotals = { group: string; totals: TotalsData };
@@ -44,23 +51,17 @@ export function collectStats(
   group_by: GroupBy | null,
 ): PartitionStats {
   const match = matchRuns(sql, query);
-  const all = new RunTotals(DISTRIBUTIONS);
-  const groups = new Map<string, RunTotals>();
-  const grouping = groupColumn(group_by);
+  const all = new OnceTotals(DISTRIBUTIONS);
+  const groups = new Map<string, OnceTotals>();
   const facets = new FacetCounts();
-  const rows = sql.exec<CountedRun & Named & { groups: string | null }>(
-    `SELECT ${["name", "run_type", ...TIMING_COLUMNS, ...USAGE_COLUMNS].join()}, ${grouping.sql} AS groups FROM runs r WHERE ${match.text}`,
-    ...grouping.params,
-    ...match.params,
-  );
-  for (const row of rows) {
+  for (const row of readMatching(sql, match, group_by)) {
     all.add(row);
     if (group_by === null) facets.add(row);
     for (const group of groupsOf(row.groups)) addTo(groups, group, row);
   }
   return {
-    totals: all.toData(),
-    groups: [...groups].map(([group, totals]) => ({ group, totals: totals.toData() })),
+    totals: all.totals.toData(),
+    groups: [...groups].map(([group, { totals }]) => ({ group, totals: totals.toData() })),
     feedback: group_by === null ? feedbackTotals(sql, match) : [],
     facets: facets.toFacets(),
   };
@@ -69,17 +70,12 @@ export function collectStats(
 /** Totals that the catalogue caches: traces by their roots, feedback on any run. */
 export type TraceTotals = Pick<PartitionStats, "totals" | "feedback">;
 
-/** Counts usage of a model's run once when parents repeat it. */
-export const USAGE_ONCE = `r.total_tokens IS NOT NULL AND (r.run_type = 'llm' OR NOT EXISTS (
-  SELECT 1 FROM runs c WHERE c.trace_id = r.trace_id AND c.run_type = 'llm'
-    AND c.total_tokens IS NOT NULL AND instr(c.dotted_order, r.dotted_order || '.') = 1))`;
-
 export function collectTraceTotals(sql: SqlStorage): TraceTotals {
   const totals = new RunTotals(TIMES);
   const nothing = USAGE_COLUMNS.map((name) => `NULL AS ${name}`);
   const roots = `SELECT ${[...TIMING_COLUMNS, ...nothing].join()} FROM runs WHERE is_root = 1`;
   for (const run of sql.exec<CountedRun>(roots)) totals.add(run);
-  const used = `SELECT ${USAGE_COLUMNS.join()} FROM runs r WHERE ${USAGE_ONCE}`;
+  const used = `SELECT ${USAGE_COLUMNS.join()} FROM runs r WHERE ${isCounted("r")}`;
   for (const run of sql.exec<Usage>(used)) totals.addUsage(run);
   return { totals: totals.toData(), feedback: feedbackTotals(sql, { text: "1", params: [] }) };
 }
@@ -88,40 +84,28 @@ export function noTraceTotals(): TraceTotals {
   return { totals: new RunTotals([]).toData(), feedback: [] };
 }
 
-function addTo(groups: Map<string, RunTotals>, group: string, row: CountedRun): void {
+class OnceTotals {
+  readonly totals: RunTotals;
+  readonly #once = new UsageOnce();
+
+  constructor(distributions: readonly Distribution[]) {
+    this.totals = new RunTotals(distributions);
+  }
+
+  add(row: MatchingRun): void {
+    this.totals.add(this.#once.take(row));
+  }
+}
+
+function addTo(groups: Map<string, OnceTotals>, group: string, row: MatchingRun): void {
   let totals = groups.get(group);
   if (totals === undefined) {
     if (groups.size >= MAX_GROUPS) return;
-    totals = new RunTotals(TIMES);
+    totals = new OnceTotals(TIMES);
     groups.set(group, totals);
   }
   totals.add(row);
 }
-
-/** Returns a JSON list of a run's groups. */
-export function groupColumn(group_by: GroupBy | null): { sql: string; params: string[] } {
-  switch (group_by?.attribute) {
-    case undefined:
-      return { sql: "NULL", params: [] };
-    case "tag":
-      return { sql: "tags", params: [] };
-    case "metadata":
-      return {
-        sql: `(SELECT json_group_array(p.value) FROM metadata_pairs p
-          WHERE p.row = r.row AND p.key = ?)`,
-        params: [group_by?.attribute === "metadata" ? group_by.key : ""],
-      };
-    default:
-      return { sql: `json_array(${group_by?.attribute})`, params: [] };
-  }
-}
-
-export function groupsOf(text: string | null): string[] {
-  const groups: unknown = text === null ? [] : JSON.parse(text);
-  return Array.isArray(groups) ? [...new Set(groups.map(String))] : [];
-}
-
-type Match = ReturnType<typeof matchRuns>;
 
 function feedbackTotals(sql: SqlStorage, { text, params }: Match): FeedbackTotals[] {
   if (sql.exec("SELECT 1 FROM feedback LIMIT 1").toArray().length === 0) return [];
@@ -145,8 +129,6 @@ function feedbackTotals(sql: SqlStorage, { text, params }: Match): FeedbackTotal
       return { ...one, values: Object.fromEntries(counts.map(({ value, n }) => [value, n])) };
     });
 }
-
-type Named = { name: string; run_type: string; status: string };
 
 /** Number of occurrences of each value, limited to the first values. */
 class FacetCounts {

@@ -8,7 +8,7 @@ import {
   USAGE_COLUMNS,
 } from "../totals.ts";
 import type { Usage } from "../usage.ts";
-import { USAGE_ONCE } from "./stats.ts";
+import { isCounted } from "../usage-sql.ts";
 
 /** Totals of a thread in one partition, by the roots of its traces. */
 export type ThreadTotals = {
@@ -34,7 +34,7 @@ export function collectThreads(sql: SqlStorage, query: RunsQuery): ThreadTotals[
   for (const root of sql.exec<Root>(roots, ...params)) addRoot(threads, root);
   const used = `SELECT t.thread_id, ${USAGE_COLUMNS.map((name) => `r.${name}`).join()}
     FROM (SELECT r.trace_id, r.thread_id ${matching}) t JOIN runs r ON r.trace_id = t.trace_id
-    WHERE ${USAGE_ONCE}`;
+    WHERE ${isCounted("r")}`;
   for (const run of sql.exec<Usage & { thread_id: string }>(used, ...params)) {
     threads.get(run.thread_id)?.totals.addUsage(run);
   }
