@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
 import { contextFor } from "../../src/shared/context.ts";
-import { unpackTexts } from "../../src/shared/storage/packed-texts.ts";
 import { DAY_US } from "../../src/shared/times.ts";
+import { unpackTexts } from "../../src/traces/reads/packed-texts.ts";
 import { planScan, scanChunk } from "../../src/traces/scan/scan-service.ts";
 import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
 import { batch, patch, post, projectId, read, type WireRun, wireRun } from "./support/runs.ts";

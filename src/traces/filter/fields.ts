@@ -1,5 +1,5 @@
+import { usageSql } from "../rollup/usage-sql.ts";
 import type { Usage } from "../usage.ts";
-import { usageSql } from "../usage-sql.ts";
 import type { PairKind, PairPart } from "./tree.ts";
 
 export const FUNCTIONS = [

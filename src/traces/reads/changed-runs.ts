@@ -1,3 +1,4 @@
+import { selectColumn } from "../rollup/usage-sql.ts";
 import { matchRuns, type RunsQuery } from "./query.ts";
 import type { TraceRunRow } from "./rows.ts";
 
@@ -19,7 +20,7 @@ export function findChanged(
   const since = isAfter(after);
   const until = lastRead(sql, since);
   const match = matchRuns(sql, { ...query, candidates: [] });
-  const columns = [...query.columns, "row", "changed_seq"].map((name) => `r.${name}`).join();
+  const columns = [...query.columns, "row", "changed_seq"].map(selectColumn).join();
   const tests = [since, ...(until === null ? [] : [isUpTo(until)]), match.text].join(" AND ");
   const runs = sql
     .exec(

@@ -1,5 +1,5 @@
 import type { CompiledFilter } from "../filter/compile.ts";
-import { selectColumn } from "../usage-sql.ts";
+import { selectColumn } from "../rollup/usage-sql.ts";
 import type { Columns } from "./reads.ts";
 import type { TraceRunRow } from "./rows.ts";
 

@@ -1,6 +1,6 @@
 import type { CompiledFilter } from "../filter/compile.ts";
+import { selectColumn } from "../rollup/usage-sql.ts";
 import { termOf } from "../terms.ts";
-import { selectColumn } from "../usage-sql.ts";
 import type { TraceRunRow } from "./rows.ts";
 
 export type Columns = readonly (keyof TraceRunRow)[];

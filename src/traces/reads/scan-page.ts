@@ -1,6 +1,8 @@
 import { PAYLOADS, type PayloadName } from "../changes.ts";
+
+import { columnWithUsage, isUsage, ROWS_WITH_USAGE } from "../rollup/usage-sql.ts";
 import { GAP_BYTES } from "./packed-texts.ts";
-import { isUsage, ownOr } from "../usage-sql.ts";
+
 import type { Position } from "./query.ts";
 import type { Pointers } from "./rows.ts";
 import { conditionsOf, IN_ORDER, ORDER, type ScanFilter, valuesOf } from "./scan-conditions.ts";
@@ -60,10 +62,6 @@ export function readPage(sql: SqlStorage, query: RowsQuery): RowsPage {
   return page;
 }
 
-function columnSql(name: RunColumn): string {
-  return isUsage(name) ? ownOr(name, "j.below") : `r.${name}`;
-}
-
 /** Yields each row's number, its pointers and the size of its texts. */
 function readRows(
   sql: SqlStorage,
@@ -88,10 +86,6 @@ function positionOf(sql: SqlStorage, row: number | undefined): Position | null {
 
 /** Rows by number, in the given order. */
 const AMONG = "json_each(?) j CROSS JOIN runs r ON r.row = j.value";
-/** The same with the usage below each row. `LIMIT` makes SQLite sum it once for all columns. */
-const WITH_USAGE = `(SELECT value AS row,
-    (SELECT u.below FROM run_usage u WHERE u.row = j.value) AS below FROM json_each(?) j LIMIT -1) j
-  CROSS JOIN runs r ON r.row = j.row`;
 const GAP = `CAST(zeroblob(${GAP_BYTES}) AS TEXT)`;
 
 class OpenPart {
@@ -115,13 +109,13 @@ class OpenPart {
     const among = JSON.stringify(this.rows);
     const texts = columns.filter((name) => !isNumeric(name));
     const numbers = columns.filter(isNumeric);
-    const sizes = texts.map((name) => `octet_length(${columnSql(name)})`);
+    const sizes = texts.map((name) => `octet_length(${columnWithUsage(name)})`);
     const list = [
-      `group_concat(json_array(${[...sizes, ...numbers.map(columnSql)].join()}))`,
-      ...texts.map((name) => `CAST(group_concat(${columnSql(name)}, ${GAP}) AS BLOB)`),
+      `group_concat(json_array(${[...sizes, ...numbers.map(columnWithUsage)].join()}))`,
+      ...texts.map((name) => `CAST(group_concat(${columnWithUsage(name)}, ${GAP}) AS BLOB)`),
     ];
     const [row = []] = sql
-      .exec(`SELECT ${list.join()} FROM ${columns.some(isUsage) ? WITH_USAGE : AMONG}`, among)
+      .exec(`SELECT ${list.join()} FROM ${columns.some(isUsage) ? ROWS_WITH_USAGE : AMONG}`, among)
       .raw<(string | ArrayBuffer | null)[]>();
     const [text, ...bytes] = row;
     return {

@@ -1,3 +1,4 @@
+import { columnWithUsage, ROWS_WITH_USAGE } from "../rollup/usage-sql.ts";
 import type { TraceRunRow } from "./rows.ts";
 
 const COLUMNS = [
@@ -43,12 +44,12 @@ export function listTrace(
 /** Reads at least one row, then as many as fit a page. Deleted rows are skipped. */
 export function readSpans(sql: SqlStorage, rows: number[]): SpanPage {
   const list = [
-    ...COLUMNS.map((name) => `r.${name}`),
+    ...COLUMNS.map((name) => `${columnWithUsage(name)} AS ${name}`),
     `substr(r.error, 1, ${MAX_SPAN_ERROR_CHARS}) AS error`,
     `coalesce(length(r.error) > ${MAX_SPAN_ERROR_CHARS}, 0) AS is_error_cut`,
   ];
   const found = sql.exec<Record<string, string | number | null>>(
-    `SELECT j.key, ${list.join()} FROM json_each(?) j CROSS JOIN runs r ON r.row = j.value`,
+    `SELECT j.key, ${list.join()} FROM ${ROWS_WITH_USAGE}`,
     JSON.stringify(rows),
   );
   const spans: SpanRow[] = [];

@@ -1,7 +1,7 @@
 import type { matchRuns } from "../reads/query.ts";
+import { usageSql } from "../rollup/usage-sql.ts";
 import { type CountedRun, TIMING_COLUMNS, USAGE_COLUMNS } from "../totals.ts";
 import type { Usage } from "../usage.ts";
-import { usageSql } from "../usage-sql.ts";
 
 export type GroupBy =
   | { attribute: "name" | "run_type" | "status" | "tag" }

@@ -1,5 +1,5 @@
+import { hasUsage, usageBelow } from "../rollup/usage-sql.ts";
 import { USAGE_COLUMNS } from "../totals.ts";
-import { hasUsage, usageBelow } from "../usage-sql.ts";
 
 /**
  * Tables of one partition. Append only: the version is the number of applied steps.

@@ -1,5 +1,6 @@
 import type { FeedbackTotals } from "../feedback-totals.ts";
 import { matchRuns, type RunsQuery } from "../reads/query.ts";
+import { isCounted } from "../rollup/usage-sql.ts";
 import {
   type CountedRun,
   DISTRIBUTIONS,
@@ -11,7 +12,6 @@ import {
   USAGE_COLUMNS,
 } from "../totals.ts";
 import type { Usage } from "../usage.ts";
-import { isCounted } from "../usage-sql.ts";
 import {
   type GroupBy,
   groupsOf,

@@ -1,4 +1,5 @@
 import { matchRuns, type RunsQuery } from "../reads/query.ts";
+import { isCounted } from "../rollup/usage-sql.ts";
 import {
   type CountedRun,
   RunTotals,
@@ -8,7 +9,6 @@ import {
   USAGE_COLUMNS,
 } from "../totals.ts";
 import type { Usage } from "../usage.ts";
-import { isCounted } from "../usage-sql.ts";
 
 /** Totals of a thread in one partition, by the roots of its traces. */
 export type ThreadTotals = {

@@ -1,5 +1,5 @@
-import { COSTS, USAGE_COLUMNS } from "./totals.ts";
-import type { Usage } from "./usage.ts";
+import { COSTS, USAGE_COLUMNS } from "../totals.ts";
+import type { Usage } from "../usage.ts";
 
 export function isUsage(name: string): name is keyof Usage {
   return (USAGE_COLUMNS as readonly string[]).includes(name);
@@ -15,8 +15,21 @@ export function selectColumn(name: string): string {
   return isUsage(name) ? `${usageSql(name)} AS ${name}` : `r.${name}`;
 }
 
+/**
+ * Rows `r` by number, in the given order, with the usage below each as `j.below`. `LIMIT` makes
+ * SQLite sum it once for all columns.
+ */
+export const ROWS_WITH_USAGE = `(SELECT key, value AS row,
+    (SELECT u.below FROM run_usage u WHERE u.row = j.value) AS below FROM json_each(?) j LIMIT -1) j
+  CROSS JOIN runs r ON r.row = j.row`;
+
+/** Returns a column of `ROWS_WITH_USAGE`. */
+export function columnWithUsage(name: string): string {
+  return isUsage(name) ? ownOr(name, "j.below") : `r.${name}`;
+}
+
 /** Returns the usage of alias `r` with a JSON array of `run_usage`. A run's tokens and costs replace the sum separately. */
-export function ownOr(name: keyof Usage, below: string): string {
+function ownOr(name: keyof Usage, below: string): string {
   const own = isCost(name) ? "r.total_cost" : "r.total_tokens";
   return `CASE WHEN ${own} IS NOT NULL THEN r.${name} ELSE ${below} ->> ${USAGE_COLUMNS.indexOf(name)} END`;
 }
