@@ -116,6 +116,7 @@ const failed = (work: Promise<unknown>) =>
 const REPO_URL = "https://git.example.com/acme/agent";
 const order: BuildOrder = {
   ...policy,
+  deployment_id: "dep-1",
   revision_id: crypto.randomUUID(),
   source: { kind: "git", repo_url: REPO_URL, repo_ref: "main", token: "secret" },
   config_path: "langgraph.json",

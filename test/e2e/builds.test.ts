@@ -77,6 +77,7 @@ function buildRepository(name: string, { ref = "main", token, at = host, order }
 
 function build(source: BuildSource, order: Partial<BuildOrder> = {}): Promise<Built> {
   return builder.build({
+    deployment_id: crypto.randomUUID(),
     revision_id: crypto.randomUUID(),
     source,
     config_path: "langgraph.json",
@@ -247,8 +248,28 @@ test("without a lockfile versions are chosen from package.json", async () => {
     }),
   );
   deployed(built);
-  expect(textOf(built)).toMatch(/No package-lock.json: chose 1 package from package.json/);
+  expect(textOf(built)).toMatch(/WARNING No lockfile: chose 1 package from package.json/);
   expect(textOf(built)).toMatch(/Chosen: ms@2\.\d/);
+});
+
+test("without a lockfile a later build has the versions of the first", async () => {
+  const files = (range: string) =>
+    agentFiles({
+      "package.json": JSON.stringify({ dependencies: { ms: range } }),
+      "agent.js": 'import ms from "ms";\nexport async function agent() { return ms("1d"); }\n',
+    });
+  const deployment_id = crypto.randomUUID();
+  await buildFiles(files("^2.0.0"), { deployment_id });
+  const key = `resolutions/${deployment_id}`;
+  const older = { path: "/node_modules/ms", name: "ms", version: "2.0.0", needs: [] };
+  const url = `${registry_url.replace(/\/?$/, "/")}ms/-/ms-2.0.0.tgz`;
+  const [recorded = ""] = await builder.list(key);
+  await builder.store(recorded, new TextEncoder().encode(JSON.stringify([{ ...older, url }])));
+  const again = await buildFiles(files("^2.0.0"), { deployment_id });
+  expect(textOf(again)).toContain("1 package as in the first build with this package.json");
+  expect(textOf(again)).toContain("Chosen: ms@2.0.0");
+  expect(textOf(await buildFiles(files("^2.1.0"), { deployment_id }))).toMatch(/Chosen: ms@2\.1/);
+  expect(textOf(await buildFiles(files("^2.0.0")))).toMatch(/Chosen: ms@2\.[^0]/);
 });
 
 test("a plain generator needs no package.json", async () => {

@@ -8,6 +8,7 @@ export type BuildSource =
   | { kind: "tarball"; object_key: string };
 
 export type BuildOrder = EgressPolicy & {
+  deployment_id: string;
   revision_id: string;
   source: BuildSource;
   /** Path of langgraph.json inside the tree. */
@@ -48,6 +49,10 @@ export interface BuildStore extends PackageStore {
   readPrebuilt(name: string, version: string): Promise<ReadableStream<Uint8Array> | null>;
   /** Versions by package that every installation has, newest first. */
   listPrebuilt(): Promise<Record<string, string[]>>;
+  /** @returns the versions that an earlier build of the deployment chose, or `null` */
+  readResolution(hash: string): Promise<ReadableStream<Uint8Array> | null>;
+  /** The first one is kept. */
+  writeResolution(hash: string, json: string): Promise<void>;
   writeArtifact(kind: ArtifactKind, bytes: number, body: ReadableStream<Uint8Array>): Promise<void>;
 }
 
@@ -109,6 +114,11 @@ export function uiKeyOf(artifact_key: string): string {
 /** Beside an artifact: its `SourceMap` as JSON. Only failures read it. */
 export function mapKeyOf(artifact_key: string): string {
   return artifact_key.replace(/\.json$/, ".map.json");
+}
+
+/** Versions that builds of a deployment without a lockfile chose. */
+export function resolutionPrefix(deployment_id: string): string {
+  return `resolutions/${deployment_id}/`;
 }
 
 /** Keys of all objects that belong to an artifact. */

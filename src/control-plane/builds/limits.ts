@@ -48,6 +48,9 @@ export const SPECIFIER_CHARACTERS = 2048;
 /** Stars in a package.json. Each of those in `exports` may be replaced by a specifier. */
 export const MANIFEST_STARS = 1000;
 
+/** Versions that a build without a lockfile chose, as JSON. */
+export const RESOLUTION_BYTES = 4 * MB;
+
 export const PACKAGE_LIMITS = {
   count: 3000,
   /** Entries of a lockfile, most of which an agent may not reach. */

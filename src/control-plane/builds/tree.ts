@@ -17,6 +17,7 @@ type TreeEntry = { name: string; size: number; type: string; linkname?: string |
 const READABLE = /\.([cm]?[jt]sx?|json|jsonc|txt|md|sql|html|graphql|ya?ml)$/;
 /** Assets of components, bundled only when they are small. */
 const ASSET = /\.(css|svg|png|jpe?g|gif|webp|woff2?)$/;
+const LOCK = /(^|\/)(yarn|bun)\.lock$/;
 const ENVIRONMENT = /(^|\/)\.env[^/]*$|\.env$/;
 
 export function emptyTree(): Tree {
@@ -25,7 +26,7 @@ export function emptyTree(): Tree {
 
 export function isReadable(path: string, bytes: number): boolean {
   if (ASSET.test(path)) return bytes <= ASSET_BYTES;
-  return READABLE.test(path) || ENVIRONMENT.test(path) || path.endsWith("yarn.lock");
+  return READABLE.test(path) || ENVIRONMENT.test(path) || LOCK.test(path);
 }
 
 /** Normalizes a path of an archive. @returns `null` for the root */

@@ -1,6 +1,12 @@
 import { z } from "@hono/zod-openapi";
 import { isShallow, MAX_DEPTH } from "../../shared/http/depth.ts";
 import { CreatedAt, HttpUrl, list, QueryBoolean, UpdatedAt, Uuid } from "../../shared/schema.ts";
+import {
+  BuildCommand,
+  BuildCommandInput,
+  InstallCommand,
+  InstallCommandInput,
+} from "./command-schema.ts";
 
 export const DEPLOYMENT_TYPES = [
   "dev_free",
@@ -71,9 +77,6 @@ const ResourceSpec = Json.refine(
   `must be at most ${MAX_SPEC_CHARACTERS} characters of JSON, nested at most ${MAX_DEPTH} deep`,
 );
 
-const Command = z.string().max(1000);
-const InstallCommand = Command.describe("Command that installs dependencies. Without effect");
-const BuildCommand = Command.describe("Command that builds the source. Without effect");
 const TarballPath = z.string().max(512).describe("`object_path` of an uploaded tarball");
 
 export const SourceConfigInput = z.object({
@@ -85,8 +88,8 @@ export const SourceConfigInput = z.object({
   build_on_push: z.boolean().nullish().describe("Whether a push to the branch creates a revision"),
   custom_url: HttpUrl.nullish().describe("Must be `null` or the deployment's URL: Heddle sets it"),
   resource_spec: ResourceSpec.nullish().describe("Resources. Stored and returned, without effect"),
-  install_command: InstallCommand.nullish(),
-  build_command: BuildCommand.nullish(),
+  install_command: InstallCommandInput.nullish(),
+  build_command: BuildCommandInput.nullish(),
 });
 
 export const RevisionConfigInput = z.object({

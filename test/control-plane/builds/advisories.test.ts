@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { BuildLog } from "../../../src/control-plane/builds/build-log.ts";
+import { readLockfile } from "../../../src/control-plane/builds/locks/lockfile.ts";
 import { warnOfAdvisories } from "../../../src/control-plane/builds/packages/advisories.ts";
-import { readLockfile } from "../../../src/control-plane/builds/packages/lockfile.ts";
 
 function warningsOf(packages: [path: string, version: string][]): string[] {
   const entries = packages.map(([path, version]) => [`node_modules/${path}`, { version }]);

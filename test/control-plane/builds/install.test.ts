@@ -58,6 +58,7 @@ test("a package is kept without what no bundle reads, whatever its first folder 
 });
 
 const order: BuildOrder = {
+  deployment_id: "dep-1",
   revision_id: "rev-1",
   source: { kind: "git", repo_url: "https://git.example.com/a/b", repo_ref: "main", token: null },
   config_path: "langgraph.json",

@@ -4,7 +4,7 @@ import {
   findPackage,
   reachable,
   readLockfile,
-} from "../../../src/control-plane/builds/packages/lockfile.ts";
+} from "../../../src/control-plane/builds/locks/lockfile.ts";
 
 const REGISTRY = "https://registry.test/npm";
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { readLockfile } from "../../../src/control-plane/builds/packages/lockfile.ts";
+import { readLockfile } from "../../../src/control-plane/builds/locks/lockfile.ts";
 import { selectPrebuilt } from "../../../src/control-plane/builds/packages/select.ts";
 import {
   closure,

@@ -683,3 +683,27 @@ test("a deployment has a tracing project of its name, which is deleted with it o
   expect((await project(kept.tracing_project_id)).status).toBe(200);
   expect((await project(gone.tracing_project_id)).status).toBe(404);
 });
+
+describe("commands of the build", () => {
+  const create = (fields: Record<string, unknown>) =>
+    api("/v2/deployments", {
+      key: ours.editor,
+      json: input({ source_config: { ...SOURCE_CONFIG, ...fields } }),
+    });
+
+  test.each([
+    ["install_command", "npm ci --legacy-peer-deps", 201],
+    ["install_command", "yarn install --frozen-lockfile", 201],
+    ["install_command", "npm install left-pad", 422],
+    ["install_command", "npm ci && npm run generate", 422],
+    ["build_command", "", 201],
+    ["build_command", "npm run build", 422],
+  ])("%s %j is answered with %i", async (field, command, status) => {
+    const response = await create({ [field]: command });
+    expect(response.status).toBe(status);
+    if (status === 201) return;
+    const text = JSON.stringify(await response.json());
+    expect(text).toContain(field);
+    expect(text).toContain("runs no command");
+  });
+});

@@ -18,6 +18,10 @@ class Sink extends RpcTarget {
 export default {
   async fetch(request, env) {
     const { pathname } = new URL(request.url);
+    if (pathname === "/list") {
+      const { objects } = await env.ARTIFACTS.list({ prefix: await request.text() });
+      return Response.json(objects.map(({ key }) => key));
+    }
     if (request.method === "PUT") {
       await env.ARTIFACTS.put(pathname.slice(1), await request.arrayBuffer());
       return new Response(null, { status: 204 });
@@ -54,6 +58,7 @@ export type BuilderHarness = {
   describe(artifact_key: string): Promise<unknown>;
   store(key: string, bytes: Uint8Array): Promise<void>;
   read(key: string): Promise<string>;
+  list(prefix: string): Promise<string[]>;
   clear(): Promise<void>;
   close(): Promise<void>;
 };
@@ -99,6 +104,7 @@ export async function startBuilder(): Promise<BuilderHarness> {
     },
     describe: async (key) => (await call("POST", "describe", JSON.stringify(key))).json(),
     store: async (key, bytes) => void (await call("PUT", key, bytes.slice())),
+    list: async (prefix) => (await call("POST", "list", prefix)).json() as Promise<string[]>,
     read: async (key) => (await call("GET", key)).text(),
     clear: async () => void (await call("DELETE", "")),
     close: () => miniflare.dispose(),

@@ -1,10 +1,7 @@
 import type { EgressPolicy } from "../../../shared/egress/egress.ts";
 import type { BuildLog } from "../build-log.ts";
 import type { BuildStore } from "../contract.ts";
-import type { Runtime } from "../prebuilt/unit.ts";
-import { bytesText, countText, durationText, listText } from "../text.ts";
-import { warnOfAdvisories } from "./advisories.ts";
-import type { Installer } from "./install.ts";
+import { readBunLock } from "../locks/bun-lock.ts";
 import {
   assertInSync,
   dependencyNames,
@@ -12,9 +9,17 @@ import {
   type Install,
   reachable,
   readLockfile,
-} from "./lockfile.ts";
-import type { NpmProject } from "./project.ts";
+} from "../locks/lockfile.ts";
+import { readPnpmLock } from "../locks/pnpm-lock.ts";
+import { readYarnLock } from "../locks/yarn-lock.ts";
+import { joinPath } from "../paths.ts";
+import type { Runtime } from "../prebuilt/unit.ts";
+import { bytesText, countText, durationText, listText } from "../text.ts";
+import { warnOfAdvisories } from "./advisories.ts";
+import type { Installer } from "./install.ts";
+import { type Lock, MANAGERS, type NpmProject } from "./project.ts";
 import { resolveInstall } from "./registry.ts";
+import { recordedInstall } from "./resolution.ts";
 import { selectPrebuilt } from "./select.ts";
 
 export type Dependencies = {
@@ -54,26 +59,54 @@ async function toInstall(
   directory: string,
   options: Options,
 ): Promise<Install> {
-  const { manifest, lock, folder, foreign_lock } = project;
+  const { manifest, lock, folder, ignored_locks } = project;
   if (manifest === null) return { packages: new Map(), links: new Map() };
   if (lock !== null) {
-    const install = readLockfile(lock.folder, lock.text, options.registry_url);
-    assertInSync(folder, manifest, install);
+    const { file } = lock;
+    for (const other of ignored_locks) {
+      log.warn(`${other} is not read, because ${file} is: name the manager as "packageManager".`);
+    }
+    const install = readLock(project, lock, directory, options.registry_url);
+    assertInSync(folder, manifest, install, { file, manager: MANAGERS[file] });
+    log.info(`Read ${joinPath(lock.folder, file)}: ${countText(install.packages.size, "package")}`);
     return install;
   }
   if (dependencyNames(manifest).length === 0) return { packages: new Map(), links: new Map() };
-  if (foreign_lock !== null)
-    log.warn(`${foreign_lock} is not read; commit a package-lock.json to pin versions.`);
   const started = Date.now();
-  const preferred = await storage.listPrebuilt();
-  const install = await resolveInstall({ ...options, preferred }, directory, manifest);
+  const choose = async () => {
+    const preferred = await storage.listPrebuilt();
+    return resolveInstall({ ...options, preferred }, directory, manifest);
+  };
+  const { install, isRecorded } = await recordedInstall(storage, directory, manifest, choose);
   const chosen = [...install.packages.values()].map(({ name, version }) => `${name}@${version}`);
   const took = durationText(Date.now() - started);
-  log.info(
-    `No package-lock.json: chose ${countText(chosen.length, "package")} from package.json in ${took}`,
-  );
+  const count = countText(chosen.length, "package");
+  const how = isRecorded
+    ? `${count} as in the first build with this package.json`
+    : `chose ${count} from package.json in ${took}`;
+  log.warn(`No lockfile: ${how}. Commit a lockfile to choose versions yourself.`);
   log.debug(`Chosen: ${chosen.sort().join(", ")}`);
   return install;
+}
+
+function readLock(
+  { workspaces }: NpmProject,
+  { folder, file, text }: Lock,
+  project: string,
+  registry_url: string,
+): Install {
+  const options = { registry_url, workspaces, project };
+  switch (file) {
+    case "yarn.lock":
+      return readYarnLock(folder, text, options);
+    case "pnpm-lock.yaml":
+      return readPnpmLock(folder, text, options);
+    case "bun.lock":
+      return readBunLock(folder, text, registry_url);
+    case "npm-shrinkwrap.json":
+    case "package-lock.json":
+      return readLockfile(folder, text, registry_url, file);
+  }
 }
 
 function explanationOf(version: string, isPrebuilt: boolean, lacking: string[]): string {

@@ -1,15 +1,17 @@
+import { z } from "zod";
 import { type EgressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { mapConcurrent } from "../../../shared/work/chunks.ts";
 import { SerialQueue } from "../../../shared/work/serial-queue.ts";
 import type { BuildLog } from "../build-log.ts";
+import { parseJsonc } from "../config/json.ts";
 import type { PackageStore } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { type Integrity, matches, parseIntegrity } from "../integrity.ts";
 import { PACKAGE_LIMITS } from "../limits.ts";
+import { type Package, REGISTRY_INTEGRITY } from "../locks/lockfile.ts";
 import { retryTransient } from "../retry.ts";
 import { bytesText } from "../text.ts";
-import type { Package } from "./lockfile.ts";
 import { openPackage, type PackageFiles, PackageTooLarge, packPackage } from "./package-files.ts";
 
 export type Installer = {
@@ -40,7 +42,8 @@ export function installer(storage: PackageStore, policy: EgressPolicy, log: Buil
   };
 }
 
-async function obtain(storage: PackageStore, policy: EgressPolicy, log: BuildLog, item: Package) {
+async function obtain(storage: PackageStore, policy: EgressPolicy, log: BuildLog, locked: Package) {
+  const item = await withIntegrity(policy, locked);
   const integrity = parseIntegrity(item.integrity);
   const stored = integrity === null ? null : await storage.readTarball(integrity);
   if (stored !== null) {
@@ -89,24 +92,35 @@ async function verify(
   if (integrity.algorithm === "SHA-1")
     log.warn(`${label} has only a SHA-1 integrity; run npm install to renew it.`);
   if (await matches(integrity, tarball)) return;
-  const text = `${label} from ${item.url} does not match the integrity in package-lock.json (${item.integrity}).`;
+  const text = `${label} from ${item.url} does not match the integrity in the lockfile (${item.integrity}).`;
   throw new BuildFailure("dependency_integrity", text);
 }
 
-async function download(policy: EgressPolicy, item: Package): Promise<Uint8Array> {
+const RegistryVersion = z.object({ dist: z.object({ integrity: z.string().optional() }) });
+
+/** Reads the integrity of a package from the registry where the lockfile has none of the tarball. */
+async function withIntegrity(policy: EgressPolicy, item: Package): Promise<Package> {
+  if (item.integrity !== REGISTRY_INTEGRITY) return item;
+  const url = item.url.replace(/\/-\/[^/]*$/, `/${item.version}`);
+  const read = () => download(policy, item, url, PACKAGE_LIMITS.metadata_bytes);
+  const bytes = await retryTransient(read, isTransient);
+  const { data } = RegistryVersion.safeParse(parseJsonc(new TextDecoder().decode(bytes)));
+  return { ...item, integrity: data?.dist.integrity };
+}
+
+async function download(
+  policy: EgressPolicy,
+  item: Package,
+  url = item.url,
+  max_bytes = PACKAGE_LIMITS.compressed_bytes,
+): Promise<Uint8Array> {
   try {
-    const limits = {
-      timeout_ms: PACKAGE_LIMITS.timeout_ms,
-      max_bytes: PACKAGE_LIMITS.compressed_bytes,
-    };
-    const response = await safeFetch(policy, item.url, {}, limits);
+    const limits = { timeout_ms: PACKAGE_LIMITS.timeout_ms, max_bytes };
+    const response = await safeFetch(policy, url, {}, limits);
     if (response.ok) return await response.bytes();
     await response.body?.cancel();
     const busy = response.status >= 500 || response.status === 429;
-    throw new AppError(
-      busy ? "unavailable" : "not_found",
-      `${item.url} answers ${response.status}`,
-    );
+    throw new AppError(busy ? "unavailable" : "not_found", `${url} answers ${response.status}`);
   } catch (error) {
     throw unresolved(item, AppError.from(error).message, error);
   }

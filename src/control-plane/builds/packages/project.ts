@@ -2,21 +2,42 @@ import { isRecord } from "../../../shared/guards.ts";
 import { readJson } from "../config/json-file.ts";
 import { BuildFailure } from "../failure.ts";
 import { JSON_BYTES } from "../limits.ts";
+import type { Manifest } from "../locks/lockfile.ts";
+import { type Workspaces, workspacesOf } from "../locks/workspaces.ts";
 import { ancestors, directoryOf, joinPath } from "../paths.ts";
 import type { Tree } from "../tree.ts";
-import type { Manifest } from "./lockfile.ts";
 
 /** Folders of the agent's package.json and lockfile; both may be above langgraph.json, as in a monorepo. */
 export type NpmProject = {
   /** Folder of package.json, or of langgraph.json without one. */
   folder: string;
   manifest: Manifest | null;
-  lock: { folder: string; text: string } | null;
-  /** A lockfile of another package manager, which is not read. */
-  foreign_lock: string | null;
+  lock: Lock | null;
+  /** Other lockfiles in the folder of `lock`, which are not read. */
+  ignored_locks: string[];
+  workspaces: Workspaces;
 };
 
-const FOREIGN = ["yarn.lock", "pnpm-lock.yaml", "bun.lock", "npm-shrinkwrap.json"];
+export type Lock = { folder: string; file: LockFile; text: string };
+export type LockFile = (typeof LOCK_FILES)[number];
+
+/** The first one counts, unless `packageManager` of package.json names another manager. */
+const LOCK_FILES = [
+  "npm-shrinkwrap.json",
+  "package-lock.json",
+  "yarn.lock",
+  "pnpm-lock.yaml",
+  "bun.lock",
+] as const;
+const BINARY_LOCK = "bun.lockb";
+
+export const MANAGERS: Record<LockFile, string> = {
+  "npm-shrinkwrap.json": "npm",
+  "package-lock.json": "npm",
+  "yarn.lock": "yarn",
+  "pnpm-lock.yaml": "pnpm",
+  "bun.lock": "bun",
+};
 
 const MAPS = [
   "dependencies",
@@ -24,25 +45,45 @@ const MAPS = [
   "peerDependencies",
   "peerDependenciesMeta",
   "overrides",
+  "resolutions",
 ];
 
 export function readProject(tree: Tree, config_path: string): NpmProject {
   const home = directoryOf(joinPath("", config_path));
   const folder = nearest(tree, home, "package.json");
-  const lockFolder = folder === null ? null : nearest(tree, folder, "package-lock.json");
-  const foreign = FOREIGN.find((name) => folder !== null && tree.files.has(joinPath(folder, name)));
+  const locks = folder === null ? [] : nearestLocks(tree, folder);
+  const workspaces = workspacesOf(tree);
+  const manager = managerOf(workspaces, locks[0]?.folder ?? "");
+  const lock = locks.find(({ file }) => MANAGERS[file] === manager) ?? locks[0] ?? null;
   return {
     folder: folder ?? home,
     manifest: folder === null ? null : readManifest(tree, joinPath(folder, "package.json")),
-    lock:
-      lockFolder === null
-        ? null
-        : {
-            folder: lockFolder,
-            text: textOf(tree, joinPath(lockFolder, "package-lock.json")) ?? "",
-          },
-    foreign_lock: foreign ?? null,
+    lock,
+    ignored_locks: locks.filter((each) => each !== lock).map(({ file }) => file),
+    workspaces,
   };
+}
+
+/** The lockfiles of the nearest folder that has one. */
+function nearestLocks(tree: Tree, from: string): Lock[] {
+  for (const folder of ancestors(from)) {
+    const locks = LOCK_FILES.flatMap((file) => {
+      const text = textOf(tree, joinPath(folder, file));
+      return text === null ? [] : [{ folder, file, text }];
+    });
+    if (locks.length > 0) return locks;
+    const binary = joinPath(folder, BINARY_LOCK);
+    if (!tree.others.has(binary) && !tree.files.has(binary)) continue;
+    const text = `${binary} is binary: run bun install --save-text-lockfile and commit bun.lock.`;
+    throw new BuildFailure("dependency_unresolved", text);
+  }
+  return [];
+}
+
+/** `yarn@1.22.22` in package.json beside the lockfile. */
+function managerOf(workspaces: Workspaces, folder: string): string | undefined {
+  const { packageManager } = workspaces.manifest(folder === "" ? "" : `/${folder}`) ?? {};
+  return typeof packageManager === "string" ? packageManager.split("@")[0] : undefined;
 }
 
 export function textOf(tree: Tree, path: string): string | null {

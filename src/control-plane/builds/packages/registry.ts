@@ -4,7 +4,6 @@ import { type EgressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { BuildFailure } from "../failure.ts";
 import { PACKAGE_LIMITS } from "../limits.ts";
-import { retryTransient } from "../retry.ts";
 import {
   dependencyNames,
   findPackage,
@@ -13,7 +12,8 @@ import {
   type Package,
   registryTarball,
   withSlash,
-} from "./lockfile.ts";
+} from "../locks/lockfile.ts";
+import { retryTransient } from "../retry.ts";
 
 /** Chooses versions without a lockfile: breadth first, flat, nested where two requirements conflict. */
 

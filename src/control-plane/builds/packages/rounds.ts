@@ -1,8 +1,8 @@
 import type { BuildLog } from "../build-log.ts";
 import { BuildFailure } from "../failure.ts";
+import { reachable } from "../locks/lockfile.ts";
 import { type Dependencies, installPaths } from "./dependencies.ts";
 import type { Installer } from "./install.ts";
-import { reachable } from "./lockfile.ts";
 
 /** Packages that the manifest does not lead to are found while bundling, a few rounds deep at most. */
 const ROUNDS = 6;

@@ -1,5 +1,6 @@
 import { gunzipSync } from "node:zlib";
 import type { BuildStore } from "../contract.ts";
+import { findPackage, type Install, type Package, REGISTRY_INTEGRITY } from "../locks/lockfile.ts";
 import {
   mergeUnits,
   PREBUILT_PACKAGES,
@@ -7,7 +8,6 @@ import {
   type Runtime,
   SHARED_PACKAGES,
 } from "../prebuilt/unit.ts";
-import { findPackage, type Install, type Package } from "./lockfile.ts";
 
 type Units = Pick<BuildStore, "readPrebuilt">;
 
@@ -79,7 +79,8 @@ async function readUnit(
   if (stream === null) return null;
   const bytes = gunzipSync(await new Response(stream).bytes());
   const unit = JSON.parse(new TextDecoder().decode(bytes)) as PrebuiltUnit;
-  const isSame = integrity === undefined || integrity === unit.integrity;
+  const isSame =
+    integrity === undefined || integrity === REGISTRY_INTEGRITY || integrity === unit.integrity;
   return isSame ? unit : null;
 }
 

@@ -100,6 +100,7 @@ async function toOrder(env: Env, build: RevisionBuild): Promise<BuildOrder> {
   const { repo_ref, langgraph_config_path, source_tarball_path } = build.source_revision_config;
   const { repo_url } = build.source_config;
   return {
+    deployment_id: build.deployment_id,
     revision_id: build.id,
     source:
       source_tarball_path === undefined

@@ -5,10 +5,17 @@ import {
   type BuildStore,
   mapKeyOf,
   type PackageStore,
+  resolutionPrefix,
   uiKeyOf,
 } from "../contract.ts";
 import type { Integrity } from "../integrity.ts";
-import { ARTIFACT_BYTES, PACKAGE_LIMITS, SOURCE_MAP_BYTES, UI_BYTES } from "../limits.ts";
+import {
+  ARTIFACT_BYTES,
+  PACKAGE_LIMITS,
+  RESOLUTION_BYTES,
+  SOURCE_MAP_BYTES,
+  UI_BYTES,
+} from "../limits.ts";
 import type { PrebuiltUnits } from "../prebuilt/units.ts";
 
 /** The hashes that R2 verifies. SHA-1 is missing: two packages may have the same one. */
@@ -77,6 +84,18 @@ export class BuildStorage extends PackageStorage implements BuildStore {
     return this.#units.list();
   }
 
+  async readResolution(hash: string): Promise<ReadableStream<Uint8Array> | null> {
+    const object = await this.#bucket.get(this.#resolutionKey(hash));
+    return object?.body ?? null;
+  }
+
+  /** Two builds at once have one record. */
+  async writeResolution(hash: string, json: string): Promise<void> {
+    if (!(json.length <= RESOLUTION_BYTES)) throw new RangeError(`More than ${RESOLUTION_BYTES}`);
+    const onlyIf = { etagDoesNotMatch: "*" };
+    await this.#bucket.put(this.#resolutionKey(hash), json, { onlyIf });
+  }
+
   async writeArtifact(
     kind: ArtifactKind,
     bytes: number,
@@ -93,6 +112,11 @@ export class BuildStorage extends PackageStorage implements BuildStore {
   stored(): { artifact_key: string; artifact_bytes: number } {
     if (this.#artifactBytes === null) throw new Error("The build ended without an artifact");
     return { artifact_key: this.#artifactKey(), artifact_bytes: this.#artifactBytes };
+  }
+
+  #resolutionKey(hash: string): string {
+    if (!/^[0-9a-f]{64}$/.test(hash)) throw new RangeError("A resolution has a SHA-256");
+    return `${resolutionPrefix(this.#order.deployment_id)}${hash}.json`;
   }
 
   #artifactKey(): string {

@@ -1,7 +1,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
 import { deleteBelow } from "../../../shared/storage/objects-below.ts";
-import { objectKeysOf } from "../../builds/contract.ts";
+import { objectKeysOf, resolutionPrefix } from "../../builds/contract.ts";
 import { agentLog } from "../logs/agent-log.ts";
 import type { DeletionMessage } from "../queue.ts";
 import { sendDeletions } from "../queue.ts";
@@ -26,7 +26,8 @@ export async function consumeDeletion(
     .where(and(eq(deployments.id, deployment_id), eq(deployments.status, "AWAITING_DELETE")));
   if (!row) return;
   const deleteUploads: Cleaner = () => deleteBelow(env.ARTIFACTS, uploadPrefix(row));
-  for (const clean of [...cleaners, deleteLogs, clearAgentLog, deleteUploads, deleteRevisions]) {
+  const own = [deleteLogs, clearAgentLog, deleteUploads, deleteResolutions, deleteRevisions];
+  for (const clean of [...cleaners, ...own]) {
     if (!(await clean(env, deployment_id))) {
       return sendDeletions(env, [deployment_id]);
     }
@@ -47,6 +48,10 @@ async function deleteLogs(env: Env, deployment_id: string): Promise<boolean> {
     )
   `);
   return meta.changes < LOG_LINES;
+}
+
+function deleteResolutions(env: Env, deployment_id: string): Promise<boolean> {
+  return deleteBelow(env.ARTIFACTS, resolutionPrefix(deployment_id));
 }
 
 async function clearAgentLog(env: Env, deployment_id: string): Promise<boolean> {

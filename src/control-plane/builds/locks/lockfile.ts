@@ -14,6 +14,8 @@ export type Manifest = {
   peerDependencies?: Record<string, string>;
   peerDependenciesMeta?: Record<string, { optional?: boolean }>;
   overrides?: Record<string, unknown>;
+  resolutions?: Record<string, string>;
+  packageManager?: unknown;
 };
 
 /** An installed package. `path` is absolute in the source. */
@@ -22,10 +24,14 @@ export type Package = {
   name: string;
   version: string;
   url: string;
+  /** Hashes in the form of lockfiles, or `REGISTRY_INTEGRITY`. */
   integrity: string | undefined;
   /** Names it may import: dependencies, optional and peer ones. */
   needs: string[];
 };
+
+/** The integrity that the registry gives. Yarn 2 and newer hash archives of their own. */
+export const REGISTRY_INTEGRITY = "registry";
 
 /** Installed packages by path. A link points to a folder of the source. */
 export type Install = { packages: Map<string, Package>; links: Map<string, string> };
@@ -40,9 +46,14 @@ type LockEntry = Manifest & {
   cpu?: string[];
 };
 
-/** Reads package-lock.json of version 2 or 3. */
-export function readLockfile(folder: string, text: string, registry_url: string): Install {
-  const path = joinPath(folder, "package-lock.json");
+/** Reads package-lock.json or npm-shrinkwrap.json of version 2 or 3. */
+export function readLockfile(
+  folder: string,
+  text: string,
+  registry_url: string,
+  name = "package-lock.json",
+): Install {
+  const path = joinPath(folder, name);
   const entries = toEntries(path, text);
   const install: Install = { packages: new Map(), links: new Map() };
   for (const [key, entry] of Object.entries(entries)) {
@@ -121,7 +132,7 @@ export function dependencyNames(manifest: Manifest): string[] {
 const MAX_RESOLVED = 2048;
 
 /** The registry of the installation replaces the one that wrote the lockfile. */
-function tarballUrl(
+export function tarballUrl(
   lock: string,
   name: string,
   version: string,
@@ -171,13 +182,19 @@ export function withSlash(registry_url: string): string {
 }
 
 /** `npm ci` refuses a lockfile that package.json has left behind; so do we, and name the first package. */
-export function assertInSync(folder: string, manifest: Manifest, install: Install): void {
-  for (const [name, range] of Object.entries(manifest.dependencies ?? {})) {
+export function assertInSync(
+  folder: string,
+  manifest: Manifest,
+  install: Install,
+  { file, manager } = { file: "package-lock.json", manager: "npm" },
+): void {
+  for (const [name, declared] of Object.entries(manifest.dependencies ?? {})) {
+    const range = manifest.resolutions?.[name] ?? declared;
     const found = findPackage(install, `/${folder}`, name);
-    const hint = "Run npm install and commit package-lock.json.";
+    const hint = `Run ${manager} install and commit ${file}.`;
     if (found === null) {
       throw unresolved(
-        `package.json requires ${name} ${range}, which package-lock.json does not have. ${hint}`,
+        `package.json requires ${name} ${range}, which ${file} does not have. ${hint}`,
       );
     }
     const version = install.packages.get(found)?.version;
@@ -187,7 +204,7 @@ export function assertInSync(folder: string, manifest: Manifest, install: Instal
       !satisfies(version, range, { includePrerelease: true })
     ) {
       throw unresolved(
-        `package.json requires ${name} ${range} but package-lock.json has ${version}. ${hint}`,
+        `package.json requires ${name} ${range} but ${file} has ${version}. ${hint}`,
       );
     }
   }

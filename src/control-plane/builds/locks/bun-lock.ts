@@ -1,0 +1,81 @@
+import { isRecord } from "../../../shared/guards.ts";
+import { parseJsonc } from "../config/json.ts";
+import { assertSize } from "../config/json-file.ts";
+import { JSON_BYTES } from "../limits.ts";
+import { joinPath } from "../paths.ts";
+import { assertEntries, record, text, texts, unreadable } from "./lock-text.ts";
+import { dependencyNames, type Install, type Package, tarballUrl } from "./lockfile.ts";
+
+const VERSIONS = [0, 1, 2];
+const NAMES = /(?:@[^/]+\/)?[^/]+/g;
+
+/** Reads bun.lock, whose keys are paths of packages: `tool/ms` is the `ms` inside of `tool`. */
+export function readBunLock(folder: string, source: string, registry_url: string): Install {
+  const path = joinPath(folder, "bun.lock");
+  assertSize(path, source.length, JSON_BYTES.lockfile, "dependency_unresolved");
+  const packages = packagesOf(path, parseJsonc(source));
+  const root = folder === "" ? "" : `/${folder}`;
+  const folders = foldersOf(root, packages);
+  const install: Install = { packages: new Map(), links: new Map() };
+  for (const [key, entry] of Object.entries(packages)) {
+    const place = placeOf(root, folders, key);
+    const target = folders.get(key);
+    if (target !== undefined) install.links.set(place, target);
+    const item = target === undefined && toPackage({ path, registry_url }, key, place, entry);
+    if (item) install.packages.set(place, item);
+  }
+  return install;
+}
+
+function packagesOf(path: string, lock: unknown): Record<string, unknown> {
+  if (!isRecord(lock) || !isRecord(lock.packages)) throw unreadable(path, "it has no packages");
+  if (!VERSIONS.includes(Number(lock.lockfileVersion))) {
+    throw unreadable(path, `it has version ${lock.lockfileVersion}; Heddle reads 0, 1 and 2`);
+  }
+  assertEntries(path, lock.packages);
+  return lock.packages;
+}
+
+/** Folders of the monorepo's packages by their keys. */
+function foldersOf(root: string, packages: Record<string, unknown>): Map<string, string> {
+  const folders = Object.entries(packages).flatMap(([key, entry]) => {
+    const locator = Array.isArray(entry) ? text(entry[0]) : undefined;
+    const [, folder] = /^@?[^@]+@workspace:(.*)$/.exec(locator ?? "") ?? [];
+    return folder === undefined ? [] : [[key, joinPath(`${root}/`, folder)] as const];
+  });
+  return new Map(folders);
+}
+
+/** The first name of a key may be a workspace, which is a folder of the source. */
+function placeOf(root: string, folders: Map<string, string>, key: string): string {
+  const names = key.match(NAMES) ?? [];
+  const home = names.length > 1 ? folders.get(names[0] ?? "") : undefined;
+  const inner = home === undefined ? names : names.slice(1);
+  return `${home ?? root}${inner.map((name) => `/node_modules/${name}`).join("")}`;
+}
+
+type Context = { path: string; registry_url: string };
+
+/** @returns `null` for a native package of another system */
+function toPackage(context: Context, key: string, place: string, entry: unknown): Package | null {
+  const { path, registry_url } = context;
+  const [locator, source, info, integrity] = Array.isArray(entry) ? entry : [];
+  const [, name, version] = /^(@?[^@]+)@([^@]+)$/.exec(text(locator) ?? "") ?? [];
+  if (name === undefined || version === undefined) {
+    throw unreadable(path, `"packages.${key}" is not a package of the registry`);
+  }
+  const { dependencies, peerDependencies, os, cpu } = record(info);
+  if (os !== undefined || cpu !== undefined) return null;
+  const isArchive = text(source)?.endsWith(".tgz");
+  return {
+    path: place,
+    name,
+    version,
+    url: tarballUrl(path, name, version, isArchive ? text(source) : undefined, registry_url),
+    integrity: text(integrity),
+    needs: dependencyNames({
+      dependencies: texts(dependencies),
+      peerDependencies: texts(peerDependencies),
+    }),
+  };
+}

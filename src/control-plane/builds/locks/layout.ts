@@ -1,0 +1,77 @@
+import { BuildFailure } from "../failure.ts";
+import { PACKAGE_LIMITS, SOURCE_LIMITS } from "../limits.ts";
+import { findPackage, type Install, type Manifest, type Package } from "./lockfile.ts";
+
+/** Places the packages of a lockfile that lists dependencies without their folders: yarn's and pnpm's. */
+
+export type Edge = { name: string; range: string; is_optional: boolean };
+
+type LockedPackage = Omit<Package, "path" | "needs"> & {
+  /** Differs for two copies of one version, which pnpm makes for different peers. */
+  key: string;
+  edges: Edge[];
+  peers: string[];
+};
+
+/** A package of the registry, or a folder of the source. */
+export type LockTarget = LockedPackage | { folder: string };
+
+export type LockGraph = {
+  /** @returns `null` for an optional package that is not installed */
+  find(edge: Edge, from: string): LockTarget | null;
+  /** Dependencies of a folder of the source. */
+  edgesOf(folder: string): Edge[];
+};
+
+type Requirement = Edge & { from: string };
+
+export function edgesOf({ dependencies, optionalDependencies }: Manifest): Edge[] {
+  const toEdges = (ranges: Record<string, string> = {}, is_optional = false) =>
+    Object.entries(ranges).map(([name, range]) => ({ name, range: String(range), is_optional }));
+  const required = toEdges(dependencies).filter(({ name }) => !optionalDependencies?.[name]);
+  return [...required, ...toEdges(optionalDependencies, true)];
+}
+
+/** Breadth first: a package goes to the root, or into the one that needs it when the root has another. */
+export function layOut(path: string, graph: LockGraph, root: string, project: string): Install {
+  const install: Install = { packages: new Map(), links: new Map() };
+  const keys = new Map<string, string>();
+  const folders = new Set<string>();
+  const enter = (folder: string): Requirement[] => {
+    if (folders.has(folder)) return [];
+    folders.add(folder);
+    return graph.edgesOf(folder).map((edge) => ({ ...edge, from: folder }));
+  };
+  const link = ({ name, from }: Requirement, folder: string) => {
+    const near = findPackage(install, from, name);
+    if (near !== folder) {
+      install.links.set(`${near === null ? root : from}/node_modules/${name}`, folder);
+    }
+    return enter(folder);
+  };
+  const place = (requirement: Requirement): Requirement[] => {
+    const { name, from } = requirement;
+    const target = graph.find(requirement, from);
+    if (target === null) return [];
+    if ("folder" in target) return link(requirement, target.folder);
+    const near = findPackage(install, from, name);
+    if (near !== null && keys.get(near) === target.key) return [];
+    const at = `${near === null ? root : from}/node_modules/${name}`;
+    const { key, edges, peers, ...item } = target;
+    keys.set(at, key);
+    const needs = [...edges.filter((edge) => !edge.is_optional).map((edge) => edge.name), ...peers];
+    install.packages.set(at, { ...item, path: at, needs });
+    assertBounded(path, install, at);
+    return edges.map((edge) => ({ ...edge, from: at }));
+  };
+  for (let level = enter(project); level.length > 0; ) level = level.flatMap(place);
+  return install;
+}
+
+/** Versions that need each other in a circle would nest without end. */
+function assertBounded(path: string, { packages }: Install, place: string): void {
+  const max = PACKAGE_LIMITS.lockfile_entries;
+  if (packages.size <= max && place.length <= SOURCE_LIMITS.path_bytes) return;
+  const text = `${path} leads to more than ${max} packages, or to versions that need each other in a circle.`;
+  throw new BuildFailure("dependency_unresolved", text);
+}

@@ -1,0 +1,94 @@
+import { joinPath } from "../paths.ts";
+import { type Edge, edgesOf, type LockTarget, layOut } from "./layout.ts";
+import { assertEntries, parseLock, record, text, texts, unreadable } from "./lock-text.ts";
+import { type Install, tarballUrl } from "./lockfile.ts";
+
+type Entry = Record<string, unknown>;
+type Options = { registry_url: string; project: string };
+
+const VERSIONS = ["6.0", "6.1", "9.0"];
+
+/** Reads pnpm-lock.yaml of pnpm 8 (version 6) and newer (version 9). */
+export function readPnpmLock(folder: string, source: string, options: Options): Install {
+  const path = joinPath(folder, "pnpm-lock.yaml");
+  const lock = parseLock(path, source);
+  assertVersion(path, lock);
+  const { registry_url, project } = options;
+  const [packages, snapshots] = [record(lock.packages), record(lock.snapshots ?? lock.packages)];
+  assertEntries(path, snapshots);
+  const root = folder === "" ? "" : `/${folder}`;
+  const importers = record(lock.importers ?? { ".": lock });
+  const find = ({ name, range, is_optional }: Edge, from: string): LockTarget | null => {
+    if (range.startsWith("link:")) return { folder: joinPath(`${from}/`, range.slice(5)) };
+    const keys = [range, `${name}@${range}`, `/${name}@${range}`];
+    const key = keys.find((each) => Object.hasOwn(snapshots, each));
+    const item = key && record(packages[withoutPeers(key)] ?? packages[key]);
+    if (is_optional && (!item || isNative(item))) return null;
+    if (item) return toTarget({ path, registry_url }, key, item, record(snapshots[key]));
+    throw unreadable(path, `it lacks ${name}@${range}. Run pnpm install and commit it`);
+  };
+  const edgesAt = (at: string) => {
+    const importer = record(importers[at === root ? "." : at.slice(root.length + 1)]);
+    return edgesOf({
+      dependencies: {
+        ...(at === project && versionsOf(importer.devDependencies)),
+        ...versionsOf(importer.dependencies),
+      },
+      optionalDependencies: versionsOf(importer.optionalDependencies),
+    });
+  };
+  return layOut(path, { find, edgesOf: edgesAt }, root, project);
+}
+
+function assertVersion(path: string, lock: Entry): void {
+  const version = String(lock.lockfileVersion ?? "unknown");
+  if (!VERSIONS.includes(version)) {
+    const remedy = "Run pnpm install with pnpm 8 or newer and commit the file";
+    throw unreadable(path, `it has version ${version}; Heddle reads 6 and 9. ${remedy}`);
+  }
+  const [patched] = Object.keys(record(lock.patchedDependencies));
+  if (patched === undefined) return;
+  throw unreadable(path, `${patched} has a patch, which Heddle does not apply; publish a fork`);
+}
+
+/** `{name: {specifier, version}}` of an importer. */
+function versionsOf(dependencies: unknown): Record<string, string> {
+  const entries = Object.entries(record(dependencies));
+  return texts(Object.fromEntries(entries.map(([name, each]) => [name, record(each).version])));
+}
+
+function isNative({ os, cpu }: Entry): boolean {
+  return os !== undefined || cpu !== undefined;
+}
+
+/** `name@1.0.0(peer@2.0.0)` is a copy of `name@1.0.0` for this peer. */
+function withoutPeers(key: string): string {
+  const at = key.indexOf("(");
+  return at < 0 ? key : key.slice(0, at);
+}
+
+function toTarget(
+  { path, registry_url }: { path: string; registry_url: string },
+  key: string,
+  item: Entry,
+  snapshot: Entry,
+): LockTarget {
+  const plain = withoutPeers(key).replace(/^\//, "");
+  const at = plain.lastIndexOf("@");
+  const [name, version] = [plain.slice(0, at), plain.slice(at + 1)];
+  const { tarball, integrity, type, repo } = record(item.resolution);
+  const source = type === "git" || repo !== undefined ? `git:${repo}` : text(tarball);
+  return {
+    key,
+    name: text(item.name) ?? name,
+    version: text(item.version) ?? version,
+    url: tarballUrl(path, name, version, source, registry_url),
+    integrity: text(integrity),
+    edges: edgesOf({
+      dependencies: texts(snapshot.dependencies),
+      optionalDependencies: texts(snapshot.optionalDependencies),
+    }),
+    // A snapshot lists the peers that it was given among its dependencies.
+    peers: [],
+  };
+}

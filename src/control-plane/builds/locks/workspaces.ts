@@ -1,0 +1,52 @@
+import { isRecord } from "../../../shared/guards.ts";
+import { JSON_BYTES } from "../limits.ts";
+import { directoryOf } from "../paths.ts";
+import type { Tree } from "../tree.ts";
+import type { Manifest } from "./lockfile.ts";
+
+/** The packages of a monorepo, by absolute folder and by name. */
+export type Workspaces = {
+  manifest(folder: string): Manifest | null;
+  folderOf(name: string): string | null;
+};
+
+export function workspacesOf({ files }: Tree): Workspaces {
+  const manifests = new Map<string, Manifest | null>();
+  const manifest = (folder: string) => {
+    const known = manifests.get(folder);
+    if (known !== undefined) return known;
+    const read = parse(files.get(`${folder}/package.json`.slice(1)));
+    manifests.set(folder, read);
+    return read;
+  };
+  let names: Map<string, string> | null = null;
+  return {
+    manifest,
+    folderOf(name) {
+      names ??= namesOf(files, manifest);
+      return names.get(name) ?? null;
+    },
+  };
+}
+
+function namesOf(files: Tree["files"], manifest: (folder: string) => Manifest | null) {
+  const folders = [...files.keys()]
+    .filter((path) => /(^|\/)package\.json$/.test(path) && !path.includes("node_modules/"))
+    .map((path) => directoryOf(`/${path}`));
+  return new Map(
+    folders.flatMap((folder) => {
+      const name = manifest(folder)?.name;
+      return typeof name === "string" ? [[name, folder] as const] : [];
+    }),
+  );
+}
+
+function parse(bytes: Uint8Array | undefined): Manifest | null {
+  if (bytes === undefined || bytes.byteLength > JSON_BYTES.manifest) return null;
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return isRecord(value) ? (value as Manifest) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { encodeBytes } from "../../../shared/crypto/encoding.ts";
+import type { BuildStore } from "../contract.ts";
+import { RESOLUTION_BYTES } from "../limits.ts";
+import type { Install, Manifest } from "../locks/lockfile.ts";
+
+const Recorded = z.array(
+  z.object({
+    path: z.string(),
+    name: z.string(),
+    version: z.string(),
+    url: z.string(),
+    integrity: z.string().optional(),
+    needs: z.array(z.string()),
+  }),
+);
+
+type Recording = { install: Install; isRecorded: boolean };
+
+/**
+ * Returns the versions that an earlier build chose for the same dependencies, or chooses and records them: without a
+ * lockfile the same commit has to build the same again.
+ */
+export async function recordedInstall(
+  storage: BuildStore,
+  directory: string,
+  manifest: Manifest,
+  choose: () => Promise<Install>,
+): Promise<Recording> {
+  const hash = await hashOf(directory, manifest);
+  const stored = await storage.readResolution(hash);
+  const json = stored === null ? null : await new Response(stored).json().catch(() => null);
+  const { data } = Recorded.safeParse(json);
+  if (data) {
+    const packages = new Map(
+      data.map((item) => [item.path, { ...item, integrity: item.integrity }] as const),
+    );
+    return { install: { packages, links: new Map() }, isRecorded: true };
+  }
+  const install = await choose();
+  const text = JSON.stringify([...install.packages.values()]);
+  if (text.length <= RESOLUTION_BYTES) await storage.writeResolution(hash, text);
+  return { install, isRecorded: false };
+}
+
+async function hashOf(directory: string, manifest: Manifest): Promise<string> {
+  const { dependencies, optionalDependencies, peerDependencies, overrides } = manifest;
+  const fields = { directory, dependencies, optionalDependencies, peerDependencies, overrides };
+  const bytes = new TextEncoder().encode(JSON.stringify(fields));
+  return encodeBytes(await crypto.subtle.digest("SHA-256", bytes), "hex");
+}
