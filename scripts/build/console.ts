@@ -60,8 +60,7 @@ async function writeStyles(outdir: string): Promise<string> {
   });
   const candidates = new Set<string>();
   for await (const path of glob(`${SOURCE}/**/*.tsx`)) {
-    for (const word of (await readFile(path, "utf8")).split(/[\s"'`<>={};,]+/))
-      candidates.add(word);
+    for (const word of (await readFile(path, "utf8")).split(/[\s"'`<>={};]+/)) candidates.add(word);
   }
   const { code } = await build({
     stdin: { contents: compiler.build([...candidates]), loader: "css" },

@@ -8,6 +8,7 @@ import {
 } from "@tanstack/react-router";
 import { ApiError } from "./api/errors.ts";
 import { meQuery } from "./api/session.ts";
+import { deploymentSearch } from "./pages/deployment/search.ts";
 import { RouteFailure, RouteNotFound } from "./shell/failures.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { textParam } from "./state/search.ts";
@@ -80,7 +81,27 @@ const deployments = createRoute({
   component: lazyRouteComponent(() => import("./pages/deployments/page.tsx"), "DeploymentsPage"),
 });
 
-const routeTree = root.addChildren([login, home, workspace.addChildren([overview, deployments])]);
+const deployment = createRoute({
+  getParentRoute: () => workspace,
+  path: "/deployments/$deployment",
+  validateSearch: deploymentSearch,
+  component: lazyRouteComponent(() => import("./pages/deployment/page.tsx"), "DeploymentPage"),
+});
+
+const newDeployment = createRoute({
+  getParentRoute: () => workspace,
+  path: "/deployments/new",
+  component: lazyRouteComponent(
+    () => import("./pages/new-deployment/page.tsx"),
+    "NewDeploymentPage",
+  ),
+});
+
+const routeTree = root.addChildren([
+  login,
+  home,
+  workspace.addChildren([overview, deployments, deployment, newDeployment]),
+]);
 
 export const router = createRouter({
   routeTree,

@@ -78,3 +78,8 @@ export function formatPercent(fraction: number, decimals?: number): string {
 export function shortId(id: string): string {
   return id.slice(0, 8);
 }
+
+/** `1 line`, `2 lines`. */
+export function formatCount(count: number, noun: string): string {
+  return `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,7 +1,11 @@
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import type { DeploymentsList } from "../../../control-plane/deployments/schema.ts";
-import { useApiQuery } from "../../api/hooks.ts";
+import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { useMay } from "../../api/session.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
+import { pathTo } from "../../state/path.ts";
+import { formatCount } from "../../ui/formats.ts";
+import { Icon } from "../../ui/icon.tsx";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
 import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
 import { SearchField } from "../../ui/search-field.tsx";
@@ -28,6 +32,7 @@ export function DeploymentsPage() {
       <PageHeader
         title="Deployments"
         sub="A push to the branch builds a revision. The newest good one serves."
+        actions={<NewButton />}
       />
       <div className="bar">
         <SearchField
@@ -51,10 +56,18 @@ export function DeploymentsPage() {
   );
 }
 
+function NewButton() {
+  const workspace = useWorkspaceId();
+  if (!useMay("write")) return null;
+  return (
+    <Link to={pathTo(workspace, "/deployments/new")} className="btn pri">
+      <Icon name="plus" /> New deployment
+    </Link>
+  );
+}
+
 function countText(count: number): string {
-  return count < PAGE
-    ? `${count} of ${count} deployments`
-    : `The first ${PAGE} deployments by name`;
+  return count < PAGE ? formatCount(count, "deployment") : `The first ${PAGE} deployments by name`;
 }
 
 function NoDeployments({ name }: { name: string | undefined }) {
@@ -64,9 +77,8 @@ function NoDeployments({ name }: { name: string | undefined }) {
     );
   }
   return (
-    <Empty title="No deployments yet">
-      A deployment builds an agent from a git repository or an upload, and serves it. Create one by{" "}
-      <code>POST /v2/deployments</code>.
+    <Empty title="No deployments yet" action={<NewButton />}>
+      A deployment builds an agent from a git repository or a folder, and serves it.
     </Empty>
   );
 }

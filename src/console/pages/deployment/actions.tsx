@@ -1,0 +1,136 @@
+import { useState } from "react";
+import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
+import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import { useApiChange } from "../../api/hooks.ts";
+import { useMay } from "../../api/session.ts";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { formatDuration } from "../../ui/formats.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { useToast } from "../../ui/toasts.tsx";
+import { showStatus } from "../deployments/revision-status.ts";
+import { nameOf } from "../deployments/table.tsx";
+import { roleOf } from "./revision-list.tsx";
+
+type Props = { deployment: Deployment; revision: Revision };
+
+/** The one act that fits the state of a revision. Absent for viewers. */
+export function RevisionActions({ deployment, revision }: Props) {
+  const mayWrite = useMay("write");
+  const [isOpen, setOpen] = useState(false);
+  const role = roleOf(deployment, revision);
+  const { isBuilding, kind } = showStatus(revision.status);
+  if (!mayWrite) return null;
+  if (isBuilding) return <CancelBuild revision={revision} />;
+  if (kind !== "ok") return <BuildAgain revision={revision} />;
+  if (role.percent === 100) return <BuildAgain revision={revision} />;
+  const act = revision.is_preview || role.percent > 0 ? "Promote" : "Roll back";
+  return (
+    <>
+      <button type="button" className="btn pri" onClick={() => setOpen(true)}>
+        <Icon name={act === "Promote" ? "up" : "undo"} /> {act}
+      </button>
+      {isOpen && (
+        <MoveTraffic
+          act={act}
+          deployment={deployment}
+          revision={revision}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </>
+  );
+}
+
+type MoveProps = Props & { act: "Promote" | "Roll back"; onClose: () => void };
+
+function MoveTraffic({ act, deployment, revision, onClose }: MoveProps) {
+  const move = useMove(deployment);
+  const name = nameOf(revision);
+  return (
+    <ConfirmDialog
+      title={`${act === "Promote" ? `Promote ${name}` : `Roll back to ${name}`} in ${deployment.name}?`}
+      act={`${act} now`}
+      keep="Keep as it is"
+      onAct={() =>
+        move(revision.id, act === "Promote" ? `Promoted ${name}` : `Rolled back to ${name}`)
+      }
+      onClose={onClose}
+    >
+      All traffic moves to {name} within seconds.{" "}
+      {deployment.traffic.length > 1 && "The split ends. "}
+      Nothing is built and nothing is deleted, so you can move forward again the same way. Runs
+      under way end on the revision that they began on.
+    </ConfirmDialog>
+  );
+}
+
+/** Moves all traffic to a revision, and offers the way back with the time that it took. */
+function useMove(deployment: Deployment) {
+  const toast = useToast();
+  const { mutateAsync } = useApiChange<string, Deployment>({
+    method: "PATCH",
+    path: `/v2/deployments/${deployment.id}`,
+    body: (revision_id) => ({ traffic: [{ revision_id, percent: 100 }] }),
+    invalidates: ["/v2/deployments"],
+  });
+  const former = deployment.active_revision_id;
+  const move = async (revision_id: string, done: string): Promise<void> => {
+    const started = performance.now();
+    await mutateAsync(revision_id);
+    const text = `${done} in ${formatDuration(performance.now() - started)}`;
+    const canReturn = former !== null && former !== revision_id;
+    toast(
+      text,
+      canReturn
+        ? { label: "Move forward again", onClick: () => void move(former, "Moved forward") }
+        : undefined,
+    );
+  };
+  return move;
+}
+
+function BuildAgain({ revision }: { revision: Revision }) {
+  const toast = useToast();
+  const build = useApiChange<void, Revision>({
+    path: `/v2/deployments/${revision.deployment_id}/revisions`,
+    body: () => ({ activate: !revision.is_preview }),
+    invalidates: ["/v2/deployments"],
+  });
+  return (
+    <button
+      type="button"
+      className="btn"
+      disabled={build.isPending}
+      title={build.error?.message}
+      onClick={() => build.mutate(undefined, { onSuccess: () => toast("A new revision builds") })}
+    >
+      <Icon name="refresh" /> {build.isPending ? "Starting" : "Build again"}
+    </button>
+  );
+}
+
+function CancelBuild({ revision }: { revision: Revision }) {
+  const [isOpen, setOpen] = useState(false);
+  const { mutateAsync } = useApiChange({
+    path: `/v2/deployments/${revision.deployment_id}/revisions/${revision.id}/interrupt`,
+    invalidates: ["/v2/deployments"],
+  });
+  return (
+    <>
+      <button type="button" className="btn" onClick={() => setOpen(true)}>
+        <Icon name="stop" /> Cancel build
+      </button>
+      {isOpen && (
+        <ConfirmDialog
+          title={`Cancel the build of ${nameOf(revision)}?`}
+          act="Cancel build"
+          keep="Let it build"
+          onAct={() => mutateAsync()}
+          onClose={() => setOpen(false)}
+        >
+          The build ends at once and does not resume. The revision that serves is not affected.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

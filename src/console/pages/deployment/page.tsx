@@ -1,0 +1,108 @@
+import { getRouteApi } from "@tanstack/react-router";
+import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
+import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import { useApiQuery } from "../../api/hooks.ts";
+import { TopBar } from "../../shell/top-bar.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
+import { Empty, PageHeader } from "../../ui/panel.tsx";
+import { QueryState } from "../../ui/states.tsx";
+import { showStatus } from "../deployments/revision-status.ts";
+import { useRevisions } from "../deployments/table.tsx";
+import { RevisionList } from "./revision-list.tsx";
+import { RevisionView } from "./revision-view.tsx";
+import { Settings } from "./settings.tsx";
+import { Traffic } from "./traffic.tsx";
+
+const route = getRouteApi("/w/$workspace/deployments/$deployment");
+const POLL_MS = 3000;
+const ABOVE = [{ label: "Deployments", path: "/deployments" }];
+
+export function DeploymentPage() {
+  const { deployment: id } = route.useParams();
+  const query = useApiQuery<Deployment>(`/v2/deployments/${id}`, { poll: POLL_MS });
+  const revisions = useRevisions(id);
+  const building = revisions.filter(({ status }) => showStatus(status).isBuilding).length;
+  return (
+    <>
+      <TopBar above={ABOVE} title={query.data?.display_name ?? query.data?.name ?? "Deployment"}>
+        <LivePill
+          state={liveStateOf(query)}
+          note={building > 0 ? `${building} building` : undefined}
+          title="Read every 2 s while a revision builds, and while this page is visible"
+        />
+      </TopBar>
+      <QueryState query={query} what="The deployment could not be read">
+        {(deployment) => <Found deployment={deployment} revisions={revisions} />}
+      </QueryState>
+    </>
+  );
+}
+
+type FoundProps = { deployment: Deployment; revisions: Revision[] };
+
+function Found({ deployment, revisions }: FoundProps) {
+  const { tab = "revisions" } = route.useSearch();
+  const { name, display_name, url, source_config } = deployment;
+  return (
+    <>
+      <PageHeader
+        title={display_name ?? name}
+        facts={
+          source_config.repo_url && (
+            <span className="dim sm row">
+              <Icon name="branch" small />
+              <span className="break-all">{source_config.repo_url}</span>
+            </span>
+          )
+        }
+        sub={
+          <span className="row">
+            <code className="sm cut">{url}</code>
+            <CopyButton text={url} label="Copy the URL of the agent server" />
+          </span>
+        }
+      />
+      <nav className="tabs" aria-label="Deployment">
+        {(["revisions", "settings"] as const).map((each) => (
+          <route.Link
+            key={each}
+            to="."
+            search={(former) => ({ ...former, tab: each === "revisions" ? undefined : each })}
+            aria-current={tab === each ? "page" : undefined}
+          >
+            {each === "revisions" ? "Revisions" : "Settings"}
+          </route.Link>
+        ))}
+      </nav>
+      {tab === "settings" ? (
+        <Settings deployment={deployment} />
+      ) : (
+        <Revisions deployment={deployment} revisions={revisions} />
+      )}
+    </>
+  );
+}
+
+function Revisions({ deployment, revisions }: FoundProps) {
+  const { rev } = route.useSearch();
+  const chosen = revisions.find(({ id }) => id === rev) ?? chooseRevision(deployment, revisions);
+  if (chosen === undefined) return <Empty title="No revisions yet" />;
+  return (
+    <>
+      <Traffic deployment={deployment} revisions={revisions} />
+      <div className="revs">
+        <RevisionList deployment={deployment} revisions={revisions} chosen={chosen.id} />
+        <RevisionView deployment={deployment} revision={chosen} revisions={revisions} />
+      </div>
+    </>
+  );
+}
+
+/** The newest when it failed or builds, else the one that serves. */
+function chooseRevision({ active_revision_id }: Deployment, revisions: Revision[]) {
+  const [newest] = revisions;
+  if (newest === undefined || showStatus(newest.status).kind !== "ok") return newest;
+  return revisions.find(({ id }) => id === active_revision_id) ?? newest;
+}

@@ -1,0 +1,60 @@
+import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
+import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { Status } from "../../ui/status.tsx";
+import { Elapsed, Time } from "../../ui/values.tsx";
+import { showStatus } from "../deployments/revision-status.ts";
+import { nameOf } from "../deployments/table.tsx";
+import { RevisionActions } from "./actions.tsx";
+import { Failure } from "./failure.tsx";
+import { Logs } from "./logs.tsx";
+import { roleOf } from "./revision-list.tsx";
+
+type Props = { deployment: Deployment; revision: Revision; revisions: Revision[] };
+
+export function RevisionView({ deployment, revision, revisions }: Props) {
+  const { kind, word } = roleOf(deployment, revision);
+  const { isBuilding } = showStatus(revision.status);
+  return (
+    <div className="stack">
+      <div className="row wrap">
+        <h2 className="mono">{nameOf(revision)}</h2>
+        <Status kind={kind}>{word}</Status>
+        <span className="sm dim row">
+          {revision.source_revision_config.repo_ref && (
+            <>
+              <Icon name="branch" small />
+              <span className="cut">{revision.source_revision_config.repo_ref}</span>
+            </>
+          )}
+          <Time at={revision.created_at} />
+          {isBuilding && <Elapsed start={revision.created_at} end={null} />}
+        </span>
+        <span className="push row">
+          <RevisionActions deployment={deployment} revision={revision} />
+        </span>
+      </div>
+      {kind === "failed" && (
+        <Failure deployment={deployment} revision={revision} revisions={revisions} />
+      )}
+      {revision.is_preview && <PreviewUrl url={revision.url} />}
+      <Logs revision={revision} />
+    </div>
+  );
+}
+
+function PreviewUrl({ url }: { url: string }) {
+  return (
+    <div className="note run">
+      <Icon name="info" />
+      <div>
+        A preview serves at this URL alone and takes no traffic until you promote it.
+        <div className="row">
+          <code className="sm cut">{url}</code>
+          <CopyButton text={url} label="Copy the URL of the preview" />
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+import { choiceParam, numberParam, type RawSearch, textParam } from "../../state/search.ts";
+
+export type DeploymentSearch = {
+  tab?: "settings" | undefined;
+  /** Id of the chosen revision. */
+  rev?: string | undefined;
+  log?: "build" | "server" | undefined;
+  find?: string | undefined;
+  level?: "INFO" | "WARNING" | "ERROR" | undefined;
+  range?: "15m" | "1h" | "24h" | undefined;
+  /** Number of a line of the build log. */
+  line?: number | undefined;
+};
+
+export function deploymentSearch(search: RawSearch): DeploymentSearch {
+  return {
+    tab: choiceParam(search, "tab", ["settings"]),
+    rev: textParam(search, "rev"),
+    log: choiceParam(search, "log", ["build", "server"]),
+    find: textParam(search, "find"),
+    level: choiceParam(search, "level", ["INFO", "WARNING", "ERROR"]),
+    range: choiceParam(search, "range", ["15m", "1h", "24h"]),
+    line: numberParam(search, "line"),
+  };
+}

@@ -1,0 +1,92 @@
+import { useState } from "react";
+import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
+import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import { useApiChange } from "../../api/hooks.ts";
+import { useMay } from "../../api/session.ts";
+import { ErrorState } from "../../ui/states.tsx";
+import { Status } from "../../ui/status.tsx";
+import { useToast } from "../../ui/toasts.tsx";
+import { nameOf } from "../deployments/table.tsx";
+
+type Props = { deployment: Deployment; revisions: Revision[] };
+
+/** The split of a canary, first on the page while it runs. */
+export function Traffic({ deployment, revisions }: Props) {
+  const { traffic, active_revision_id } = deployment;
+  const canary = traffic.find(({ revision_id }) => revision_id !== active_revision_id);
+  if (traffic.length !== 2 || canary === undefined || active_revision_id === null) return null;
+  return (
+    <Split
+      key={canary.percent}
+      deployment={deployment}
+      revisions={revisions}
+      canary={canary}
+      stable={active_revision_id}
+    />
+  );
+}
+
+type SplitProps = Props & { canary: { revision_id: string; percent: number }; stable: string };
+
+function Split({ deployment, revisions, canary, stable }: SplitProps) {
+  const [percent, setPercent] = useState(canary.percent);
+  const toast = useToast();
+  const mayWrite = useMay("write");
+  const change = useApiChange<{ revision_id: string; percent: number }[]>({
+    method: "PATCH",
+    path: `/v2/deployments/${deployment.id}`,
+    body: (traffic) => ({ traffic }),
+    invalidates: ["/v2/deployments"],
+  });
+  const name = (id: string) => {
+    const revision = revisions.find((each) => each.id === id);
+    return revision ? nameOf(revision) : id.slice(0, 7);
+  };
+  const set = (share: number) => {
+    const all = [
+      { revision_id: canary.revision_id, percent: share },
+      { revision_id: stable, percent: 100 - share },
+    ].filter((each) => each.percent > 0);
+    change.mutate(all, { onSuccess: () => toast(`${name(canary.revision_id)} serves ${share}%`) });
+  };
+  return (
+    <section className="panel mb-4" aria-label="Traffic">
+      <div className="row wrap in-p">
+        <Status kind="canary">Canary</Status>
+        <span className="sha">{name(canary.revision_id)}</span>
+        <b>{percent}%</b>
+        <input
+          className="range grow"
+          type="range"
+          min={1}
+          max={99}
+          value={percent}
+          disabled={!mayWrite}
+          aria-label={`Share of ${name(canary.revision_id)} in percent`}
+          onChange={(event) => setPercent(Number(event.target.value))}
+        />
+        <b>{100 - percent}%</b>
+        <span className="sha">{name(stable)}</span>
+        {mayWrite && (
+          <span className="row">
+            <button
+              type="button"
+              className="btn sm"
+              disabled={percent === canary.percent || change.isPending}
+              onClick={() => set(percent)}
+            >
+              Apply {percent}%
+            </button>
+            <button type="button" className="btn sm" onClick={() => set(100)}>
+              Promote canary
+            </button>
+            <button type="button" className="btn sm ghost" onClick={() => set(0)}>
+              End canary
+            </button>
+          </span>
+        )}
+      </div>
+      {change.error && <ErrorState what="The split was not changed" error={change.error} />}
+    </section>
+  );
+}

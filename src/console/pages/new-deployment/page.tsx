@@ -1,0 +1,123 @@
+import { useNavigate } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
+import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
+import { useMay } from "../../api/session.ts";
+import { TopBar } from "../../shell/top-bar.tsx";
+import { pathTo } from "../../state/path.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { Empty, PageHeader } from "../../ui/panel.tsx";
+import { ErrorState } from "../../ui/states.tsx";
+import { CommandLine } from "./command-line.tsx";
+import { Field } from "./field.tsx";
+import { emptySecret, type SecretRow, SecretRows } from "./secret-rows.tsx";
+
+const ABOVE = [{ label: "Deployments", path: "/deployments" }];
+
+export function NewDeploymentPage() {
+  const mayWrite = useMay("write");
+  return (
+    <>
+      <TopBar above={ABOVE} title="New deployment" />
+      <PageHeader title="New deployment" sub="An agent from a git repository, or from a folder." />
+      {mayWrite ? (
+        <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_384px] items-start">
+          <RepositoryForm />
+          <CommandLine />
+        </div>
+      ) : (
+        <Empty title="Your role reads only">Editors and admins create deployments.</Empty>
+      )}
+    </>
+  );
+}
+
+function RepositoryForm() {
+  const [secrets, setSecrets] = useState<SecretRow[]>([emptySecret()]);
+  const navigate = useNavigate();
+  const workspace = useWorkspaceId();
+  const create = useApiChange<object, Deployment>({
+    path: "/v2/deployments",
+    body: (input) => input,
+    invalidates: ["/v2/deployments"],
+  });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const input = toRequest(new FormData(event.currentTarget), secrets);
+    create.mutate(input, {
+      onSuccess: ({ id }) => void navigate({ to: pathTo(workspace, `/deployments/${id}`) }),
+    });
+  };
+  return (
+    <form className="panel" onSubmit={submit}>
+      <header>
+        <h2>From a repository</h2>
+      </header>
+      <div className="in-p grid gap-4">
+        <Field
+          name="repo_url"
+          label="Repository URL"
+          type="url"
+          required
+          placeholder="https://github.com/acme/support-agent"
+        >
+          Any git host that answers over HTTPS. A private one needs an integration.
+        </Field>
+        <div className="grid gap-4 md:grid-cols-2">
+          <Field
+            name="name"
+            label="Name"
+            required
+            pattern="[a-z0-9\-]{1,63}"
+            placeholder="support-agent"
+          >
+            1 to 63 characters of a-z, 0-9 and -. Part of the URL.
+          </Field>
+          <Field name="repo_ref" label="Branch, tag or commit" defaultValue="main">
+            A tag is refs/tags/NAME.
+          </Field>
+        </div>
+        <Field name="path" label="Configuration file" defaultValue="langgraph.json">
+          Path inside the repository.
+        </Field>
+        <SecretRows rows={secrets} onChange={setSecrets} />
+        <label className="check">
+          <input type="checkbox" name="build_on_push" />
+          <span>Build on push: a push to the branch creates a revision</span>
+        </label>
+        {create.error && (
+          <ErrorState
+            what="The deployment was not created"
+            error={create.error}
+            intact="What you typed is still here."
+          />
+        )}
+      </div>
+      <footer>
+        <button type="submit" className="btn pri push" disabled={create.isPending}>
+          <Icon name="plus" /> {create.isPending ? "Creating" : "Create and build"}
+        </button>
+      </footer>
+    </form>
+  );
+}
+
+function toRequest(form: FormData, secrets: SecretRow[]) {
+  const text = (name: string) => String(form.get(name) ?? "").trim();
+  return {
+    name: text("name"),
+    source: "github",
+    source_config: {
+      repo_url: text("repo_url"),
+      deployment_type: "dev",
+      build_on_push: form.get("build_on_push") !== null,
+    },
+    source_revision_config: {
+      repo_ref: text("repo_ref") || null,
+      langgraph_config_path: text("path") || "langgraph.json",
+    },
+    secrets: secrets
+      .filter(({ name }) => name.trim() !== "")
+      .map(({ name, value }) => ({ name: name.trim(), value })),
+  };
+}

@@ -1,0 +1,135 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startBrowser } from "../support/node/browser.ts";
+import { type ConsolePage, consoleUrl, openConsole, violationsOf } from "./support/console.ts";
+import { request } from "./support/http.ts";
+import { stack } from "./support/stack.ts";
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser?.close());
+
+async function withConsole(
+  path: string,
+  options: Parameters<typeof openConsole>[2],
+  work: (opened: ConsolePage) => Promise<void>,
+) {
+  const opened = await openConsole(browser, path, options);
+  try {
+    await work(opened);
+    expect(opened.problems).toEqual([]);
+    expect(opened.strangers).toEqual([]);
+  } finally {
+    await opened.context.close();
+  }
+}
+
+async function createKey(role: string): Promise<{ id: string; key: string }> {
+  const { status, body } = await request<{ id: string; key: string }>("POST", "/api/v1/api-key", {
+    role,
+  });
+  expect(status).toBe(200);
+  return body;
+}
+
+test("the root leads a browser to the sign-in, and a wrong key is refused in words", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`${stack.base_url}/`);
+  await page.getByLabel("API key").fill("lsv2_sk_wrong");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  expect(await page.getByRole("alert").textContent()).toContain("Invalid API key.");
+  expect(await violationsOf(page)).toEqual([]);
+  await context.close();
+});
+
+test("a deep link survives the sign-in, a reload and the back button", async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(consoleUrl("/deployments?q=none-of-this-name"));
+  await page.getByLabel("API key").fill(stack.api_key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  const empty = page.getByRole("heading", { name: /No deployment has “none-of-this-name”/ });
+  await empty.waitFor();
+  await page.reload();
+  await empty.waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("o");
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.goBack();
+  await empty.waitFor();
+  await context.close();
+});
+
+test("no script of the page reads the session, and the key is nowhere in the browser", async () => {
+  await withConsole("", {}, async ({ page, context }) => {
+    const seen = await page.evaluate(
+      "JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])",
+    );
+    expect(seen).not.toMatch(/lsv2_|hds_/);
+    const [cookie] = await context.cookies();
+    expect(cookie).toMatchObject({
+      name: "__Host-heddle",
+      httpOnly: true,
+      secure: true,
+      sameSite: "Strict",
+    });
+  });
+});
+
+test("a session whose key is revoked returns to the sign-in, and then to the same page", async () => {
+  const { id, key } = await createKey("editor");
+  await withConsole("/deployments", { key }, async ({ page }) => {
+    await page.getByRole("heading", { name: "Deployments" }).first().waitFor();
+    await request("DELETE", `/api/v1/api-key/${id}`);
+    await page.getByText("Sign in to continue where you were.").waitFor({ timeout: 30_000 });
+    await page.getByLabel("API key").fill(stack.api_key);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Deployments" }).first().waitFor();
+    expect(page.url()).toBe(consoleUrl("/deployments"));
+  });
+});
+
+test("a viewer has no button to create a deployment, and reads which role may", async () => {
+  const { key } = await createKey("viewer");
+  await withConsole("/deployments/new", { key }, async ({ page }) => {
+    await page.getByText("Editors and admins create deployments.").waitFor();
+    await page.goto(consoleUrl("/deployments"));
+    await page.getByRole("searchbox", { name: "Name" }).waitFor();
+    expect(await page.getByRole("link", { name: "New deployment" }).count()).toBe(0);
+  });
+});
+
+test("places and deployments are reached by keyboard alone", async () => {
+  await withConsole("", {}, async ({ page }) => {
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("deploym");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Deployments" }).first().waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("/");
+    await page.keyboard.type("abc");
+    await page.waitForURL(/q=abc/);
+  });
+});
+
+test.each(["light", "dark"] as const)(
+  "axe finds nothing in %s, wide and narrow",
+  async (scheme) => {
+    for (const width of [1280, 390]) {
+      await withConsole("", { scheme, width }, async ({ page }) => {
+        for (const path of ["", "/deployments", "/deployments/new"]) {
+          await page.goto(consoleUrl(path));
+          await page.locator("h1").first().waitFor();
+          expect([path, width, await violationsOf(page)]).toEqual([path, width, []]);
+          const overflow = "document.documentElement.scrollWidth - innerWidth";
+          expect([path, width, await page.evaluate(overflow)]).toEqual([path, width, 0]);
+        }
+      });
+    }
+  },
+);
