@@ -49,6 +49,7 @@ import { addDocs } from "./docs.ts";
 import { notFoundHandler, onError } from "./error-responses.ts";
 import { destinationRoutes } from "./exports/destinations/routes.ts";
 import { exportRoutes } from "./exports/orders/routes.ts";
+import { previewRoutes } from "./exports/preview/preview-routes.ts";
 import { addDocument, addSystemRoutes, documentOf } from "./openapi.ts";
 import { isIngestion, isUpload, toRoutePath } from "./paths.ts";
 import type { AppEnv } from "./shared/context.ts";
@@ -173,6 +174,7 @@ const ROUTERS = [
   filterRoutes,
   destinationRoutes,
   exportRoutes,
+  previewRoutes,
 ];
 
 export function createApp(): OpenAPIHono<AppEnv> {

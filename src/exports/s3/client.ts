@@ -65,6 +65,18 @@ function objectCalls(transport: Transport) {
   return {
     headObject: (key: string) => headObject(transport, key),
 
+    /** Reads bytes of an object. Fails when the object is no longer the one with this ETag. */
+    async getRange(key: string, etag: string | null, [start, end]: [number, number]) {
+      const headers = {
+        Range: `bytes=${start}-${end - 1}`,
+        ...(etag === null ? {} : { "If-Match": etag }),
+      };
+      const call: Call = { method: "GET", key, headers, max_bytes: end - start };
+      const { status, bytes } = await send(transport, call);
+      if (bytes?.length === end - start) return bytes;
+      throw unexpected("The server returned other bytes than the range of the request.", status);
+    },
+
     async putObject(key: string, body: Uint8Array, headers?: Headers) {
       const all = { ...transport.put_headers, ...headers };
       const answer = await send(transport, { method: "PUT", key, body, headers: all });
@@ -171,11 +183,10 @@ async function unless<T>(expected: (string | number)[], run: () => Promise<T>): 
 
 function answered(value: string | null, name: string, status: number): string {
   if (value) return value;
-  throw new S3Error({
-    code: "UnexpectedAnswer",
-    message: `The response of the server has no ${name}.`,
-    status,
-    is_transient: false,
-    retry_after_seconds: null,
-  });
+  throw unexpected(`The response of the server has no ${name}.`, status);
+}
+
+function unexpected(message: string, status: number): S3Error {
+  const problem = { is_transient: false, retry_after_seconds: null };
+  return new S3Error({ code: "UnexpectedAnswer", message, status, ...problem });
 }

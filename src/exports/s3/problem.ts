@@ -32,7 +32,13 @@ export function isProblem(error: unknown, expected: readonly (string | number)[]
 /** Statuses of HEAD without permission or support. */
 export const HEAD_FORBIDDEN = [403, 405, 501];
 
-export type S3Answer = { status: number; headers: Headers; text: string };
+/** `bytes` are those of a successful read of an object, whose `text` is empty. */
+export type S3Answer = {
+  status: number;
+  headers: Headers;
+  text: string;
+  bytes?: Uint8Array<ArrayBuffer>;
+};
 
 const CODES: Record<number, string> = {
   301: "PermanentRedirect",

@@ -28,7 +28,7 @@ export function sender(target: S3Target, options: SendOptions) {
 
   async function attempt(call: Call, manner: Manner): Promise<S3Answer> {
     const { url, init } = await sign(target, call, manner, options.now(), keys);
-    return exchange(options, url, init);
+    return exchange(options, url, init, call.max_bytes);
   }
 
   async function inItsRegion(call: Call, is_summed: boolean): Promise<S3Answer> {
@@ -63,17 +63,26 @@ function problemOf({ method }: Call, answer: S3Answer): S3Problem | null {
   return toProblem(answer);
 }
 
-async function exchange(options: SendOptions, url: string, init: RequestInit): Promise<S3Answer> {
+async function exchange(
+  options: SendOptions,
+  url: string,
+  init: RequestInit,
+  max_bytes: number | undefined,
+): Promise<S3Answer> {
   options.signal?.throwIfAborted();
   const limits = {
     timeout_ms: options.attempt_ms,
-    max_bytes: init.method === "HEAD" ? Number.MAX_SAFE_INTEGER : MAX_ANSWER_BYTES,
+    max_bytes: init.method === "HEAD" ? Number.MAX_SAFE_INTEGER : (max_bytes ?? MAX_ANSWER_BYTES),
     redirects: "answer" as const,
   };
   const signal = options.signal === undefined ? {} : { signal: options.signal };
   try {
     const response = await safeFetch(options.policy, url, { ...init, ...signal }, limits);
-    return { status: response.status, headers: response.headers, text: await response.text() };
+    const { status, headers } = response;
+    if (max_bytes === undefined || !response.ok) {
+      return { status, headers, text: await response.text() };
+    }
+    return { status, headers, text: "", bytes: new Uint8Array(await response.arrayBuffer()) };
   } catch (error) {
     options.signal?.throwIfAborted();
     if (!(error instanceof AppError)) throw error;

@@ -20,6 +20,8 @@ export type Call = {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Uint8Array;
+  /** Maximum size of the answer, which is read as bytes. Default: a text of a few MB. */
+  max_bytes?: number;
 };
 
 /** Adaptations that a server demanded. */

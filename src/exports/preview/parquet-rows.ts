@@ -1,0 +1,98 @@
+import { gunzipSync, zstdDecompressSync } from "node:zlib";
+import {
+  type AsyncBuffer,
+  type Compressors,
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetReadObjects,
+} from "hyparquet";
+import { AppError } from "../../shared/errors.ts";
+import { toIso } from "../../shared/times.ts";
+
+export type PreviewCell = string | number | boolean | null | (string | null)[];
+export type ParquetRows = {
+  rows: Record<string, PreviewCell>[];
+  columns: string[];
+  /** Columns that are too large to read. */
+  omitted: string[];
+};
+
+/** Bounds the memory of a preview. A row group has 8 MiB, or one larger row. */
+const MAX_GROUP_BYTES = 24 * 1024 * 1024;
+const FOOTER_BYTES = 64 * 1024;
+/** zstd needs room after its output. */
+const SLACK_BYTES = 1024;
+
+const compressors: Compressors = {
+  GZIP: (input) => new Uint8Array(gunzipSync(input, { maxOutputLength: MAX_GROUP_BYTES })),
+  ZSTD: (input, size) => {
+    const options = { chunkSize: size + SLACK_BYTES, maxOutputLength: MAX_GROUP_BYTES };
+    return new Uint8Array(zstdDecompressSync(input, options));
+  },
+};
+
+const parsers = { timestampFromMicroseconds: (micros: bigint) => toIso(Number(micros)) };
+
+type ReadRange = (range: [number, number]) => Promise<Uint8Array<ArrayBuffer>>;
+
+/** Reads the first rows of a file: its footer, then the columns of its first row group. */
+export async function readFirstRows(
+  byteLength: number,
+  readRange: ReadRange,
+  limit: number,
+): Promise<ParquetRows> {
+  const file = toBuffer(byteLength, readRange);
+  const initialFetchSize = Math.min(FOOTER_BYTES, byteLength);
+  const metadata = await parquetMetadataAsync(file, { initialFetchSize });
+  const { columns, omitted } = chooseColumns(metadata);
+  if (columns.length === 0) return { rows: [], columns, omitted };
+  const rowEnd = Math.min(limit, Number(metadata.row_groups[0]?.num_rows ?? 0));
+  const options = { file, metadata, columns, compressors, parsers, rowStart: 0, rowEnd };
+  const rows = await parquetReadObjects(options);
+  return { rows: rows.map((row) => toCells(row, columns)), columns, omitted };
+}
+
+/** Takes the smallest columns until the limit. */
+function chooseColumns({ row_groups }: FileMetaData): Pick<ParquetRows, "columns" | "omitted"> {
+  const sizes = (row_groups[0]?.columns ?? []).map(({ meta_data }) => ({
+    name: meta_data?.path_in_schema[0] ?? "",
+    bytes: Number(meta_data?.total_uncompressed_size ?? 0n),
+  }));
+  let left = MAX_GROUP_BYTES;
+  const chosen = new Set<string>();
+  for (const { name, bytes } of sizes.toSorted((a, b) => a.bytes - b.bytes)) {
+    left -= bytes;
+    if (left >= 0) chosen.add(name);
+  }
+  const names = sizes.map(({ name }) => name);
+  return {
+    columns: names.filter((name) => chosen.has(name)),
+    omitted: names.filter((name) => !chosen.has(name)),
+  };
+}
+
+function toBuffer(byteLength: number, readRange: ReadRange): AsyncBuffer {
+  return {
+    byteLength,
+    async slice(start, end = byteLength) {
+      const [from, to] = [start < 0 ? byteLength + start : start, Math.min(end, byteLength)];
+      if (to - from > MAX_GROUP_BYTES) {
+        throw new AppError("too_large", "The file has a part that is too large for a preview.");
+      }
+      return (await readRange([from, to])).buffer;
+    },
+  };
+}
+
+function toCells(row: Record<string, unknown>, columns: string[]): Record<string, PreviewCell> {
+  return Object.fromEntries(columns.map((name) => [name, toCell(row[name])]));
+}
+
+function toCell(value: unknown): PreviewCell {
+  if (typeof value === "bigint") return Number(value);
+  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
+    return value;
+  }
+  if (!Array.isArray(value)) return null;
+  return value.map((item: unknown) => (typeof item === "string" ? item : null));
+}
