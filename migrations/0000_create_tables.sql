@@ -62,6 +62,7 @@ CREATE TABLE `threads` (
 --> statement-breakpoint
 CREATE INDEX `threads_by_creation` ON `threads` (`deployment_id`,`created_at`);--> statement-breakpoint
 CREATE INDEX `threads_by_update` ON `threads` (`deployment_id`,`updated_at`);--> statement-breakpoint
+CREATE INDEX `threads_waiting` ON `threads` (`workspace_id`,`state_updated_at`,`thread_id`) WHERE status = 'interrupted';--> statement-breakpoint
 CREATE INDEX `threads_by_assistant` ON `threads` (`deployment_id`,metadata ->> 'assistant_id');--> statement-breakpoint
 CREATE TABLE `run_webhooks` (
 	`run_id` text PRIMARY KEY NOT NULL,

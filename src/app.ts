@@ -14,6 +14,7 @@ import { storeRoutes } from "./agent-server/store/routes.ts";
 import { protocolRoutes } from "./agent-server/streaming/routes.ts";
 import { assistantRoutes } from "./agent-server/threads/assistants/assistant-routes.ts";
 import { graphRoutes } from "./agent-server/threads/assistants/graph-routes.ts";
+import { inboxRoutes } from "./agent-server/threads/inbox/inbox-routes.ts";
 import { metaRoutes } from "./agent-server/threads/meta/meta-routes.ts";
 import { truncateRoutes } from "./agent-server/threads/meta/truncate-routes.ts";
 import { runRoutes } from "./agent-server/threads/runs/run-routes.ts";
@@ -93,6 +94,7 @@ const CONTROLLED = [
   "/api/v1/workspaces/*",
   "/v1/audit-logs/*",
   "/v1/integrations/*",
+  "/v1/interrupts",
   "/v1/projects/*",
   "/v1/run-webhooks/*",
   "/v2/auth/*",
@@ -151,6 +153,7 @@ const ROUTERS = [
   graphRoutes,
   threadRoutes,
   protocolRoutes,
+  inboxRoutes,
   metaRoutes,
   stateRoutes,
   runRoutes,

@@ -68,6 +68,7 @@ const READING = [
   "searchAssistants",
   "searchThreads",
   "countThreads",
+  "countThreadsByStatus",
   "countAssistants",
   "listAssistantVersions",
   "queryStoreItems",

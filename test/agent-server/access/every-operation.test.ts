@@ -20,6 +20,7 @@ const MAKING = [
 const LISTING: Record<string, string> = {
   searchThreads: "[]",
   countThreads: "0",
+  countThreadsByStatus: JSON.stringify({ idle: 0, busy: 0, interrupted: 0, error: 0 }),
   pruneThreads: '{"pruned_count":0}',
   searchAssistants: "[]",
   countAssistants: "0",

@@ -4,6 +4,7 @@ import type { Filters } from "../../../shared/filters.ts";
 import { among } from "../../../shared/storage/sql.ts";
 import { contains, fulfils } from "../containment.ts";
 import { digestOf } from "../digest.ts";
+import type { ThreadStatus } from "../runs.ts";
 import type { DirectoryEntry } from "../storage/thread-rows.ts";
 import { threads } from "./table.ts";
 import type { ThreadCount, ThreadSearch } from "./thread-schema.ts";
@@ -80,13 +81,23 @@ export async function countThreadRows(
   return row?.count ?? 0;
 }
 
-export async function countByStatus(ctx: Context, { deployment_id }: DeploymentRef) {
+export type StatusCounts = Record<ThreadStatus, number>;
+
+/** Counts matching threads by status, in one query. */
+export async function countByStatus(
+  ctx: Context,
+  ref: DeploymentRef,
+  query: Partial<ThreadCount>,
+  filters: Filters | null,
+): Promise<StatusCounts> {
   const rows = await ctx.db
     .select({ status: threads.status, count: sql<number>`count(*)` })
     .from(threads)
-    .where(isOf(ctx, { deployment_id }))
+    .where(and(matches(ctx, ref, query), fulfils(threads.metadata, filters)))
     .groupBy(threads.status);
-  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+  const counts = { idle: 0, busy: 0, interrupted: 0, error: 0 };
+  for (const { status, count } of rows) counts[status] = count;
+  return counts;
 }
 
 function isOf({ caller }: Context, { deployment_id }: DeploymentRef) {
@@ -97,7 +108,7 @@ function isOf({ caller }: Context, { deployment_id }: DeploymentRef) {
   );
 }
 
-function matches(ctx: Context, ref: DeploymentRef, query: ThreadCount) {
+function matches(ctx: Context, ref: DeploymentRef, query: Partial<ThreadCount>) {
   const { ids, status, metadata, values } = query;
   return and(
     isOf(ctx, ref),

@@ -73,6 +73,9 @@ export const threads = sqliteTable(
     primaryKey({ columns: [table.deployment_id, table.thread_id] }),
     index("threads_by_creation").on(table.deployment_id, table.created_at),
     index("threads_by_update").on(table.deployment_id, table.updated_at),
+    index("threads_waiting")
+      .on(table.workspace_id, table.state_updated_at, table.thread_id)
+      .where(sql`status = 'interrupted'`),
     index("threads_by_assistant").on(table.deployment_id, sql`metadata ->> 'assistant_id'`),
   ],
 );

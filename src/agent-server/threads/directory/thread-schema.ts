@@ -124,6 +124,17 @@ export const FoundThread = Thread.partial()
 export const ThreadCount = ThreadFilter.openapi("ThreadCount");
 export type ThreadCount = z.infer<typeof ThreadCount>;
 
+const StatusCount = z.number().int();
+
+export const ThreadStatusCounts = z
+  .object({
+    idle: StatusCount.describe("Number of idle threads"),
+    busy: StatusCount.describe("Number of threads with a run in progress"),
+    interrupted: StatusCount.describe("Number of threads that wait for a person"),
+    error: StatusCount.describe("Number of threads whose last run failed"),
+  })
+  .openapi("ThreadStatusCounts");
+
 export const ThreadPrune = z
   .object({
     thread_ids: list(Uuid).openapi({

@@ -11,11 +11,10 @@ import type { Metrics } from "./metrics-schema.ts";
 export async function getMetrics(ctx: Context, deployment: string): Promise<Metrics> {
   const { deployment_id, revision_id } = await openAgent(ctx, deployment, "read");
   await assertSeesAll(ctx);
-  const [counts, queue] = await Promise.all([
-    countByStatus(ctx, { deployment_id }),
+  const [threads, queue] = await Promise.all([
+    countByStatus(ctx, { deployment_id }, {}, null),
     getQueue(ctx, deployment_id),
   ]);
-  const threads = { idle: 0, busy: 0, interrupted: 0, error: 0, ...counts };
   return { deployment_id, revision_id, threads, queue };
 }
 

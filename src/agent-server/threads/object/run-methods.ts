@@ -1,10 +1,20 @@
 import { resolveAnswer } from "../events/answers.ts";
-import type { Accepted, CancelChoice, RunRecord, RunRequest, StreamChoice } from "../records.ts";
+import type {
+  Accepted,
+  CancelChoice,
+  Interrupts,
+  RunRecord,
+  RunRequest,
+  StreamChoice,
+} from "../records.ts";
 import { type CancelAction, chooseRuns } from "../runs.ts";
 import { type RunQuery, toRecord } from "../storage/run-rows.ts";
 import { EMPTY_QUEUE, type QueueState } from "../storage/runs.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { RunReaders } from "./run-readers.ts";
+
+/** `interrupts` is `null` when they are too large. */
+export type WaitingState = { interrupts: Interrupts | null };
 
 export class RunMethods {
   readonly #thread: LiveThread;
@@ -60,6 +70,16 @@ export class RunMethods {
   /** How many runs wait and run, and since when the first has been waiting, in epoch milliseconds. */
   async getQueue(): Promise<QueueState> {
     return this.#thread.openVisible() ? this.#thread.store.runs.queue() : EMPTY_QUEUE;
+  }
+
+  /** @returns `null` unless the thread waits at an interrupt */
+  async getWaiting(max_characters: number): Promise<WaitingState | null> {
+    if (!this.#thread.openVisible()) return null;
+    const { thread } = this.#thread.store;
+    if (thread.outline().status !== "interrupted") return null;
+    const interrupts = thread.interrupts();
+    const isShort = JSON.stringify(interrupts).length <= max_characters;
+    return { interrupts: isShort ? interrupts : null };
   }
 
   /** @returns false when the run does not exist. A run that is over does not change. */

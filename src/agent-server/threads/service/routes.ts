@@ -10,6 +10,7 @@ import {
   ThreadPrune,
   ThreadQuery,
   ThreadSearch,
+  ThreadStatusCounts,
   ThreadStreamHeaders,
   ThreadStreamQuery,
   ThreadsPruned,
@@ -22,6 +23,7 @@ import { createThread, deleteThread, getThread, updateThread } from "./service.t
 import {
   copyThread,
   countThreads,
+  countThreadsByStatus,
   followThread,
   pruneThreads,
   searchThreads,
@@ -69,6 +71,18 @@ threadRoutes.openapi(
   async (c) => {
     const { deployment_id } = c.req.valid("param");
     return c.json(await countThreads(c.var.ctx, deployment_id, c.req.valid("json")), 200);
+  },
+);
+
+threadRoutes.openapi(
+  operation("post", "/agents/{deployment_id}/threads/count_by_status", "countThreadsByStatus", {
+    summary: "Count threads by status",
+    request: { params: AgentPath, body: body(ThreadCount) },
+    responses: { 200: json(ThreadStatusCounts, "Number of matches of each status") },
+  }),
+  async (c) => {
+    const { deployment_id } = c.req.valid("param");
+    return c.json(await countThreadsByStatus(c.var.ctx, deployment_id, c.req.valid("json")), 200);
   },
 );
 

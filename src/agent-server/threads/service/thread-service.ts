@@ -3,7 +3,12 @@ import { AppError } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { chunks, mapConcurrent } from "../../../shared/work/chunks.ts";
 import { authorize } from "../../access/service.ts";
-import { countThreadRows, findThreads } from "../directory/directory.ts";
+import {
+  countByStatus,
+  countThreadRows,
+  findThreads,
+  type StatusCounts,
+} from "../directory/directory.ts";
 import { extract } from "../directory/extract.ts";
 import type { ThreadCount, ThreadPrune, ThreadSearch } from "../directory/thread-schema.ts";
 import { threadNotFound } from "../loop/state-answers.ts";
@@ -74,6 +79,16 @@ export async function countThreads(ctx: Context, deployment_id: string, query: T
   const agent = await openAgent(ctx, deployment_id, "read");
   const { filters } = await authorize(ctx, { ...SEARCH, value: { ...query } });
   return countThreadRows(ctx, agent, query, filters);
+}
+
+export async function countThreadsByStatus(
+  ctx: Context,
+  deployment_id: string,
+  query: ThreadCount,
+): Promise<StatusCounts> {
+  const agent = await openAgent(ctx, deployment_id, "read");
+  const { filters } = await authorize(ctx, { ...SEARCH, value: { ...query } });
+  return countByStatus(ctx, agent, query, filters);
 }
 
 /** Copies keep the ids of checkpoints. */

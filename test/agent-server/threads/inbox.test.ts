@@ -1,0 +1,113 @@
+import { beforeAll, expect, test, vi } from "vitest";
+import { testDeployment } from "../../support/agent-deployment.ts";
+import { agentWithUsers } from "../../support/agent-users.ts";
+import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
+
+type Waiting = {
+  threads: {
+    deployment_id: string;
+    thread_id: string;
+    interrupts: Record<string, { value: unknown }[]>;
+    waiting_since: string;
+  }[];
+  total: number;
+  next_cursor: string | null;
+  withheld_deployments: string[];
+};
+
+vi.setConfig({ testTimeout: 30_000 });
+
+let ours: TestWorkspace;
+let first: string;
+let second: string;
+
+beforeAll(async () => {
+  ours = await workspace();
+  first = (await testDeployment(ours.workspace_id)).deployment_id;
+  second = (await testDeployment(ours.workspace_id)).deployment_id;
+});
+
+async function post<T>(deployment: string, path: string, json: unknown): Promise<T> {
+  const response = await api(`/agents/${deployment}${path}`, { key: ours.editor, json });
+  expect(response.status, await response.clone().text()).toBeLessThan(300);
+  return response.json<T>();
+}
+
+/** Runs a graph that waits at `interrupt()`, and returns the thread. */
+async function interrupted(deployment: string): Promise<string> {
+  const { thread_id } = await post<{ thread_id: string }>(deployment, "/threads", {});
+  const run = { assistant_id: "interrupts_after_a_step", input: {} };
+  await post(deployment, `/threads/${thread_id}/runs/wait`, run);
+  return thread_id;
+}
+
+async function list(query = "", key = ours.viewer): Promise<Waiting> {
+  const response = await api(`/v1/interrupts${query}`, { key });
+  expect(response.status, await response.clone().text()).toBe(200);
+  return response.json<Waiting>();
+}
+
+test("interrupted threads of all deployments are one list, until they are resumed", async () => {
+  const a = await interrupted(first);
+  const b = await interrupted(second);
+  await vi.waitFor(async () => expect((await list()).total).toBe(2), { timeout: 10_000 });
+  const { threads, ...rest } = await list();
+  expect(rest).toEqual({ total: 2, next_cursor: null, withheld_deployments: [] });
+  expect(threads.map(({ thread_id }) => thread_id)).toEqual([a, b]);
+  expect(threads[0]).toMatchObject({ deployment_id: first });
+  expect(Object.values(threads[0]?.interrupts ?? {})).toEqual([
+    [expect.objectContaining({ value: "well?" })],
+  ]);
+  const page = await list("?limit=1");
+  expect([page.threads.length, page.total]).toEqual([1, 2]);
+  const next = await list(`?limit=1&cursor=${page.next_cursor}`);
+  expect(next.threads.map(({ thread_id }) => thread_id)).toEqual([b]);
+  expect(next.next_cursor).toBeNull();
+  const later = { assistant_id: "echo", input: {}, after_seconds: 3600 };
+  await post(second, `/threads/${b}/runs`, later);
+  await vi.waitFor(async () => expect((await list()).total).toBe(1), { timeout: 10_000 });
+  const resume = { assistant_id: "interrupts_after_a_step", command: { resume: "yes" } };
+  await post(first, `/threads/${a}/runs/wait`, resume);
+  expect((await list()).threads).toEqual([]);
+});
+
+test("threads of an agent that authenticates its own users are withheld", async () => {
+  const agent = await agentWithUsers();
+  const anna = agent.as("anna");
+  const made = await anna("/threads", { json: {} });
+  const { thread_id } = made.json as { thread_id: string };
+  const run = { assistant_id: "interrupts_after_a_step", input: {} };
+  expect((await anna(`/threads/${thread_id}/runs/wait`, { json: run })).status).toBe(200);
+  await vi.waitFor(
+    async () =>
+      expect(await list("", agent.viewer)).toEqual({
+        threads: [],
+        total: 0,
+        next_cursor: null,
+        withheld_deployments: [agent.deployment_id],
+      }),
+    { timeout: 10_000 },
+  );
+});
+
+test("other workspaces and wrong cursors", async () => {
+  await interrupted(first);
+  const theirs = await workspace();
+  expect(await list("", theirs.admin)).toMatchObject({ threads: [], total: 0 });
+  for (const query of ["?cursor=e30", "?limit=0", "?limit=51"]) {
+    expect((await api(`/v1/interrupts${query}`, { key: ours.viewer })).status).toBe(422);
+  }
+});
+
+test("threads are counted by status, as a search finds them", async () => {
+  const { deployment_id } = await testDeployment(ours.workspace_id);
+  await interrupted(deployment_id);
+  await post(deployment_id, "/threads", { metadata: { color: "red" } });
+  await post(deployment_id, "/threads", { metadata: { color: "blue" } });
+  const count = (json: object) => post(deployment_id, "/threads/count_by_status", json);
+  await vi.waitFor(
+    async () => expect(await count({})).toEqual({ idle: 2, busy: 0, interrupted: 1, error: 0 }),
+    { timeout: 10_000 },
+  );
+  expect(await count({ metadata: { color: "red" } })).toMatchObject({ idle: 1, interrupted: 0 });
+});
