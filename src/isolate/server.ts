@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { track } from "./pending-work.ts";
 
 /** Agent server of this agent, for calls by its own code. */
 export type Server = { fetch(request: Request): Promise<Response> };
@@ -10,7 +11,7 @@ Reflect.set(globalThis, Symbol.for("heddle:fetch"), callServer);
 
 async function callServer(input: RequestInfo, init?: RequestInit): Promise<Response> {
   const server = servers.getStore();
-  if (server) return server.fetch(new Request(input, init));
+  if (server) return track(server.fetch(new Request(input, init)));
   throw new Error("A client without a URL reaches this server while a run or a request is served.");
 }
 

@@ -39,6 +39,9 @@ export const TEST_GRAPHS = [
   "holds",
   "breaks",
   "throws",
+  "cleans_up",
+  "cleans_up_plainly",
+  "leaves_work",
 ];
 
 /** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */

@@ -1,6 +1,7 @@
 import type {
   AgentEntrypoint,
   AgentFailure,
+  AgentProps,
   Answer,
   Checkpoint,
   DrawCall,
@@ -21,6 +22,7 @@ import type {
 } from "../contract.ts";
 import { answer, toFailure } from "../failure.ts";
 import { Outbox } from "../outbox.ts";
+import { PendingWork } from "../pending-work.ts";
 import { withServer } from "../server.ts";
 import { RunTracer } from "../tracing/run-tracer.ts";
 import { isTracingOff } from "../tracing/tracing-switch.ts";
@@ -115,9 +117,7 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
     }
 
     async run(call: RunCall, host: Host): Promise<RunOutcome> {
-      const { props } = this.ctx;
-      const work = () => runGraph(open, call, host);
-      return streamLogs(props, () => withServer(props?.server, work));
+      return runInContext(this.ctx, open, call, host);
     }
 
     async getState(call: StateCall, host: Host): Promise<Answer<string>> {
@@ -147,11 +147,43 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
   };
 }
 
-async function runGraph(open: Open, call: RunCall, host: Host): Promise<RunOutcome> {
+async function runInContext(
+  ctx: ExecutionContext<AgentProps>,
+  open: Open,
+  call: RunCall,
+  host: Host,
+): Promise<RunOutcome> {
+  const { props } = ctx;
+  const pending = new PendingWork();
+  // The given stub is disposed with the call; the run may write to the store after it.
+  const held = hold(host);
+  const work = () => pending.run(() => runGraph(open, call, held, pending));
+  const hasMore = () => pending.isLeft;
+  try {
+    return await streamLogs(props, () => withServer(props?.server, work), hasMore);
+  } finally {
+    const end = pending.isLeft ? pending.settled() : Promise.resolve();
+    ctx.waitUntil(end.finally(() => held[Symbol.dispose]?.()));
+  }
+}
+
+type HeldHost = Host & Partial<Disposable>;
+
+function hold(host: Host & { dup?(): HeldHost }): HeldHost {
+  return host.dup?.() ?? host;
+}
+
+async function runGraph(
+  open: Open,
+  call: RunCall,
+  host: Host,
+  pending: PendingWork,
+): Promise<RunOutcome> {
   const outbox = new Outbox(host);
   const tracer = isTracingOff(process.env) ? null : new RunTracer(call, outbox);
   outbox.onSend((batch) => tracer?.piggyback(batch) ?? []);
   const abort = abortedBy(host);
+  abort.signal.addEventListener("abort", () => pending.abort());
   let summarize: (() => Promise<ThreadSummary>) | undefined;
   const onSummary = (read: () => Promise<ThreadSummary>) => {
     summarize = read;

@@ -34,7 +34,7 @@ class LineRelay {
     if (this.#waiting.length < MAX_WAITING) {
       this.#waiting.push({ key, level, message: toText(parts), ms: Date.now() });
     }
-    this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS);
+    this.#timer ??= setTimeout(() => this.flush(), FLUSH_MS);
     return this.#props.line_mark + key;
   }
 
@@ -42,7 +42,8 @@ class LineRelay {
     clearTimeout(this.#timer);
   }
 
-  async #flush() {
+  async flush() {
+    clearTimeout(this.#timer);
     this.#timer = undefined;
     // Lost lines appear at the end of the call.
     await this.#props.lines.early(this.#waiting.splice(0)).catch(() => {});
@@ -59,17 +60,19 @@ for (const level of LEVELS) {
   };
 }
 
-/** Streams what `work` prints while it runs. */
+/** Streams what `work` prints while it runs. `hasMore`: the call continues after `work`. */
 export async function streamLogs<T>(
   props: AgentProps | undefined,
   work: () => Promise<T>,
+  hasMore: () => boolean,
 ): Promise<T> {
   if (!props?.lines) return work();
   const relay = new LineRelay(props);
   try {
     return await relays.run(relay, work);
   } finally {
-    relay.end();
+    if (hasMore()) void relay.flush();
+    else relay.end();
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Host } from "../contract.ts";
+import { track } from "../pending-work.ts";
 import type {
   EmbedCall,
   IndexChoice,
@@ -100,7 +101,7 @@ export class HostStore {
   stop() {}
 
   async batch(operations: StoreOperation[]): Promise<unknown[]> {
-    const answer = await this.#host.store(await toOps(operations));
+    const answer = await track(this.#host.store(await toOps(operations)));
     if (!answer.ok) throw new StoreError(answer.refusal.message);
     return answer.results.map(toResult);
   }

@@ -10,6 +10,7 @@ import type {
 import type { StoreAnswer } from "../../../isolate/store-contract.ts";
 import type { AgentUser } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
+import { applyToStore } from "../../store/service.ts";
 import { parseBody, parseQuery, parseRef } from "../boundary/calls.ts";
 import { MAX_RUN_BYTES } from "../boundary/limits.ts";
 import { ReadPace } from "../boundary/read-pace.ts";
@@ -18,12 +19,17 @@ import type { StoredRun } from "../storage/run-rows.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { beginTrace, toTrace } from "../storage/trace-roots.ts";
 
+/** The isolate ends its work after as long; the rest is for messages on their way. */
+const GRACE_MS = 6000;
+
 /** An attempt at a run. Its number is a fencing token: calls of older attempts are refused. */
 export class RunAttempt {
   readonly run: StoredRun;
   /** Whether the attempt before lost its isolate. */
   readonly isSuspect: boolean;
   readonly #cancelled = Promise.withResolvers<boolean>();
+  /** End of the time in which clean-up of the agent's code may write to the store. */
+  #graceEnd = 0;
   #bytesLeft = MAX_RUN_BYTES;
 
   constructor(run: StoredRun, isSuspect: boolean) {
@@ -35,8 +41,14 @@ export class RunAttempt {
     return this.#cancelled.promise;
   }
 
-  cancel() {
+  /** Aborts the run. Its code may clean up for a while, unless the run was refused or its thread is deleted. */
+  cancel({ grace }: { grace: boolean }) {
+    this.#graceEnd = grace ? Date.now() + GRACE_MS : -1;
     this.#cancelled.resolve(true);
+  }
+
+  get isInGrace(): boolean {
+    return Date.now() < this.#graceEnd;
   }
 
   /** @throws AppError when the attempt exceeds its limit of bytes */
@@ -49,6 +61,7 @@ export class RunAttempt {
 
   /** Resolves `cancelled`, which the isolate may still await. */
   close() {
+    if (this.#graceEnd === 0) this.#graceEnd = Date.now() + GRACE_MS;
     this.#cancelled.resolve(false);
   }
 }
@@ -124,6 +137,11 @@ export class ThreadHost extends RpcTarget implements Untrusted<Host> {
   cancelled(): Promise<boolean> {
     return this.#cancelled;
   }
+}
+
+/** Applies store operations for the deployment of a run, as long as `runOf` allows it. */
+export function applierFor(env: Env, runOf: () => StoredRun): ApplyToStore {
+  return async (ops) => applyToStore(env, runOf().revision.deployment_id, ops);
 }
 
 export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {

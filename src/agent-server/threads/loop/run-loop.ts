@@ -2,7 +2,6 @@ import type { RunOutcome, TraceOp } from "../../../isolate/contract.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { log } from "../../../shared/log.ts";
 import { release } from "../../../shared/rpc.ts";
-import { applyToStore } from "../../store/service.ts";
 import { parseOutcome } from "../boundary/answers.ts";
 import { EVENT_LIMIT, MAX_EVENT_CHARACTERS } from "../boundary/limits.ts";
 import { parseOps } from "../boundary/ops.ts";
@@ -19,7 +18,7 @@ import {
 import type { StoredRun } from "../storage/run-rows.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { callAgent } from "./agent.ts";
-import { RunAttempt, ThreadHost, toRunCall } from "./attempt.ts";
+import { applierFor, RunAttempt, ThreadHost, toRunCall } from "./attempt.ts";
 import { feedbackOps } from "./feedback-event.ts";
 import { isKeepable, mergeRun, outlineWithout } from "./merge.ts";
 import { inQuarantine, LostAloneError } from "./quarantine.ts";
@@ -125,14 +124,14 @@ export class RunLoop {
 
   /** Ends the live attempt and all traces, before the thread is deleted. */
   abandonAll() {
-    this.#abandon();
+    this.#abandon({ grace: false });
     this.#store.transaction(() => {
       for (const run_id of this.#store.runs.inFlight()) this.#traces.closeNow(run_id);
     });
   }
 
-  #abandon() {
-    this.#live?.cancel();
+  #abandon(options: { grace: boolean }) {
+    this.#live?.cancel(options);
     this.#live = null;
   }
 
@@ -144,7 +143,7 @@ export class RunLoop {
 
   #stop(run_id: string, action: CancelAction, reason: string | null) {
     this.#touched.add(run_id);
-    if (this.#live?.run.run_id === run_id) this.#abandon();
+    if (this.#live?.run.run_id === run_id) this.#abandon({ grace: true });
     if (action === "rollback") return this.#undo(run_id);
     if (reason) this.#store.runs.setCancelReason(run_id, reason);
     this.#store.runs.end(run_id, "interrupted");
@@ -212,7 +211,7 @@ export class RunLoop {
       (ops) => this.#commit(attempt, ops),
       attempt.cancelled,
       async (body) => authenticateRun(this.#liveRun(attempt), body),
-      async (ops) => applyToStore(this.#env, this.#liveRun(attempt).revision.deployment_id, ops),
+      applierFor(this.#env, () => this.#liveRun(attempt, attempt.isInGrace)),
     );
   }
 
@@ -238,8 +237,8 @@ export class RunLoop {
     }
   }
 
-  #liveRun(attempt: RunAttempt): StoredRun {
-    if (this.#live === attempt) return attempt.run;
+  #liveRun(attempt: RunAttempt, isInGrace = false): StoredRun {
+    if (this.#live === attempt || isInGrace) return attempt.run;
     throw new AppError("conflict", "This attempt of the run has ended.");
   }
 
@@ -253,7 +252,7 @@ export class RunLoop {
   }
 
   #refuse(attempt: RunAttempt, error: string, message: string) {
-    attempt.cancel();
+    attempt.cancel({ grace: false });
     this.#end(attempt.run, failed(error, message));
   }
 

@@ -1,0 +1,100 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/** Time in which a run that ended may finish its work: the clean-up after an abort, work not awaited. */
+const GRACE_MS = 5000;
+const POLL_MS = 50;
+/** Time for work that awaits something untracked, such as the body of a response. */
+const QUIET_MS = 200;
+/** Clean-up after an abort may await anything. */
+const QUIET_AFTER_ABORT_MS = 1000;
+
+const startTimer = globalThis.setTimeout;
+const stopTimer = globalThis.clearTimeout;
+
+const current = new AsyncLocalStorage<PendingWork>();
+
+/** Requests, store operations and timers of a run that are in progress. */
+export class PendingWork {
+  readonly #timers = new Set<unknown>();
+  #calls = 0;
+  #isAborted = false;
+
+  run<T>(work: () => T): T {
+    return current.run(this, work);
+  }
+
+  abort() {
+    this.#isAborted = true;
+  }
+
+  /** Whether the isolate must outlive the run. */
+  get isLeft(): boolean {
+    return this.#isAborted || this.#isBusy;
+  }
+
+  get #isBusy(): boolean {
+    return this.#calls > 0 || this.#timers.size > 0;
+  }
+
+  /** Resolves when the work is done, or after the grace period. */
+  async settled(): Promise<void> {
+    const end = Date.now() + GRACE_MS;
+    const quiet_ms = this.#isAborted ? QUIET_AFTER_ABORT_MS : QUIET_MS;
+    let quietSince = Date.now();
+    while (Date.now() < end && Date.now() - quietSince < quiet_ms) {
+      await new Promise((resolve) => startTimer(resolve, POLL_MS));
+      if (this.#isBusy) quietSince = Date.now();
+    }
+  }
+
+  async call<T>(promise: Promise<T>): Promise<T> {
+    this.#calls += 1;
+    try {
+      return await promise;
+    } finally {
+      this.#calls -= 1;
+    }
+  }
+
+  start(start: (ended: () => void) => unknown): unknown {
+    const timer = start(() => this.#timers.delete(timer));
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  stop(timer: unknown) {
+    this.#timers.delete(timer);
+  }
+}
+
+/** Counts a call of the current run as its work. */
+export function track<T>(promise: Promise<T>): Promise<T> {
+  return current.getStore()?.call(promise) ?? promise;
+}
+
+const fetchOutside = globalThis.fetch;
+globalThis.fetch = (...args: Parameters<typeof fetch>) => track(fetchOutside(...args));
+
+globalThis.setTimeout = new Proxy(startTimer, {
+  apply(target, self, [callback, ms = 0, ...args]) {
+    const work = current.getStore();
+    // A longer timer cannot fire within the grace period: mostly it is the limit of something.
+    if (!work || typeof callback !== "function" || ms > GRACE_MS) {
+      return Reflect.apply(target, self, [callback, ms, ...args]);
+    }
+    return work.start((ended) => {
+      const fire = (...given: unknown[]) => {
+        ended();
+        return callback(...given);
+      };
+      return Reflect.apply(target, self, [fire, ms, ...args]);
+    });
+  },
+});
+
+globalThis.clearTimeout = new Proxy(stopTimer, {
+  apply(target, self, [timer]) {
+    current.getStore()?.stop(timer);
+    return Reflect.apply(target, self, [timer]);
+  },
+});

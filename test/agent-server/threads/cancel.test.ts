@@ -1,0 +1,103 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { newId } from "../../../src/shared/storage/ids.ts";
+import { testDeployment } from "../../support/agent-deployment.ts";
+import { testThread } from "../../support/threads.ts";
+import { workspace } from "../../support/workspace.ts";
+
+type Thread = Awaited<ReturnType<typeof testThread>>;
+
+const CANCEL = { wait: true, reason: null };
+const CLEANED = ["finally", "listener", "started", "thread"];
+
+let agent: Promise<{
+  workspace_id: string;
+  revision: Awaited<ReturnType<typeof testDeployment>>;
+}>;
+// A workspace that exists: the agent calls its server with the rights of the workspace.
+beforeAll(() => {
+  agent = workspace().then(async ({ workspace_id }) => {
+    return { workspace_id, revision: await testDeployment(workspace_id) };
+  });
+});
+
+/** Returns the notes of runs in the store, without the ids. */
+async function notes(key: string): Promise<string[]> {
+  const { wait } = await testThread(agent);
+  const { answers } = await wait("stores", { input: { calls: [["search", ["cleanup", key]]] } });
+  return (answers[0] as { key: string }[]).map((item) => item.key.split(" ")[0] ?? "").sort();
+}
+
+function waitForNotes(key: string, expected: string[]) {
+  return vi.waitFor(async () => expect(await notes(key)).toEqual(expected), {
+    timeout: 15_000,
+    interval: 250,
+  });
+}
+
+async function started({ create }: Thread, graph_id: string) {
+  const key = newId();
+  const { run_id } = await create(graph_id, { input: { key } });
+  await waitForNotes(key, ["started"]);
+  return { key, run_id };
+}
+
+describe("a cancelled run", () => {
+  test.each(["cleans_up", "cleans_up_plainly"])(
+    "may clean up in its listeners and finally: %s",
+    async (graph_id) => {
+      const thread = await testThread(agent);
+      const { key, run_id } = await started(thread, graph_id);
+      await thread.object.cancelRun(run_id, "interrupt", CANCEL);
+      expect((await thread.object.getRun(run_id))?.status).toBe("interrupted");
+      await waitForNotes(key, CLEANED);
+      const after = await thread.object.getThread();
+      expect(after?.values ?? {}).not.toHaveProperty("log", ["late"]);
+    },
+  );
+
+  test("does not delay the next run, and writes nothing into its state", async () => {
+    const thread = await testThread(agent);
+    const { key, run_id } = await started(thread, "cleans_up");
+    const next = await thread.create("steps", {
+      input: { delay_ms: 0 },
+      multitask_strategy: "interrupt",
+    });
+    expect((await thread.join(next.run_id)).log).toEqual(["a", "b", "c"]);
+    // The next run ended while the cancelled one was still cleaning up.
+    expect(await notes(key)).not.toContain("finally");
+    await waitForNotes(key, CLEANED);
+    expect((await thread.object.getThread())?.values).toMatchObject({ log: ["a", "b", "c"] });
+    expect((await thread.object.getRun(run_id))?.status).toBe("interrupted");
+  });
+
+  test("may be cancelled twice, and lose its object in between", async () => {
+    const thread = await testThread(agent);
+    const { run_id } = await started(thread, "cleans_up");
+    await Promise.all([1, 2].map(() => thread.object.cancelRun(run_id, "interrupt", CANCEL)));
+    const stub = env.THREADS.getByName(`${thread.place.deployment_id}/${thread.thread_id}`);
+    await runInDurableObject(stub, (_, state) => state.abort("crash")).catch(() => {});
+    await thread.object.cancelRun(run_id, "rollback", CANCEL);
+    expect((await thread.object.getRun(run_id))?.status).toBe("interrupted");
+    expect((await thread.wait("steps", { input: { delay_ms: 0 } })).log).toEqual(["a", "b", "c"]);
+  });
+
+  test("of a deleted thread cannot write to the store", async () => {
+    const thread = await testThread(agent);
+    const { key } = await started(thread, "cleans_up");
+    expect(await thread.object.deleteThread()).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(await notes(key)).toEqual(["started"]);
+  });
+});
+
+describe("a run that ends before its work", () => {
+  test("may finish it within five seconds", async () => {
+    const thread = await testThread(agent);
+    const key = newId();
+    await thread.wait("leaves_work", { input: { key, wait_ms: 1000 } });
+    expect(await notes(key)).toEqual([]);
+    await waitForNotes(key, ["later"]);
+  });
+});
