@@ -96,6 +96,8 @@ export type RunRequest = {
   create_thread: NewThread | null;
   /** Ids of the interrupts to resume. `"input"`: resumes a pending interrupt with the run's input. */
   answers?: string[] | "input";
+  /** Set when a client gave an idempotency key. `earlier_id`: the id that the key gave the day before. */
+  keyed?: { earlier_id: string; request_sha256: string };
 };
 
 export type CancelChoice = {
@@ -110,8 +112,10 @@ export type RunTarget = {
   thread_id: string | null;
   headers: Record<string, string>;
   origin: string;
-  /** Idempotency key of the run. */
+  /** Given by internal callers, which repeat a request with the same id. */
   run_id?: string;
+  /** Given by clients. */
+  idempotency_key?: string | undefined;
   /** Set by commands of the v2 protocol. */
   protocol?: "v2";
   answers?: string[] | "input";
@@ -121,6 +125,7 @@ export type RunRefusal =
   | "thread_missing"
   | "busy"
   | "too_large"
+  | "key_reused"
   | "no_pending_interrupt"
   | "unknown_interrupt";
 

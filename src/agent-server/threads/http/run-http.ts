@@ -8,8 +8,10 @@ type RunIds = { thread_id: string; run_id: string };
 export function toTarget(
   { deployment_id, thread_id }: { deployment_id: string; thread_id?: string },
   request: Request,
+  { "idempotency-key": idempotency_key }: { "idempotency-key"?: string | undefined } = {},
 ): RunTarget {
   return {
+    idempotency_key,
     deployment_id,
     thread_id: thread_id ?? null,
     headers: Object.fromEntries(request.headers),

@@ -8,7 +8,7 @@ import type {
   StreamChoice,
 } from "../records.ts";
 import { type CancelAction, chooseRuns } from "../runs.ts";
-import { type RunQuery, toRecord } from "../storage/run-rows.ts";
+import { type RunQuery, type StoredRun, toRecord } from "../storage/run-rows.ts";
 import { EMPTY_QUEUE, type QueueState } from "../storage/runs.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { RunReaders } from "./run-readers.ts";
@@ -60,6 +60,11 @@ export class RunMethods {
   async getRun(run_id: string): Promise<RunRecord | null> {
     const run = this.#thread.openVisible() ? this.#thread.store.runs.get(run_id) : null;
     return run && toRecord(run);
+  }
+
+  /** Also of a threadless run that has ended. */
+  async hasRun(run_id: string): Promise<boolean> {
+    return this.#thread.open() && this.#thread.store.runs.get(run_id) !== null;
   }
 
   /** @returns `null` when the thread does not exist */
@@ -122,8 +127,17 @@ export class RunMethods {
     return this.#accept(answering, () => ({ last_event }));
   }
 
+  /** @returns the run of an earlier request with the same id or idempotency key */
+  #knownRun({ run_id, keyed }: RunRequest): StoredRun | "key_reused" | null {
+    const { runs } = this.#thread.store;
+    const known = runs.get(run_id) ?? (keyed ? runs.get(keyed.earlier_id) : null);
+    if (!known || !keyed || known.request_sha256 === keyed.request_sha256) return known;
+    return "key_reused";
+  }
+
   #accept<T>(request: RunRequest, withRun: (run: RunRecord) => T): Accepted<T> {
-    const known = this.#thread.open() ? this.#thread.store.runs.get(request.run_id) : null;
+    const known = this.#thread.open() ? this.#knownRun(request) : null;
+    if (known === "key_reused") return { ok: false, refusal: known };
     if (known) return { ok: true, run: toRecord(known), ...withRun(toRecord(known)) };
     if (!this.#thread.openVisible()) {
       // The thread of a threadless run that ended is hidden, and its id is taken until it is deleted.

@@ -15,8 +15,8 @@ const HEARTBEAT_MS = 15_000;
 const EVENT_RETENTION_MS = 24 * 60 * 60 * 1000;
 /** Time in which readers of a temporary thread can reconnect after its run. */
 const GRACE_PERIOD_MS = 2 * 60 * 1000;
-/** A cron may retry a firing for this long. The run must still exist, so that it starts only once. */
-const CRON_GRACE_PERIOD_MS = 24 * 60 * 60 * 1000;
+/** A cron or a client with a key may repeat its request for this long: the run, which must start once, still exists. */
+const REPEAT_GRACE_PERIOD_MS = 24 * 60 * 60 * 1000;
 /** Equals a heartbeat, so that one alarm serves both. */
 const RETRY_MS = HEARTBEAT_MS;
 /** Maximum time a deletion waits for undelivered traces and the directory. */
@@ -112,9 +112,9 @@ export class ThreadAlarm {
   }
 
   #gracePeriodMs(): number {
-    return this.#store.thread.outline().metadata.cron_id === undefined
-      ? GRACE_PERIOD_MS
-      : CRON_GRACE_PERIOD_MS;
+    const { runs, thread } = this.#store;
+    const isRepeatable = thread.outline().metadata.cron_id !== undefined || runs.hasKeyed();
+    return isRepeatable ? REPEAT_GRACE_PERIOD_MS : GRACE_PERIOD_MS;
   }
 
   /**

@@ -28,6 +28,7 @@ const NOT_FOUND_RESULTS = {
   followRun: null,
   joinRun: null,
   getRun: null,
+  hasRun: false,
   listRuns: null,
   cancelRun: false,
   cancelRuns: 0,

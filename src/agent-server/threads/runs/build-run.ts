@@ -12,6 +12,7 @@ import type { Principal, RunTarget } from "../records.ts";
 import type { RunCreate } from "../run-schema.ts";
 import { RunConfig } from "../schema.ts";
 import { keepable, newThread, openAgent, toRevisionRef } from "../service/service.ts";
+import { toKeyedRun } from "./idempotency.ts";
 import { toRunRequest } from "./run-request.ts";
 
 /**
@@ -19,7 +20,8 @@ import { toRunRequest } from "./run-request.ts";
  * verdict of the agent's handlers, the assistant.
  */
 export async function buildRun(ctx: Context, target: RunTarget, input: RunCreate) {
-  const run_id = target.run_id ?? v7();
+  const keyed = toKeyedRun(ctx, target, input);
+  const run_id = target.run_id ?? keyed?.run_ids[0] ?? v7();
   // A threadless run has a thread with its own id, so that the id alone finds it.
   const thread_id = target.thread_id ?? run_id;
   const agent = await openAgent(ctx, target.deployment_id, "write", thread_id);
@@ -40,6 +42,7 @@ export async function buildRun(ctx: Context, target: RunTarget, input: RunCreate
     temporary,
     protocol: target.protocol,
     answers: target.answers,
+    keyed,
   });
   return { deployment_id: agent.deployment_id, thread_id, request, filters: allowed.filters };
 }

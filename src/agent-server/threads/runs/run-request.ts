@@ -3,6 +3,7 @@ import { isRecord } from "../../../shared/guards.ts";
 import type { RunAssistant } from "../assistants.ts";
 import type { NewThread, Principal, RevisionRef, RunKwargs, RunRequest } from "../records.ts";
 import type { RunCreate } from "../run-schema.ts";
+import type { KeyedRun } from "./idempotency.ts";
 
 /** Fields that come from lookups and from the HTTP request. */
 type Resolved = {
@@ -15,6 +16,7 @@ type Resolved = {
   temporary: boolean;
   protocol?: "v2" | undefined;
   answers?: string[] | "input" | undefined;
+  keyed?: KeyedRun | null;
 };
 
 /** Fills in every default. */
@@ -33,7 +35,12 @@ export function toRunRequest(input: RunCreate, resolved: Resolved): RunRequest {
     after_seconds: input.after_seconds ?? 0,
     create_thread: resolved.create_thread,
     ...(resolved.answers && { answers: resolved.answers }),
+    ...(resolved.keyed && { keyed: toKeyed(resolved.keyed) }),
   };
+}
+
+function toKeyed({ run_ids: [, earlier_id], request_sha256 }: KeyedRun) {
+  return { earlier_id, request_sha256 };
 }
 
 function toKwargs(input: RunCreate, resolved: Resolved): RunKwargs {

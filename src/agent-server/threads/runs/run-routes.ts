@@ -22,6 +22,7 @@ import {
   StreamQuery,
 } from "../run-schema.ts";
 import { RunPath, ThreadPath } from "../schema.ts";
+import { KeyHeaders } from "./idempotency.ts";
 import {
   cancelRun,
   createRun,
@@ -47,11 +48,11 @@ runRoutes.openapi(
   operation("post", RUNS, "createRun", {
     summary: "Create a run",
     description: "Queues the run and returns. Poll it, join it or stream it.",
-    request: { params: ThreadPath, body: body(RunCreate) },
+    request: { params: ThreadPath, body: body(RunCreate), headers: KeyHeaders },
     responses: { 200: json(Run, "The run") },
   }),
   async (c) => {
-    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const target = toTarget(c.req.valid("param"), c.req.raw, c.req.valid("header"));
     const run = await createRun(c.var.ctx, target, c.req.valid("json"));
     return c.json(Run.parse(run), 200, runHeaders(run));
   },
@@ -60,11 +61,11 @@ runRoutes.openapi(
 runRoutes.openapi(
   operation("post", `${RUNS}/stream`, "streamRun", {
     summary: "Create a run, stream its events",
-    request: { params: ThreadPath, query: StreamQuery, body: body(RunCreate) },
+    request: { params: ThreadPath, query: StreamQuery, body: body(RunCreate), headers: KeyHeaders },
     responses: { 200: eventStream },
   }),
   async (c) => {
-    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const target = toTarget(c.req.valid("param"), c.req.raw, c.req.valid("header"));
     const namespaces = toNamespaces(c.req.valid("query").namespace);
     const { run, stream } = await streamRun(c.var.ctx, target, c.req.valid("json"), namespaces);
     return sseResponse(stream, runHeaders(run));
@@ -75,11 +76,11 @@ runRoutes.openapi(
   operation("post", `${RUNS}/wait`, "waitRun", {
     summary: "Create a run, wait for output",
     description: "Returns the final values of the thread.",
-    request: { params: ThreadPath, body: body(RunCreate) },
+    request: { params: ThreadPath, body: body(RunCreate), headers: KeyHeaders },
     responses: { 200: finalValues },
   }),
   async (c) => {
-    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const target = toTarget(c.req.valid("param"), c.req.raw, c.req.valid("header"));
     const { run, stream } = await waitRun(c.var.ctx, target, c.req.valid("json"));
     return valuesResponse(stream, runHeaders(run));
   },

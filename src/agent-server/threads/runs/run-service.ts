@@ -10,16 +10,28 @@ import { MAX_LIST_CHARACTERS } from "../storage/run-rows.ts";
 import { buildRun } from "./build-run.ts";
 
 export async function createRun(ctx: Context, target: RunTarget, input: RunCreate) {
-  return startRun(ctx, await buildRun(ctx, target, input));
+  return startRun(ctx, await findOrBuild(ctx, target, input));
 }
 
 /** Creates threadless runs; none when one of them cannot be built. */
 export async function createRunBatch(ctx: Context, target: RunTarget, inputs: RunCreate[]) {
-  const built = await Promise.all(inputs.map((input) => buildRun(ctx, target, input)));
+  const { idempotency_key: key } = target;
+  const build = (input: RunCreate, n: number) =>
+    findOrBuild(ctx, { ...target, ...(key && { idempotency_key: `${key} ${n}` }) }, input);
+  const built = await Promise.all(inputs.map(build));
   return Promise.all(built.map((run) => startRun(ctx, run)));
 }
 
 type BuiltRun = Awaited<ReturnType<typeof buildRun>>;
+
+/** A threadless run that was created with the same key the day before is on another thread. */
+async function findOrBuild(ctx: Context, target: RunTarget, input: RunCreate): Promise<BuiltRun> {
+  const built = await buildRun(ctx, target, input);
+  const { keyed } = built.request;
+  if (!keyed || target.thread_id !== null) return built;
+  const earlier = { ...built, thread_id: keyed.earlier_id };
+  return (await threadOf(ctx, earlier).hasRun(keyed.earlier_id)) ? earlier : built;
+}
 
 async function startRun(ctx: Context, built: BuiltRun): Promise<RunRecord> {
   return accepted(await threadOf(ctx, built).createRun(built.request), built.thread_id).run;
@@ -31,14 +43,14 @@ export async function streamRun(
   input: RunCreate,
   namespaces: string[] | null,
 ) {
-  const built = await buildRun(ctx, target, input);
+  const built = await findOrBuild(ctx, target, input);
   const cancel_on_disconnect = input.on_disconnect === "cancel";
   const choice = { after: -1, modes: null, namespaces, cancel_on_disconnect };
   return accepted(await threadOf(ctx, built).streamRun(built.request, choice), built.thread_id);
 }
 
 export async function waitRun(ctx: Context, target: RunTarget, input: RunCreate) {
-  const built = await buildRun(ctx, target, input);
+  const built = await findOrBuild(ctx, target, input);
   const on_disconnect = input.on_disconnect ?? "continue";
   return accepted(
     await threadOf(ctx, built).waitRun(built.request, on_disconnect),
@@ -73,6 +85,10 @@ function accepted<T extends { ok: true; run: RunRecord }>(
       "conflict",
       "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.",
     );
+  }
+  if (answer.refusal === "key_reused") {
+    const text = "Idempotency-Key: was used with another body; use a new key for a new run.";
+    throw new AppError("conflict", text);
   }
   if (answer.refusal === "too_large") throw valueTooLarge("metadata or config");
   throw threadNotFound(thread_id);

@@ -22,11 +22,12 @@ import {
 } from "../run-schema.ts";
 import { AgentPath, ThreadlessRunPath } from "../schema.ts";
 import { cancelRuns } from "./bulk-cancel.ts";
+import { KeyHeaders } from "./idempotency.ts";
 import { createRun, createRunBatch, followRun, streamRun, waitRun } from "./run-service.ts";
 
 const RUNS = "/agents/{deployment_id}/runs";
 const operation = operationWithTag("Threadless runs");
-const request = { params: AgentPath, body: body(RunCreate) };
+const request = { params: AgentPath, body: body(RunCreate), headers: KeyHeaders };
 
 export const threadlessRoutes = router();
 
@@ -39,7 +40,7 @@ threadlessRoutes.openapi(
     responses: { 200: json(Run, "The run") },
   }),
   async (c) => {
-    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const target = toTarget(c.req.valid("param"), c.req.raw, c.req.valid("header"));
     const run = await createRun(c.var.ctx, target, c.req.valid("json"));
     return c.json(Run.parse(run), 200, threadlessRunHeaders(run));
   },
@@ -52,7 +53,7 @@ threadlessRoutes.openapi(
     responses: { 200: eventStream },
   }),
   async (c) => {
-    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const target = toTarget(c.req.valid("param"), c.req.raw, c.req.valid("header"));
     const namespaces = toNamespaces(c.req.valid("query").namespace);
     const { run, stream } = await streamRun(c.var.ctx, target, c.req.valid("json"), namespaces);
     return sseResponse(stream, threadlessRunHeaders(run));
@@ -66,7 +67,7 @@ threadlessRoutes.openapi(
     responses: { 200: finalValues },
   }),
   async (c) => {
-    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const target = toTarget(c.req.valid("param"), c.req.raw, c.req.valid("header"));
     const { run, stream } = await waitRun(c.var.ctx, target, c.req.valid("json"));
     return valuesResponse(stream, threadlessRunHeaders(run));
   },
@@ -75,11 +76,11 @@ threadlessRoutes.openapi(
 threadlessRoutes.openapi(
   operation("post", `${RUNS}/batch`, "createRunBatch", {
     summary: "Create several threadless runs",
-    request: { params: AgentPath, body: body(RunBatch) },
+    request: { params: AgentPath, body: body(RunBatch), headers: KeyHeaders },
     responses: { 200: json(z.array(Run), "The runs, in the order of the request") },
   }),
   async (c) => {
-    const target = toTarget(c.req.valid("param"), c.req.raw);
+    const target = toTarget(c.req.valid("param"), c.req.raw, c.req.valid("header"));
     const runs = await createRunBatch(c.var.ctx, target, c.req.valid("json"));
     return c.json(
       runs.map((run) => Run.parse(run)),

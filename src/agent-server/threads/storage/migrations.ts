@@ -48,7 +48,8 @@ export const MIGRATIONS = [
      thread_snapshot TEXT,
      webhook TEXT,
      interrupts TEXT,
-     first_event INTEGER
+     first_event INTEGER,
+     request_sha256 TEXT
    );
    CREATE TABLE events (
      id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -12,6 +12,8 @@ export type StoredRun = RunRecord & {
   ended_at: number | null;
   /** Pending interrupts by task. */
   interrupts: Interrupts | null;
+  /** Digest of the request, when it had an idempotency key. */
+  request_sha256: string | null;
 };
 
 export type RunQuery = { status?: RunStatus | undefined; limit: number; offset: number };
@@ -47,6 +49,8 @@ export type RunRow = {
   interrupts: string | null;
   /** Id of the first event. */
   first_event: number | null;
+  /** Digest of a request with an idempotency key. */
+  request_sha256: string | null;
 };
 
 export function insertRun(sql: SqlStorage, row: RunRow) {
@@ -87,7 +91,7 @@ export function toStoredRun(row: RunRow, thread_id: string, kwargs: string): Sto
 
 export function toRecord(run: StoredRun): RunRecord {
   const { interrupts: _i, revision: _r, created_by: _s, due_at: _d, attempt: _a, ...shown } = run;
-  const { started_at: _b, ended_at: _e, ...record } = shown;
+  const { started_at: _b, ended_at: _e, request_sha256: _k, ...record } = shown;
   return record;
 }
 

@@ -73,6 +73,7 @@ export class Runs {
       webhook: kwargs.webhook,
       interrupts: null,
       first_event: null,
+      request_sha256: run.keyed?.request_sha256 ?? null,
     };
     open.set(run.run_id, { row, isNew: true, isChanged: false });
   }
@@ -105,6 +106,12 @@ export class Runs {
   /** @returns `"too_large"` when the runs have more than `MAX_LIST_CHARACTERS` */
   list(query: RunQuery): RunRecord[] | "too_large" {
     return listRecords(this.#sql, query, (row) => this.#toRun(row));
+  }
+
+  /** Whether a run was created with an idempotency key. */
+  hasKeyed(): boolean {
+    const keyed = this.#sql.exec("SELECT 1 FROM runs WHERE request_sha256 IS NOT NULL LIMIT 1");
+    return keyed.toArray().length > 0;
   }
 
   newest(): StoredRun | null {

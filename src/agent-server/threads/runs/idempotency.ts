@@ -1,0 +1,42 @@
+import { z } from "@hono/zod-openapi";
+import { v7 } from "uuid";
+import type { Context } from "../../../shared/context.ts";
+import { sha256Hex } from "../../../shared/crypto/crypto.ts";
+import { decodeBytes } from "../../../shared/crypto/encoding.ts";
+import type { RunTarget } from "../records.ts";
+import type { RunCreate } from "../run-schema.ts";
+
+const MAX_KEY_CHARACTERS = 255;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+export const KeyHeaders = z.object({
+  "idempotency-key": z.string().min(1).max(MAX_KEY_CHARACTERS).optional().openapi({
+    description:
+      "Idempotency key: repeated requests with the same key and body create one run, for a day",
+  }),
+});
+
+/** The ids that a request with a key may have given to its run, newest first, and the digest of its body. */
+export type KeyedRun = { run_ids: [string, string]; request_sha256: string };
+
+/**
+ * Derives the run's id from the key, so that the thread that holds the run detects a repetition. A new day makes a
+ * new id: a repetition looks for the id of the day before as well.
+ */
+export function toKeyedRun(ctx: Context, target: RunTarget, input: RunCreate): KeyedRun | null {
+  const { idempotency_key: key, deployment_id, thread_id } = target;
+  if (key === undefined) return null;
+  const { workspace_id } = ctx.caller;
+  const user = ctx.access?.user?.identity ?? null;
+  const digest = sha256Hex(JSON.stringify([workspace_id, deployment_id, thread_id, user, key]));
+  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+  return {
+    run_ids: [toId(digest, today), toId(digest, today - DAY_MS)],
+    request_sha256: sha256Hex(JSON.stringify(input)),
+  };
+}
+
+function toId(digest: string, msecs: number): string {
+  const random = decodeBytes(digest, "hex").slice(0, 16);
+  return v7({ msecs, random, seq: new DataView(random.buffer).getUint32(0) >>> 1 });
+}
