@@ -1,6 +1,9 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { TEST_GRAPHS, TEST_STORE } from "../../support/test-graphs.ts";
 import { deploy } from "./deployments.ts";
+
+const FOLDER = "test/fixtures/agents";
 
 /** The graphs of test/fixtures/agents as a repository, deployed: the same that the workerd tests run. */
 export async function deployTestAgent(headers: Record<string, string> = {}): Promise<string> {
@@ -11,11 +14,15 @@ export async function deployTestAgent(headers: Record<string, string> = {}): Pro
       "langgraph.json": JSON.stringify({ graphs: Object.fromEntries(graphs), store: TEST_STORE }),
       "package.json": await readFile("examples/chat/package.json", "utf8"),
       "package-lock.json": await readFile("examples/chat/package-lock.json", "utf8"),
-      "src/embed.ts": await readFile("test/fixtures/agents/embed.ts", "utf8"),
-      "src/keeps.ts": await readFile("test/fixtures/agents/keeps.ts", "utf8"),
-      "src/graphs.ts": await readFile("test/fixtures/agents/graphs.ts", "utf8"),
+      ...(await sources()),
     },
     { headers },
   );
   return id;
+}
+
+async function sources(): Promise<Record<string, string>> {
+  const names = await readdir(FOLDER);
+  const read = async (name: string) => [`src/${name}`, await readFile(join(FOLDER, name), "utf8")];
+  return Object.fromEntries(await Promise.all(names.map(read)));
 }
