@@ -85,7 +85,7 @@ describe.each([
       outputs: { answer: "42" },
       extra: { metadata: { user_id: "u1" } },
       trace_id: agent,
-      attachments: { picture: { content_type: "image/png", bytes: 3 } },
+      files: { picture: { content_type: "image/png", bytes: 3 } },
     });
     expect(root.child_runs).toEqual([
       expect.objectContaining({

@@ -219,9 +219,9 @@ describe("a multipart body", () => {
       outputs: { text: "--boundary\r\n----boundary" },
       extra: { metadata: { user_id: "u1" } },
       feedback_stats: { good: { n: 1, avg: 1 } },
-      attachments: { picture: { content_type: "image/png", bytes: 5 } },
+      files: { picture: { content_type: "image/png", bytes: 5 } },
     });
-    const { url } = (found.attachments as Record<string, { url: string }>).picture ?? { url: "" };
+    const { url } = (found.files as Record<string, { url: string }>).picture ?? { url: "" };
     const file = await api(url, { key: ours.viewer });
     expect(file.headers.get("Content-Type")).toBe("image/png");
     expect([...(await file.bytes())]).toEqual([0, 13, 10, 45, 45]);

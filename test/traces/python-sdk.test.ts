@@ -74,7 +74,7 @@ async function expectTrace(ours: TestWorkspace, has_files: boolean) {
   if (!has_files) return;
   expect(whole).toMatchObject({
     feedback_stats: { correct: { n: 1, avg: 0.5 } },
-    attachments: {
+    files: {
       picture: { content_type: "image/png", bytes: 11 },
       "disk file": { content_type: "application/octet-stream", bytes: 256 },
     },

@@ -60,7 +60,7 @@ export const TraceRun = z
     prompt_cost: Cost.describe("Cost of the prompt tokens in US dollars"),
     completion_cost: Cost.describe("Cost of the completion tokens in US dollars"),
     feedback_stats: z.record(z.string(), FeedbackStat).describe("Feedback by key"),
-    attachments: z
+    files: z
       .record(
         z.string(),
         z.object({
@@ -72,7 +72,7 @@ export const TraceRun = z
           }),
         }),
       )
-      .describe("Attachments by name"),
+      .describe("Attachments by name. The Python SDK reserves the name `attachments`"),
     app_path: z.string().openapi({ description: "Path of the run in a web app", example: "" }),
     in_dataset: z.boolean().describe("Always `false`"),
   })

@@ -70,7 +70,7 @@ export async function toRun(
     serialized,
     tags: row.tags ? JSON.parse(row.tags) : [],
     feedback_stats: statsOf(row.id, read),
-    attachments: attachmentsOf(row.id, pointers),
+    files: attachmentsOf(row.id, pointers),
     app_path: `/projects/p/${partition.project_id}/r/${row.id}`,
     in_dataset: false,
   };
