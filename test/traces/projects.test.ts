@@ -43,6 +43,14 @@ test("a project is created, read, listed by name and changed, under each path", 
   expect(await response.json()).toEqual({ ...project, description: "new" });
 });
 
+test("a change with a null name, as the SDKs send it, keeps the name", async () => {
+  const { id } = await created({ name: "keeps-its-name" });
+  const json = { name: null, description: "new", end_time: null };
+  const changed = await api(`/sessions/${id}`, { key: ours.editor, method: "PATCH", json });
+  expect(changed.status).toBe(200);
+  expect(await changed.json()).toMatchObject({ name: "keeps-its-name", description: "new" });
+});
+
 test("a name is unique in its workspace; with upsert the project of that name is changed", async () => {
   const project = await created({ name: "beta", description: "one" });
   const again = await api("/sessions", { key: ours.editor, json: { name: "beta" } });

@@ -40,8 +40,8 @@ export type ProjectCreateRequest = z.infer<typeof ProjectCreateRequest>;
 
 export const ProjectUpdateRequest = z
   .object({
-    name: Name.optional().openapi({
-      description: "Name of the project, unique in the workspace",
+    name: Name.nullish().openapi({
+      description: "Name of the project, unique in the workspace. `null` keeps it",
       example: "support-agent",
     }),
     description: z

@@ -102,7 +102,8 @@ export async function updateProject(
 ): Promise<Project> {
   assertMay(ctx, "write");
   await findProject(ctx, project_id);
-  const { name, ...fields } = change;
+  const { name: newName, ...fields } = change;
+  const name = newName ?? undefined;
   if (name !== undefined) {
     const other = await idOfName(ctx.db, ctx.caller.workspace_id, name);
     if (other !== null && other !== project_id) {
