@@ -1,4 +1,3 @@
-import type { ActiveRevision } from "../../control-plane/deployments/api/service.ts";
 import { isRecord } from "../../shared/guards.ts";
 
 /** Retention after the last change of a thread, and the action after it. */
@@ -14,7 +13,7 @@ export const MAX_TTL_MINUTES = 10 * 366 * 24 * 60;
 const MINUTE_MS = 60_000;
 
 /** Returns the TTL of new threads by `checkpointer.ttl` of langgraph.json. */
-export function defaultTtl({ config }: Pick<ActiveRevision, "config">): Ttl | null {
+export function defaultTtl({ config }: { config: Record<string, unknown> | null }): Ttl | null {
   const checkpointer = config?.checkpointer;
   const ttl = isRecord(checkpointer) ? checkpointer.ttl : null;
   if (!isRecord(ttl)) return null;

@@ -1,7 +1,9 @@
 import {
   type UseMutationResult,
+  type UseQueryOptions,
   type UseQueryResult,
   useMutation,
+  useQueries,
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
@@ -29,9 +31,18 @@ type ApiQuery<T> = {
 
 /** Reads from the API in this workspace. Lists and details of one path share a cache entry. */
 export function useApiQuery<T>(path: string, options: ApiQuery<T> = {}): UseQueryResult<T> {
+  return useQuery<T>(toQuery(useWorkspaceId(), { ...options, path }));
+}
+
+/** Reads several paths at once, as for each item of a list. */
+export function useApiQueries<T>(reads: (ApiQuery<T> & { path: string })[]): UseQueryResult<T>[] {
   const workspace = useWorkspaceId();
-  const { query, post, headers, poll = false, enabled = true, keepPrevious = false } = options;
-  return useQuery<T>({
+  return useQueries({ queries: reads.map((read) => toQuery(workspace, read)) });
+}
+
+function toQuery<T>(workspace: string, read: ApiQuery<T> & { path: string }): UseQueryOptions<T> {
+  const { path, query, post, headers, poll = false, enabled = true, keepPrevious = false } = read;
+  return {
     queryKey: [workspace, path, query ?? null, post ?? null],
     queryFn: ({ signal }) =>
       call<T>(path, {
@@ -44,7 +55,7 @@ export function useApiQuery<T>(path: string, options: ApiQuery<T> = {}): UseQuer
     enabled,
     refetchInterval: typeof poll === "function" ? ({ state }) => poll(state.data) : poll,
     ...(keepPrevious && { placeholderData: (former: T | undefined) => former as never }),
-  });
+  };
 }
 
 type Change<V> = {

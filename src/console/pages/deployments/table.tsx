@@ -85,16 +85,21 @@ function Newest({
   );
 }
 
-/** The same cache entry as that of the deployment's page, so that they agree. */
 export function useRevisions(deployment_id: string): Revision[] {
-  const { data } = useApiQuery<RevisionsList>(`/v2/deployments/${deployment_id}/revisions`, {
+  const { path, ...options } = revisionsQuery(deployment_id);
+  return useApiQuery<RevisionsList>(path, options).data?.resources ?? [];
+}
+
+/** The same cache entry on each page, so that they agree. */
+export function revisionsQuery(deployment_id: string) {
+  return {
+    path: `/v2/deployments/${deployment_id}/revisions`,
     query: { limit: 100 },
-    poll: (list) =>
+    poll: (list: RevisionsList | undefined) =>
       list?.resources.some(({ status }) => showStatus(status).isBuilding)
         ? BUILDING_POLL_MS
         : POLL_MS,
-  });
-  return data?.resources ?? [];
+  };
 }
 
 /** The short commit, or the first characters of the id for an upload. */

@@ -1,23 +1,81 @@
-import type { DeploymentsList } from "../../../control-plane/deployments/schema.ts";
-import { useApiQuery } from "../../api/hooks.ts";
+import { Link } from "@tanstack/react-router";
+import type { RevisionsList } from "../../../control-plane/deployments/revision-schema.ts";
+import type { Deployment } from "../../../control-plane/deployments/schema.ts";
+import type { BulkExport } from "../../../exports/schema.ts";
+import { useApiQueries, useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { pathTo } from "../../state/path.ts";
 import { Panel } from "../../ui/panel.tsx";
-import { QueryState } from "../../ui/states.tsx";
-import { DeploymentTable } from "../deployments/table.tsx";
+import { StatusIcon } from "../../ui/status.tsx";
+import { Time } from "../../ui/values.tsx";
+import { showStatus } from "../deployments/revision-status.ts";
+import { nameOf, revisionsQuery } from "../deployments/table.tsx";
 
-const POLL_MS = 5000;
+type Problem = { key: string; title: string; detail: string; at: string; to?: string };
 
-export function BrokenNow() {
-  const query = useApiQuery<DeploymentsList>("/v2/deployments", {
-    query: { limit: 100 },
+const POLL_MS = 10_000;
+const SHOWN = 5;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The newest revision of a deployment that failed, and exports that failed within a day. */
+export function BrokenNow({ deployments }: { deployments: Deployment[] }) {
+  const problems = [...useFailedBuilds(deployments), ...useFailedExports()].sort((one, other) =>
+    other.at.localeCompare(one.at),
+  );
+  return (
+    <Panel
+      title={
+        <span className="row">
+          <span className={problems.length > 0 ? "err" : "dim"}>
+            <StatusIcon kind={problems.length > 0 ? "failed" : "ok"} />
+          </span>
+          Broken now
+          {problems.length > 0 && <span className="count">{problems.length}</span>}
+        </span>
+      }
+      footer={problems.length > SHOWN ? `The newest ${SHOWN} of ${problems.length}` : undefined}
+    >
+      {problems.length === 0 ? (
+        <p className="in-p dim">No newest revision and no export of the last day failed.</p>
+      ) : (
+        <ul>
+          {problems.slice(0, SHOWN).map(({ key, title, detail, at, to }) => (
+            <li key={key} className="in-p border-b border-line-soft">
+              <div className="m cut">{to ? <Link to={to}>{title}</Link> : title}</div>
+              <div className="dim sm row">
+                <code className="cut">{detail}</code> <Time at={at} />
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function useFailedBuilds(deployments: Deployment[]): Problem[] {
+  const workspace = useWorkspaceId();
+  const lists = useApiQueries<RevisionsList>(deployments.map(({ id }) => revisionsQuery(id)));
+  return deployments.flatMap(({ id, name, latest_revision_id }, index) => {
+    const newest = lists[index]?.data?.resources.find((each) => each.id === latest_revision_id);
+    if (newest === undefined || showStatus(newest.status).kind !== "failed") return [];
+    const title = `${name} did not build`;
+    const to = pathTo(workspace, `/deployments/${id}`);
+    const detail = `${newest.status_reason ?? newest.status} ${nameOf(newest)}`;
+    return [{ key: newest.id, title, detail, at: newest.updated_at, to }];
+  });
+}
+
+function useFailedExports(): Problem[] {
+  const { data = [] } = useApiQuery<BulkExport[]>("/api/v1/bulk-exports", {
+    query: { status: "FAILED", limit: SHOWN },
     poll: POLL_MS,
   });
-  return (
-    <QueryState query={query} what="The deployments could not be read">
-      {({ resources }) => (
-        <Panel title="Deployments">
-          <DeploymentTable rows={resources} />
-        </Panel>
-      )}
-    </QueryState>
-  );
+  return data
+    .filter(({ finished_at }) => Date.now() - Date.parse(finished_at ?? "") < DAY_MS)
+    .map(({ id, finished_at }) => ({
+      key: id,
+      title: "An export failed",
+      detail: id,
+      at: finished_at ?? "",
+    }));
 }

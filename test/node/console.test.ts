@@ -1,0 +1,145 @@
+import { readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import type { Metafile } from "esbuild";
+import { beforeAll, describe, expect, test } from "vitest";
+import { buildMainModules } from "../../scripts/build/steps.ts";
+import { questionOf } from "../../src/console/pages/overview/question.ts";
+import {
+  formatBytes,
+  formatCost,
+  formatDuration,
+  formatPercent,
+  formatShortNumber,
+  formatTime,
+} from "../../src/console/ui/formats.ts";
+
+const FILES = "dist/assets/console/assets";
+const INITIAL_BYTES = 125_000;
+const ROUTE_BYTES = 40_000;
+const STYLE_BYTES = 15_000;
+
+let outputs: Metafile["outputs"];
+beforeAll(async () => {
+  await buildMainModules();
+  ({ outputs } = JSON.parse(await readFile("dist/console-meta.json", "utf8")) as Metafile);
+});
+
+/** A file and all that it imports before it runs. */
+function closureOf(path: string, found = new Set<string>()): Set<string> {
+  if (found.has(path)) return found;
+  found.add(path);
+  for (const { path: next, kind } of outputs[path]?.imports ?? []) {
+    if (kind === "import-statement") closureOf(next, found);
+  }
+  return found;
+}
+
+async function gzippedBytes(names: Iterable<string>): Promise<number> {
+  const sizes = [...names].map(
+    async (name) => gzipSync(await readFile(join(FILES, basename(name)))).byteLength,
+  );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+const entryOf = (source: string) =>
+  Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === source)?.[0] ?? "";
+
+describe("the console's files", () => {
+  test("need at most 125 KB before the first page, gzipped", async () => {
+    expect(await gzippedBytes(closureOf(entryOf("src/console/main.tsx")))).toBeLessThan(
+      INITIAL_BYTES,
+    );
+  });
+
+  test("need at most 40 KB for each page beyond that, and 15 KB of styles", async () => {
+    const initial = closureOf(entryOf("src/console/main.tsx"));
+    const pages = Object.values(outputs).flatMap(({ entryPoint = "" }) =>
+      /pages\/[^/]+\/page\.tsx$/.test(entryPoint) ? [entryPoint] : [],
+    );
+    expect(pages.length).toBeGreaterThan(4);
+    for (const page of pages) {
+      const own = [...closureOf(entryOf(page))].filter((name) => !initial.has(name));
+      expect([dirname(page), await gzippedBytes(own)]).toEqual([dirname(page), expect.any(Number)]);
+      expect(await gzippedBytes(own)).toBeLessThan(ROUTE_BYTES);
+    }
+    const html = await readFile("dist/assets/console/index.html", "utf8");
+    const style = /console-\w+\.css/.exec(html)?.[0] ?? "";
+    expect(await gzippedBytes([style])).toBeLessThan(STYLE_BYTES);
+  });
+});
+
+test("the dark colours by the system and by the switch are the same", async () => {
+  const css = await readFile("src/console/styles/tokens.css", "utf8");
+  const blockAfter = (start: string) => {
+    const from = css.indexOf(start) + start.length;
+    return css.slice(from, css.indexOf("}", from)).replace(/\s+/g, " ");
+  };
+  const bySystem = blockAfter(':root:not([data-theme="light"]) {');
+  expect(bySystem).toContain("--bg:");
+  expect(blockAfter(':root[data-theme="dark"] {')).toBe(bySystem);
+});
+
+describe("values are shown", () => {
+  test.each([
+    [3, "3 ms"],
+    [999.9, "999 ms"],
+    [44_190, "44.1 s"],
+    [59_999, "59.9 s"],
+    [112_000, "1 min 52 s"],
+    [8_040_000, "2 h 14 min"],
+    [273_600_000, "3 d 4 h"],
+    [Number.NaN, ""],
+  ])("a duration of %d ms as %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
+
+  test.each([
+    [78, "78 B"],
+    [214_999, "214 KB"],
+    [4_190_000, "4.1 MB"],
+  ])("%d bytes as %s", (bytes, text) => expect(formatBytes(bytes)).toBe(text));
+
+  test.each([
+    [0, "$0"],
+    [0.0061, "$0.0061"],
+    [0.00001, "< $0.0001"],
+    [25.519, "$25.51"],
+  ])("%d dollars as %s", (dollars, text) => expect(formatCost(dollars)).toBe(text));
+
+  test.each([
+    [0, "0%"],
+    [0.0042, "0.42%"],
+    [0.000001, "0.01%"],
+    [0.031, "3.1%"],
+    [0.38, "38%"],
+  ])("a part of %d as %s", (part, text) => expect(formatPercent(part)).toBe(text));
+
+  test.each([
+    [9412, "9,412"],
+    [149_900, "149 k"],
+    [2_190_000, "2.1 M"],
+  ])("%d on an axis as %s", (value, text) => expect(formatShortNumber(value)).toBe(text));
+
+  test.each([
+    ["2026-11-22T08:46:12.123Z", "08:46:12"],
+    ["2026-11-20T08:46:12Z", "20 Nov, 08:46"],
+    ["2025-11-20T08:46:12Z", "20 Nov 2025"],
+    ["no time", "no time"],
+  ])("the time %s as %s", (iso, text) => {
+    expect(formatTime(iso, new Date("2026-11-22T12:00:00Z"))).toBe(text);
+  });
+});
+
+test.each([
+  [
+    "a tool call",
+    { t: [{ value: { action_requests: [{ name: "refund_order" }] } }] },
+    "refund_order",
+  ],
+  ["a text", { t: [{ value: "Which market?" }] }, "Which market?"],
+  ["a question", { t: [{ value: { question: "Go?" } }] }, "Go?"],
+  ["any other value", { t: [{ value: { a: 1 } }] }, '{"a":1}'],
+  ["no value", {}, "Waits before a node"],
+  ["null", null, "Waits before a node"],
+])("an interrupt with %s is one line", (_, interrupts, text) => {
+  expect(questionOf(interrupts)).toBe(text);
+});
