@@ -42,6 +42,7 @@ export const TEST_GRAPHS = [
   "cleans_up",
   "cleans_up_plainly",
   "leaves_work",
+  "delta",
 ];
 
 /** `auth` of a langgraph.json that names test/fixtures/agents/auth.ts. */

@@ -24,6 +24,27 @@ export function mergeWrites(old: StoredWrite[], added: StoredWrite[]): StoredWri
   return [...merged.values()];
 }
 
+/** Sorts writes as LangGraph applies them to a DeltaChannel: by the path of the task, not by the end of the task. */
+export function inTaskOrder(writes: readonly StoredWrite[]): StoredWrite[] {
+  return writes.toSorted(
+    (one, other) =>
+      compareCodePoints(one.path, other.path) ||
+      compareCodePoints(one.task_id, other.task_id) ||
+      one.idx - other.idx,
+  );
+}
+
+/** UTF-16 code units sort surrogates before U+E000, and code points after it. */
+function compareCodePoints(one: string, other: string): number {
+  const [a, b] = [Array.from(one, toCodePoint), Array.from(other, toCodePoint)];
+  const at = a.findIndex((point, n) => point !== b[n]);
+  return at === -1 ? a.length - b.length : (a[at] ?? 0) - (b[at] ?? -1);
+}
+
+function toCodePoint(character: string): number {
+  return character.codePointAt(0) ?? 0;
+}
+
 /**
  * Returns the pending writes of a checkpoint as they were before its last answer. LangGraph would
  * use that answer again instead of the new one.

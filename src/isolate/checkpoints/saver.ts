@@ -21,7 +21,13 @@ import { isMessage, knownText, type Message, marksOf, rememberText } from "../me
 import type { Outbox } from "../outbox.ts";
 import { listCheckpoints } from "./history.ts";
 import { serializer } from "./json-plus.ts";
-import { isCommandUpdate, isUpdate, mergeWrites, withoutLastAnswers } from "./pending-writes.ts";
+import {
+  inTaskOrder,
+  isCommandUpdate,
+  isUpdate,
+  mergeWrites,
+  withoutLastAnswers,
+} from "./pending-writes.ts";
 import { nextVersion } from "./versions.ts";
 
 type Versions = Record<string, number>;
@@ -128,13 +134,14 @@ export class HostSaver extends BaseCheckpointSaver {
     config: RunnableConfig,
     writes: PendingWrite[],
     task_id: string,
+    path = "",
   ): Promise<void> {
     const ns: string = config.configurable?.checkpoint_ns ?? "";
     const checkpoint_id: string = config.configurable?.checkpoint_id;
     const dumped: StoredWrite[] = await Promise.all(
       writes.map(async ([channel, value], index) => {
         const [type, data] = await this.serde.dumpsTyped(value);
-        return { task_id, idx: WRITES_IDX_MAP[channel] ?? index, channel, type, data };
+        return { task_id, path, idx: WRITES_IDX_MAP[channel] ?? index, channel, type, data };
       }),
     );
     const op = { op: "writes", ns, checkpoint_id, writes: dumped } as const;
@@ -210,9 +217,10 @@ export class HostSaver extends BaseCheckpointSaver {
   async #toTuple(loaded: LoadedCheckpoint): Promise<CheckpointTuple> {
     const { thread_id } = this.#options;
     const place = { thread_id, checkpoint_ns: loaded.ns };
+    const stored = inTaskOrder(loaded.writes);
     const writes = this.#options.ignore_updates
-      ? loaded.writes.filter((write) => !isUpdate(write))
-      : loaded.writes;
+      ? stored.filter((write) => !isUpdate(write))
+      : stored;
     const [values, pendingWrites] = await Promise.all([
       Promise.all(loaded.values.map(async (value) => [value.channel, await this.#parse(value)])),
       Promise.all(

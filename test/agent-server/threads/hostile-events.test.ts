@@ -51,6 +51,7 @@ test("a v2 reader reads to the end of the run, whatever its events hold", () => 
 test("an a2a reader reads to the end of the run, whatever its events hold", async () => {
   const standing = {
     task_id: "t",
+    path: "",
     thread_id: "c",
     status: "success",
     values: {},

@@ -44,6 +44,7 @@ const Value: z.ZodType<StoredValue> = z.object({
 
 const Write: z.ZodType<StoredWrite> = z.object({
   task_id: Name,
+  path: Path,
   idx: z.number().int().min(-1024).max(MAX_OPS),
   channel: Name,
   type: Name,

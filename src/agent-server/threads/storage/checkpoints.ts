@@ -25,6 +25,7 @@ type ValueRow = {
 };
 type WriteRow = {
   task_id: string;
+  path: string;
   idx: number;
   channel: string;
   type: string;
@@ -39,7 +40,8 @@ const REPLACE_CHECKPOINT =
   "ON CONFLICT DO UPDATE SET checkpoint = excluded.checkpoint, metadata = excluded.metadata";
 const INSERT_VALUE =
   "INSERT OR IGNORE INTO channel_values (ns, channel, version, run_id, type, data, segments)";
-const INTO_WRITES = "INTO writes (ns, checkpoint_id, task_id, idx, run_id, channel, type, data)";
+const INTO_WRITES =
+  "INTO writes (ns, checkpoint_id, task_id, path, idx, run_id, channel, type, data)";
 
 /** A value's channel, version and type. */
 const ENTRY_BYTES = 64;
@@ -110,10 +112,10 @@ export class Checkpoints {
 
   // Special writes (errors, interrupts, resumes) have a negative idx and replace; a task's own writes never change.
   putWrites(run_id: string | null, writes: NewWrite[]) {
-    const toRow = ({ ns, checkpoint_id, task_id, idx, channel, type, data }: NewWrite) => {
+    const toRow = ({ ns, checkpoint_id, task_id, path, idx, channel, type, data }: NewWrite) => {
       const name = writeName(ns, checkpoint_id, task_id, idx);
       const column = this.#parts.put(name, data);
-      return [ns, checkpoint_id, task_id, idx, run_id, channel, type, column];
+      return [ns, checkpoint_id, task_id, path, idx, run_id, channel, type, column];
     };
     const special = writes.filter(({ idx }) => idx < 0);
     if (run_id !== null) this.#replaced.save(run_id, special);
@@ -188,7 +190,7 @@ export class Checkpoints {
 
   #writes({ ns, checkpoint_id }: StoredCheckpoint, budget: ByteBudget): StoredWrite[] | null {
     const rows = this.#sql.exec<WriteRow>(
-      `SELECT task_id, idx, channel, type, data FROM writes
+      `SELECT task_id, path, idx, channel, type, data FROM writes
        WHERE ns = ? AND checkpoint_id = ? ORDER BY rowid`,
       ns,
       checkpoint_id,

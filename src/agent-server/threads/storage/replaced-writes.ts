@@ -5,7 +5,7 @@ export type NewWrite = StoredWrite & { ns: string; checkpoint_id: string };
 type WriteKey = { ns: string; checkpoint_id: string; task_id: string; idx: number };
 type Replaced = WriteKey & { rowid: number; taken_by: string | null };
 
-const COLUMNS = "ns, checkpoint_id, task_id, idx, run_id, channel, type, data";
+const COLUMNS = "ns, checkpoint_id, task_id, path, idx, run_id, channel, type, data";
 const WHERE_KEY = "ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ?";
 
 /**
