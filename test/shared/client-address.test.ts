@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clientOf } from "../../src/shared/http/client-address.ts";
+import { clientOf } from "../../src/shared/http/rate-limit.ts";
 
 test.each([
   ["203.0.113.7", "203.0.113.7"],

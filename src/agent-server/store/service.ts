@@ -2,7 +2,12 @@ import {
   type ActiveRevision,
   activeRevision,
 } from "../../control-plane/deployments/api/service.ts";
+import { parseAnswer } from "../../control-plane/deployments/isolate/agent-answers.ts";
+import { agentIsolate } from "../../control-plane/deployments/isolate/isolate.ts";
+import type { AgentEntrypoint } from "../../isolate/contract.ts";
 import type {
+  EmbedCall,
+  Embedded,
   StoreAnswer,
   StoredItem,
   StoreOp,
@@ -14,8 +19,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { Filters } from "../../shared/filters.ts";
 import { detachRpcResult } from "../../shared/rpc.ts";
 import { assertAccess, authorize } from "../access/service.ts";
-import { parseStoreOps } from "./boundary.ts";
-import { embed } from "./embedding.ts";
+import { embeddedAnswer, parseStoreOps } from "./boundary.ts";
 import type { DeleteItem, GetItemQuery, ListNamespaces, PutItem, SearchItems } from "./schema.ts";
 import { type StoreSettings, toSettings, toTtl } from "./settings.ts";
 import { storeObject } from "./stub.ts";
@@ -163,4 +167,15 @@ function toWire({ namespace, key, value, created_at, updated_at }: StoredItem) {
     created_at: new Date(created_at).toISOString(),
     updated_at: new Date(updated_at).toISOString(),
   };
+}
+
+type RevisionRef = { deployment_id: string; revision_id: string; secrets_version: number };
+
+/** Has the agent's own function turn texts into vectors, in the isolate of the revision. */
+async function embed(env: Env, revision: RevisionRef, call: EmbedCall): Promise<Embedded> {
+  // The loader types every entrypoint as a Fetcher; src/isolate exports this one.
+  const agent = agentIsolate(env, revision) as unknown as AgentEntrypoint;
+  const answer = parseAnswer("embed", embeddedAnswer(call), await agent.embed(call));
+  if (answer.ok) return answer.value;
+  throw new AppError("unavailable", `store.index.embed: ${answer.error.message}`);
 }

@@ -1,15 +1,16 @@
-import { resolveAnswer } from "../events/answers.ts";
 import type {
   Accepted,
   CancelChoice,
   Interrupts,
   RunRecord,
+  RunRefusal,
   RunRequest,
   StreamChoice,
 } from "../records.ts";
 import { type CancelAction, chooseRuns } from "../runs.ts";
 import { type RunQuery, type StoredRun, toRecord } from "../storage/run-rows.ts";
 import { EMPTY_QUEUE, type QueueState } from "../storage/runs.ts";
+import type { ThreadStore } from "../storage/store.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { RunReaders } from "./run-readers.ts";
 
@@ -149,4 +150,29 @@ export class RunMethods {
     if (typeof run === "string") return { ok: false, refusal: run };
     return { ok: true, run: toRecord(run), ...withRun(run) };
   }
+}
+
+type ThreadState = Pick<ThreadStore, "runs" | "thread">;
+
+/** Returns the run that resumes the named interrupts, or the refusal when they are not pending. */
+function resolveAnswer(request: RunRequest, store: ThreadState): RunRequest | RunRefusal {
+  const { answers } = request;
+  if (!answers) return request;
+  const waiting = pendingInterruptIds(store);
+  if (answers === "input") return waiting.size > 0 ? resumedByInput(request) : request;
+  if (waiting.size === 0) return "no_pending_interrupt";
+  return answers.every((id) => waiting.has(id)) ? request : "unknown_interrupt";
+}
+
+/** A run from a named checkpoint forks the thread instead of resuming it. */
+function resumedByInput(request: RunRequest): RunRequest {
+  const { input, config } = request.kwargs;
+  if (input === null || config.configurable?.checkpoint_id) return request;
+  return { ...request, kwargs: { ...request.kwargs, input: null, command: { resume: input } } };
+}
+
+function pendingInterruptIds({ runs, thread }: ThreadState): Set<string> {
+  if (runs.inFlight().length > 0) return new Set();
+  const interrupts = Object.values(thread.interrupts()).flat() as { id?: unknown }[];
+  return new Set(interrupts.flatMap(({ id }) => (typeof id === "string" ? [id] : [])));
 }

@@ -1,12 +1,18 @@
 import { isRecord } from "../../../shared/guards.ts";
-import type { AgentConfig } from "../contract.ts";
+import type { AgentConfig, NamedExport } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { JSON_BYTES } from "../limits.ts";
 import { directoryOf, joinPath } from "../paths.ts";
 import { listText } from "../text.ts";
 import type { Tree } from "../tree.ts";
-import { readAuth } from "./auth-config.ts";
-import { findScript, SCRIPT, wrong } from "./config-values.ts";
+import {
+  type ConfigLocation,
+  findScript,
+  readExport,
+  SCRIPT,
+  section,
+  wrong,
+} from "./config-values.ts";
 import { readHttp } from "./http-config.ts";
 import { assertSize, readJson } from "./json-file.ts";
 import { readStore } from "./store-config.ts";
@@ -155,4 +161,15 @@ function configNotFound(tree: Tree, path: string): BuildFailure {
       ? `There is ${listText(found)}; name it as langgraph_config_path.`
       : `It must map graphs to files and exports: {"graphs": {"agent": "./src/agent.ts:graph"}}.`;
   return new BuildFailure("config_not_found", `The source has no ${path}. ${hint}`);
+}
+
+const AUTH = '"file:export" of an Auth of @langchain/langgraph-sdk/auth, like "./src/auth.ts:auth"';
+
+/** Reads `auth` of langgraph.json. */
+function readAuth(place: ConfigLocation, value: unknown): NamedExport | null {
+  const { path, disable_studio_auth = null } = section(place, "auth", value);
+  if (disable_studio_auth !== null && typeof disable_studio_auth !== "boolean") {
+    throw wrong(place.path, '"auth.disable_studio_auth"', "true or false", disable_studio_auth);
+  }
+  return path === undefined || path === null ? null : readExport(place, "auth.path", path, AUTH);
 }
