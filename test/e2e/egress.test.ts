@@ -1,5 +1,6 @@
 // A tenant's agent on a stack with every switch of `npm start` on: finding 4 of the security review.
 import { createServer, request } from "node:http";
+import net from "node:net";
 import { beforeAll, expect, test } from "vitest";
 import { client } from "./support/clients.ts";
 import { deploy } from "./support/deployments.ts";
@@ -7,9 +8,21 @@ import { stack } from "./support/stack.ts";
 
 const CONFIG = JSON.stringify({
   node_version: "22",
-  graphs: { fetches: "./agent.ts:fetches" },
+  graphs: { fetches: "./agent.ts:fetches", connects: "./agent.ts:connects" },
 });
 const AGENT = `
+import net from "node:net";
+
+export async function connects({ port, host, text }: { port: number; host: string; text: string }) {
+  const content = await new Promise<string>((resolve) => {
+    const socket = net.connect(port, host, () => socket.write(text));
+    socket.setTimeout(5000, () => resolve("timeout"));
+    socket.once("data", (data) => resolve(String(data)));
+    socket.once("error", (error) => resolve("error: " + error.message));
+    socket.once("close", () => resolve("closed"));
+  });
+  return { messages: [{ role: "assistant", content }] };
+}
 export async function fetches({ urls }: { urls: string[] }) {
   const answers = [];
   for (const url of urls) {
@@ -103,5 +116,37 @@ test("an agent reaches the listed port", async () => {
   } finally {
     server.closeAllConnections();
     server.close();
+  }
+});
+
+async function connectTo(host: string, port: number): Promise<string> {
+  const input = { host, port, text: "ping" };
+  const values = await client(deployment_id).runs.wait(null, "connects", { input });
+  return (values as { messages: { content: string }[] }).messages.at(-1)?.content ?? "";
+}
+
+test("an agent's TCP socket reaches the listed port and no other one of this machine", async () => {
+  const server = net.createServer((socket) => {
+    socket.on("data", (data) => socket.end(`echo ${data}`)).on("error", () => undefined);
+  });
+  let strangers = 0;
+  const other = net.createServer((socket) => {
+    strangers += 1;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(stack.agent_port, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => other.listen(0, resolve));
+  try {
+    expect(await connectTo("127.0.0.1", stack.agent_port)).toBe("echo ping");
+    const { port } = other.address() as net.AddressInfo;
+    for (const host of ["127.0.0.1", "localhost", "127.1", "::1", "0.0.0.0"]) {
+      expect(await connectTo(host, port)).toMatch(/^(closed|error)/);
+    }
+    const own = Number(new URL(stack.base_url).port);
+    expect(await connectTo("127.0.0.1", own)).toMatch(/^(closed|error)/);
+    expect(strangers).toBe(0);
+  } finally {
+    server.close();
+    other.close();
   }
 });

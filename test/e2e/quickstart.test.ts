@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   awaitRevision,
   build,
@@ -167,4 +167,26 @@ test("a failed push leaves the revision before it in service", async () => {
   expect(failed.status).toBe("BUILD_FAILED");
   const { body } = await request<Deployment>("GET", `/v2/deployments/${id}`);
   expect(body.active_revision_id).toBe(revision.id);
+});
+
+test("the exception of a run is in the deploy logs, at its place in the repository", async () => {
+  const name = uniqueName("throws");
+  const agent = `type Input = { a: number };\n\nexport async function agent(input: Input) {\n  throw new RangeError("no " + input.a);\n}\n`;
+  const { id, revision } = await build(
+    name,
+    await pushRepository(name, { "langgraph.json": CONFIG, "agent.ts": agent }),
+  );
+  expect(revision.status).toBe("DEPLOYED");
+  await request("POST", `/agents/${id}/runs/wait`, { assistant_id: "agent", input: { a: 7 } });
+  const logs = async () => {
+    const path = `/v1/projects/${id}/deploy_logs`;
+    const json = { level: "ERROR" };
+    const { body } = await request<{ logs: { message: string }[] }>("POST", path, json);
+    return body.logs.map(({ message }) => message);
+  };
+  await vi.waitFor(async () => expect(await logs()).toHaveLength(1), { timeout: 30_000 });
+  const [message = ""] = await logs();
+  expect(message).toContain("failed: RangeError: no 7");
+  expect(message).toContain("agent.ts:4:9");
+  expect(message).toContain('throw new RangeError("no " + input.a);');
 });

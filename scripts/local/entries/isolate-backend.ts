@@ -3,11 +3,11 @@ import {
   type RevisionCode,
   readRevisionCode,
 } from "../../../src/control-plane/deployments/isolate/isolate.ts";
-import { agentLog } from "../../../src/control-plane/deployments/logs/agent-log.ts";
-import type { TailProps } from "../../../src/control-plane/deployments/logs/tail.ts";
+import { appendLines } from "../../../src/control-plane/deployments/logs/append-lines.ts";
 import {
   type AgentLine,
   type ReceivedLine,
+  type TailProps,
   toEarlyLines,
 } from "../../../src/control-plane/deployments/logs/tail-lines.ts";
 
@@ -17,9 +17,8 @@ export class IsolateBackend extends WorkerEntrypoint<Env, TailProps> {
     return readRevisionCode(this.env, this.ctx.props);
   }
 
-  async appendLines(lines: AgentLine[]): Promise<void> {
-    const { deployment_id } = this.ctx.props;
-    await agentLog(this.env, deployment_id).append(deployment_id, lines);
+  appendLines(lines: AgentLine[]): Promise<void> {
+    return appendLines(this.env, this.ctx.props, lines);
   }
 
   early(lines: ReceivedLine[]): Promise<void> {

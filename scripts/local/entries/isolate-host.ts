@@ -5,7 +5,7 @@ import {
   type IsolateCall,
   openIsolate,
 } from "../../../src/control-plane/deployments/isolate/isolate.ts";
-import type { TailProps } from "../../../src/control-plane/deployments/logs/tail.ts";
+import type { TailProps } from "../../../src/control-plane/deployments/logs/tail-lines.ts";
 import {
   type ReceivedLine,
   toLines,

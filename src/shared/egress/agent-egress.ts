@@ -1,7 +1,11 @@
+import { connect } from "cloudflare:sockets";
 import { WorkerEntrypoint } from "cloudflare:workers";
 import { AppError } from "../errors.ts";
 import { isRuntimePath, portOf, RUNTIME_PATH_REFUSED } from "./addresses.ts";
 import { egressRefusal, ownPorts, publicPolicy } from "./egress.ts";
+
+/** Relays of mail refuse it too: agents would send spam from the addresses of the installation. */
+const SMTP_PORT = 25;
 
 type Variables = Pick<Env, "EGRESS_AGENT_HOSTS" | "EGRESS_DNS_URL" | "LOCAL_PORTS">;
 
@@ -21,6 +25,21 @@ export class Egress extends WorkerEntrypoint<Env & Network, { deployment_id: str
     }
     const network = isListed(this.env, url) ? (this.env.LISTED_HOSTS ?? globalThis) : globalThis;
     return network.fetch(request, { redirect: "manual" });
+  }
+
+  /** Connects the agent's TCP socket by the rules of `fetch`. A refused one is closed. */
+  override async connect(socket: Socket): Promise<void> {
+    const { localAddress = "" } = await socket.opened;
+    const url = URL.parse(`https://${localAddress}`);
+    const refused = url === null ? "no host and port" : await agentRefusal(this.env, url);
+    if (url === null || refused !== null || portOf(url) === SMTP_PORT) return socket.close();
+    const address = { hostname: url.hostname, port: portOf(url) };
+    const network = isListed(this.env, url) ? this.env.LISTED_HOSTS : undefined;
+    const upstream = network ? network.connect(address) : connect(address);
+    await Promise.all([
+      socket.readable.pipeTo(upstream.writable),
+      upstream.readable.pipeTo(socket.writable),
+    ]);
   }
 }
 

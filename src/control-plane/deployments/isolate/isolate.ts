@@ -1,7 +1,7 @@
 import { eq } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
 import type { Artifact } from "../../builds/contract.ts";
-import type { TailProps } from "../logs/tail.ts";
+import type { TailProps } from "../logs/tail-lines.ts";
 import { LINE_MARK } from "../logs/tail-lines.ts";
 import { readSecrets } from "../secrets.ts";
 import { revisions } from "../table.ts";

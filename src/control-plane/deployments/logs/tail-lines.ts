@@ -4,6 +4,8 @@ import type { LogLevel } from "./log-schema.ts";
 
 /** Log lines from the runtime's events of a call. Pure. */
 
+export type TailProps = { deployment_id: string; revision_id: string };
+
 export type AgentLine = {
   revision_id: string;
   level: LogLevel;
