@@ -50,7 +50,14 @@ export default defineConfig({
           setupFiles: ["test/support/setup.ts"],
         },
       },
-      { test: { name: "node", include: ["test/node/**/*.test.ts"], testTimeout: 60_000 } },
+      {
+        test: {
+          name: "node",
+          include: ["test/node/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
       {
         test: {
           name: "e2e",

@@ -123,7 +123,7 @@ describe("what is open when access ends", () => {
     ],
   ];
 
-  test.each(endings)(
+  test.concurrent.each(endings)(
     "is closed within 10 seconds: %s",
     async (_, begin) => {
       const { key, end } = await begin();
