@@ -1,6 +1,7 @@
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { startBrowser } from "../support/node/browser.ts";
+import { browserTest as test } from "../support/node/browser-test.ts";
 import { type ConsolePage, consoleUrl, openConsole, violationsOf } from "./support/console.ts";
 import { request } from "./support/http.ts";
 import { stack } from "./support/stack.ts";

@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { transform } from "esbuild";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { startBrowser } from "../support/node/browser.ts";
+import { browserTest as test } from "../support/node/browser-test.ts";
 import { deploy } from "./support/deployments.ts";
 import { stack } from "./support/stack.ts";
 

@@ -1,8 +1,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
 import { startBrowser } from "../support/node/browser.ts";
+import { browserTest as test } from "../support/node/browser-test.ts";
 import { type Pages, servePages } from "../support/node/pages.ts";
 import { client } from "./support/clients.ts";
 import { deploy } from "./support/deployments.ts";

@@ -6,6 +6,8 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { freePort } from "../../../scripts/local/ports.ts";
 import { type Stack, type StackInfo, startStack } from "../../../scripts/local/stack.ts";
+import { pythonEnv } from "../../../scripts/python-env.ts";
+import { browserProblem } from "../../support/node/browser.ts";
 import { type KeyDesk, startKeyDesk } from "../../support/node/key-desk.ts";
 import { type StartedReceiver, startReceiver } from "../../support/node/receiver.ts";
 import { type StartedS3, startLocalS3 } from "../../support/node/s3-server.ts";
@@ -26,7 +28,22 @@ let desk: KeyDesk | undefined;
 let dir: string;
 
 export async function setup(project: TestProject) {
+  await checkMachine();
   await setupWith(project, startLocalS3);
+}
+
+/** Names the tests that this machine leaves out, before any runs. */
+async function checkMachine() {
+  const page = browserProblem();
+  const python = (await pythonEnv()) === null;
+  const problems = [
+    ...(page === null ? [] : [`tests of pages: ${page}`]),
+    ...(python ? ["tests of the Python SDKs: install Python 3.10 or later with venv"] : []),
+  ];
+  if (problems.length === 0) return;
+  const text = `Left out on this machine:\n${problems.map((line) => `  ${line}\n`).join("")}`;
+  if (process.env.CI) throw new Error(text);
+  process.stderr.write(text);
 }
 
 /** The same stacks, and files that write to whichever S3 server was started. */
