@@ -107,7 +107,7 @@ describe.each([
     expect(await names({ isRoot: true })).toEqual(["agent"]);
     expect(await names({ runType: "llm" })).toEqual(["model"]);
     expect(await names({ filter: 'has(tags, "inner")' })).toEqual(["step"]);
-    expect(await names({ filter: "gt(total_tokens, 10)" })).toEqual(["model"]);
+    expect(await names({ filter: "gt(total_tokens, 10)" })).toEqual(["model", "step", "agent"]);
     expect(await names({ limit: 1 })).toEqual(["model"]);
     const metadata = 'and(eq(metadata_key, "user_id"), eq(metadata_value, "u1"))';
     expect(await names({ filter: metadata, traceFilter: 'eq(name, "agent")' })).toContain("agent");
@@ -190,6 +190,8 @@ test("the SDK's projects: created, upserted, read, listed, deleted", async () =>
     description: "one",
     extra: { metadata: { a: 1 } },
   });
+  const changed = await client.updateProject(project.id, { description: "two" });
+  expect(changed).toMatchObject({ name: projectName, description: "two" });
   expect((await client.readProject({ projectName })).id).toBe(project.id);
   expect(await client.hasProject({ projectName })).toBe(true);
   const names = (await collect(client.listProjects())).map(({ name }) => name);

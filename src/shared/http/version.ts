@@ -12,7 +12,7 @@ export const Ok = z.object({ ok: z.literal(true).describe("Always `true`") }).op
 
 export const Info = z
   .object({
-    version: z.string().openapi({ description: "Version of the API", example: "0.13.0" }),
+    version: z.string().openapi({ description: "Version of the API", example: "0.18.0" }),
     context: z.literal("js").describe("Language of the agents"),
     flags: z.record(z.string(), z.boolean()).openapi({
       description: "Features that are available",
@@ -21,8 +21,8 @@ export const Info = z
   })
   .openapi("Info");
 
-/** The version that clients compare: schedules need 0.10.109, export_fields 0.12.42. */
-const API_VERSION = "0.13.0";
+/** The version that clients compare: export_fields need 0.12.42, the SDK for JavaScript warns below 0.18.0. */
+const API_VERSION = "0.18.0";
 
 /** Feature flags that published clients read. */
 export const SERVICE_INFO = {

@@ -95,6 +95,7 @@ export async function listProjects(ctx: Context, query: ProjectsQuery): Promise<
   return rows.map(({ project, ...counts }) => toProject(project, counts, stats.get(project.id)));
 }
 
+/** Keeps fields that are `null`: SDKs send it for each field that the caller omits. */
 export async function updateProject(
   ctx: Context,
   project_id: string,
@@ -116,7 +117,7 @@ export async function updateProject(
   await ctx.db
     .update(projects)
     .set({
-      ...withoutUndefined({ name, ...fields }),
+      ...given({ name, ...fields }),
       ...(fields.end_time ? { end_time: normal(fields.end_time) } : {}),
       updated_at: new Date().toISOString(),
     })
@@ -177,9 +178,4 @@ function given<T extends object>(fields: T) {
     ([, value]) => value !== null && value !== undefined,
   );
   return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> };
-}
-
-function withoutUndefined<T extends object>(fields: T) {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

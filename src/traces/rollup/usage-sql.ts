@@ -30,8 +30,8 @@ export function columnWithUsage(name: string): string {
 
 /** Returns the usage of alias `r` with a JSON array of `run_usage`. A run's tokens and costs replace the sum separately. */
 function ownOr(name: keyof Usage, below: string): string {
-  const own = isCost(name) ? "r.total_cost" : "r.total_tokens";
-  return `CASE WHEN ${own} IS NOT NULL THEN r.${name} ELSE ${below} ->> ${USAGE_COLUMNS.indexOf(name)} END`;
+  const own = USAGE_COLUMNS.filter((other) => isCost(other) === isCost(name));
+  return `CASE WHEN coalesce(${own.map((n) => `r.${n}`).join()}) IS NOT NULL THEN r.${name} ELSE ${below} ->> ${USAGE_COLUMNS.indexOf(name)} END`;
 }
 
 /** Sums the model calls below a run that lacks tokens or costs, `null` without such calls. */

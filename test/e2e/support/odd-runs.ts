@@ -186,7 +186,7 @@ function namesOf(n: number): Piece {
       ...(reference === null ? {} : { reference_example_id: json(reference) }),
       ...(trace_tier === null ? {} : { trace_tier: json(trace_tier) }),
     },
-    row: { name, run_type, reference_example_id: reference, trace_tier },
+    row: { name, run_type, reference_example_id: reference, trace_tier: trace_tier ?? "longlived" },
   };
 }
 
@@ -456,6 +456,50 @@ const DEEP = 60;
 export const RUN_COUNT = plainCount + odds.length + DEEP;
 
 export function runAt(n: number): OddRun {
+  const run = ownRun(n);
+  const row = { ...run.row };
+  for (const names of [TOKENS, COSTS]) {
+    if (names.some((name) => row[name] !== null)) continue;
+    const counted = below(n, row).filter(({ k, cells }) => isCounted(k, cells));
+    for (const name of names) row[name] = sum(counted.map(({ cells }) => cells[name]));
+  }
+  return { ...run, row };
+}
+
+const TOKENS = ["total_tokens", "prompt_tokens", "completion_tokens"];
+const COSTS = ["total_cost", "prompt_cost", "completion_cost"];
+
+type Below = { k: number; cells: Cells };
+
+/** The runs below a run in its trace, which is a chain. */
+function below(n: number, { dotted_order }: Cells): Below[] {
+  if (dotted_order === null) return [];
+  const isPlain = n < plainCount;
+  if (!isPlain && n < plainCount + odds.length) return [];
+  const end = isPlain ? n - (n % RUNS_OF_TRACE) + RUNS_OF_TRACE : RUN_COUNT;
+  return Array.from({ length: end - n - 1 }, (_, at) => n + 1 + at)
+    .map((k) => ({ k, cells: ownRun(k).row }))
+    .filter(({ cells }) => cells.dotted_order !== null);
+}
+
+const hasUsage = ({ total_tokens, total_cost }: Cells) =>
+  total_tokens !== null || total_cost !== null;
+
+/** A model's call counts, and another run that has no model's call below it. */
+function isCounted(k: number, cells: Cells): boolean {
+  const isModel = (run: Cells) => run.run_type === "llm" && hasUsage(run);
+  return hasUsage(cells) && (isModel(cells) || !below(k, cells).some((one) => isModel(one.cells)));
+}
+
+/** Sums in trillionths, which doubles of these costs represent exactly. */
+function sum(values: unknown[]): bigint | number | null {
+  const found = values.filter((value) => value !== null);
+  if (found.length === 0) return null;
+  if (typeof found[0] === "bigint") return found.reduce((a: bigint, b) => a + (b as bigint), 0n);
+  return Number(micro(found.reduce((a: number, b) => a + Math.round(Number(b) * 1e12), 0)));
+}
+
+function ownRun(n: number): OddRun {
   if (n < plainCount) return plainRun(n);
   const at = n - plainCount;
   const odd = odds[at];
