@@ -45,7 +45,7 @@ async function logged() {
 describe("the log of a deployment's agents", () => {
   test("is followed by its offset, which stays where it is until something new comes", async () => {
     const { revision, append, read } = await logged();
-    expect(await read({ order: "asc" })).toEqual({ logs: [], next_offset: null });
+    expect(await read({ order: "asc" })).toEqual({ logs: [], next_offset: "0" });
     await append(line(revision.id, "one"), line(revision.id, "two"), line(revision.id, "three"));
     const first = await read({ order: "asc", limit: 2 });
     expect(messages(first)).toEqual(["one", "two"]);

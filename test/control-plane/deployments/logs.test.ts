@@ -79,3 +79,14 @@ test.each([
   expect(response.status).toBe(422);
   expect(await response.text()).toContain(text);
 });
+
+test("a log without lines has an offset until its build ends, so that it is read again", async () => {
+  const { build, read } = await building(0);
+  const empty = await read({ order: "asc" });
+  expect(empty).toEqual({ logs: [], next_offset: "0" });
+  await advanceBuild(env, build, "BUILD_FAILED");
+  expect(await read({ order: "asc", offset: empty.next_offset })).toEqual({
+    logs: [],
+    next_offset: null,
+  });
+});

@@ -32,7 +32,7 @@ export function toFilter(input: LogQuery): LogFilter {
   };
 }
 
-/** The same offset again means nothing new yet. No offset means the end. */
+/** The same offset again means nothing new yet: 0 before the first line. No offset means the end. */
 export function nextOffset(
   lines: readonly LoggedLine[],
   { is_up, after, limit }: LogFilter,
@@ -40,7 +40,7 @@ export function nextOffset(
 ): LogPage["next_offset"] {
   const isLast = lines.length < limit && !(is_up && mayGrow);
   if (isLast) return null;
-  return lines.at(-1)?.id ?? (after === null ? null : String(after));
+  return lines.at(-1)?.id ?? String(after ?? 0);
 }
 
 function toLineId(offset: string | null | undefined): number | null {

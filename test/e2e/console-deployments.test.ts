@@ -1,0 +1,109 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startBrowser } from "../support/node/browser.ts";
+import { type ConsolePage, consoleUrl, openConsole, violationsOf } from "./support/console.ts";
+import { uniqueName } from "./support/deployments.ts";
+import { request } from "./support/http.ts";
+import { stack } from "./support/stack.ts";
+
+const BUILT_MS = 120_000;
+const NAME = uniqueName("console");
+const HOSTILE = '<img src=x onerror="document.title=1"> \u202Eright to left\u202C {{7*7}} '.padEnd(
+  200,
+  "w",
+);
+
+let browser: Browser;
+let opened: ConsolePage;
+let page: Page;
+beforeAll(async () => {
+  browser = await startBrowser();
+  opened = await openConsole(browser);
+  page = opened.page;
+});
+afterAll(() => browser?.close());
+
+async function fillForm(name: string, ref: string) {
+  await page.goto(consoleUrl("/deployments/new"));
+  await page.getByLabel("Repository URL").fill(`${stack.git.url}/examples/chat.git`);
+  await page.getByLabel("Name", { exact: true }).fill(name);
+  await page.getByLabel("Branch, tag or commit").fill(ref);
+  await page.getByRole("button", { name: "Create and build" }).click();
+  await page.waitForURL(/deployments\/[0-9a-f-]{36}/);
+}
+
+const idOf = (url: string) => /deployments\/([0-9a-f-]{36})/.exec(url)?.[1] ?? "";
+const shown = (word: string) => page.locator("h2.mono ~ .badge", { hasText: word });
+
+test("a newcomer deploys a repository, watches its build and rolls back, without a terminal", async () => {
+  await fillForm(NAME, "main");
+  await page.getByRole("log", { name: "Build log" }).getByText("Fetched examples/chat").waitFor();
+  await shown("Serving").waitFor({ timeout: BUILT_MS });
+  const lines = await page.getByText(/^\d+ lines$/).textContent();
+  await page.reload();
+  await page.getByText(lines ?? "").waitFor();
+
+  await page.getByRole("button", { name: "Build again" }).click();
+  await page.locator("a.rev").nth(1).waitFor();
+  await page.locator("a.rev", { hasText: "Serving" }).first().waitFor({ timeout: BUILT_MS });
+  await page.locator("a.rev", { hasText: "Replaced" }).click({ timeout: BUILT_MS });
+  await page.getByRole("button", { name: "Roll back", exact: true }).click();
+  await page.getByRole("button", { name: "Keep as it is" }).click();
+  await page.getByRole("button", { name: "Roll back", exact: true }).click();
+  await page.getByRole("button", { name: "Roll back now" }).click();
+  await page.getByText(/^Rolled back to \w{7} in /).waitFor();
+  await shown("Serving").waitFor();
+  await page.getByRole("button", { name: "Move forward again" }).click();
+  await page.getByText(/^Moved forward in /).waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+});
+
+test("a failed build shows the reason first, its line of the log, and what users notice", async () => {
+  const name = uniqueName("console-bad");
+  await fillForm(name, "no-such-branch");
+  const why = page.getByRole("region", { name: "Why it failed" });
+  await why.getByText("ref_not_found").waitFor({ timeout: BUILT_MS });
+  await why.getByText("Line 1 of the build log").waitFor();
+  await why.getByText("Nothing changed for users: no revision has served yet.").waitFor();
+  await why.getByRole("link", { name: "Show in log" }).click();
+  await page.waitForURL(/line=1/);
+  expect(await violationsOf(page)).toEqual([]);
+
+  await page.goto(consoleUrl(""));
+  await page.getByRole("link", { name: `${name} did not build` }).click();
+  await page.getByRole("heading", { name }).waitFor();
+  await page.getByRole("link", { name: "Settings", exact: true }).click();
+  await page.getByRole("button", { name: "Delete deployment" }).click();
+  const dialog = page.getByRole("dialog");
+  const act = dialog.getByRole("button", { name: "Delete deployment" });
+  expect(await act.isDisabled()).toBe(true);
+  await dialog.getByLabel(/Type/).fill(name);
+  await act.click();
+  await page.waitForURL(/deployments$/);
+  await page.getByRole("link", { name, exact: true }).waitFor({ state: "detached" });
+});
+
+test("text of users is shown as text, and a viewer changes nothing", async () => {
+  await page.goto(consoleUrl(`/deployments?q=${NAME}`));
+  await page.getByRole("link", { name: NAME }).click();
+  await page.waitForURL(/[0-9a-f-]{36}$/);
+  const id = idOf(page.url());
+  const patched = await request("PATCH", `/v2/deployments/${id}`, { display_name: HOSTILE.trim() });
+  expect(patched.status).toBe(200);
+  await page.getByRole("heading", { name: "<img src=x" }).waitFor();
+  expect(await page.locator("main img").count()).toBe(0);
+  expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+  expect(opened.problems).toEqual([]);
+  expect(opened.strangers).toEqual([]);
+
+  const { body } = await request<{ key: string }>("POST", "/api/v1/api-key", { role: "viewer" });
+  const viewer = await openConsole(browser, `/deployments/${id}`, { key: body.key, width: 390 });
+  await viewer.page.getByRole("log", { name: "Build log" }).waitFor();
+  for (const name of ["Build again", "Roll back", "Promote"]) {
+    expect(await viewer.page.getByRole("button", { name, exact: true }).count()).toBe(0);
+  }
+  await viewer.page.getByRole("link", { name: "Settings", exact: true }).click();
+  await viewer.page.getByText("Build on push").waitFor();
+  expect(await viewer.page.getByRole("checkbox").isDisabled()).toBe(true);
+  expect(await viewer.page.getByRole("button", { name: "Delete deployment" }).count()).toBe(0);
+});
