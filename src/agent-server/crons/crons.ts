@@ -1,7 +1,8 @@
 import { allows } from "../../shared/filters.ts";
 import { isMigrated, migrate } from "../../shared/storage/object-tables.ts";
+import { Firings } from "./firings.ts";
 import { MIGRATIONS } from "./migrations.ts";
-import type { CronFilter, CronQuery, CronRow } from "./records.ts";
+import type { CronFilter, CronQuery, CronRow, FiringRow } from "./records.ts";
 
 type Sqlite = Record<string, SqlStorageValue>;
 
@@ -33,10 +34,12 @@ const COLUMNS = [
 /** The crons of one deployment. Calls are synchronous. */
 export class Crons {
   readonly #storage: DurableObjectStorage;
+  readonly #firings: Firings;
   #exists: boolean;
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage;
+    this.#firings = new Firings(storage.sql);
     this.#exists = isMigrated(storage);
     if (this.#exists) migrate(storage, MIGRATIONS);
   }
@@ -57,16 +60,23 @@ export class Crons {
 
   /** @returns `false` when the cron does not exist */
   delete(cron_id: string): boolean {
-    return this.#exists && this.#exec("DELETE FROM crons WHERE cron_id = ?", cron_id) > 0;
+    return this.#delete("cron_id", cron_id);
   }
 
   deleteOfThread(thread_id: string): boolean {
-    return this.#exists && this.#exec("DELETE FROM crons WHERE thread_id = ?", thread_id) > 0;
+    return this.#delete("thread_id", thread_id);
   }
 
   deleteOfAssistant(assistant_id: string): boolean {
-    const statement = "DELETE FROM crons WHERE assistant_id = ?";
-    return this.#exists && this.#exec(statement, assistant_id) > 0;
+    return this.#delete("assistant_id", assistant_id);
+  }
+
+  putFiring(firing: FiringRow): void {
+    if (this.#exists) this.#firings.put(firing);
+  }
+
+  firingsOf(cron_id: string): FiringRow[] {
+    return this.#exists ? this.#firings.list(cron_id) : [];
   }
 
   count(): number {
@@ -122,8 +132,12 @@ export class Crons {
     for (const row of this.#storage.sql.exec<Sqlite>(sql, ...values)) yield toRow(row);
   }
 
-  #exec(sql: string, ...values: SqlStorageValue[]): number {
-    return this.#storage.sql.exec(sql, ...values).rowsWritten;
+  #delete(column: "cron_id" | "thread_id" | "assistant_id", value: string): boolean {
+    if (!this.#exists) return false;
+    const cursor = this.#storage.sql.exec(`DELETE FROM crons WHERE ${column} = ?`, value);
+    if (cursor.rowsWritten === 0) return false;
+    this.#firings.deleteOrphans();
+    return true;
   }
 }
 

@@ -7,37 +7,41 @@ import { isFinalRefusal, principalContext } from "../access/service.ts";
 import { RunCreate } from "../threads/run-schema.ts";
 import { createRun } from "../threads/runs/run-service.ts";
 import { getThread, openAgent } from "../threads/service/service.ts";
-import type { CronRow, FiringOutcome } from "./records.ts";
+import type { CronRow, FiringOutcome, FiringResult } from "./records.ts";
 
 /**
  * Starts the run of a firing as the cron's principal, which may have lost its rights since the cron was changed last.
  * The run's id is derived from the firing and is its idempotency key.
  */
-export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringOutcome> {
+export async function fire(env: Env, cron: CronRow, at: number): Promise<FiringResult> {
   const { deployment_id, thread_id } = cron;
   const fields = { cron_id: cron.cron_id, deployment_id, at: new Date(at).toISOString() };
   try {
     const ctx = await principalContext(env, deployment_id, cron.principal);
     if (!(await targetExists(() => readTarget(ctx, cron)))) {
       log.info("cron_ended", { ...fields, reason: "its thread or its deployment was deleted" });
-      return "ended";
+      return notStarted("ended", null);
     }
     const run_id = await firingId(cron, at);
     const target = { deployment_id, thread_id, headers: {}, origin: cron.principal.origin, run_id };
-    await createRun(ctx, target, toInput(cron));
-    return "started";
+    const run = await createRun(ctx, target, toInput(cron));
+    return { outcome: "started", run_id, thread_id: run.thread_id, message: null };
   } catch (error) {
     const failure = AppError.from(error);
     const { code, message } = failure;
     if (isFinalRefusal(failure)) {
       log.warn("cron_disabled", { ...fields, code, message });
       await logRefusal(env, cron, at, message);
-      return "refused";
+      return notStarted("refused", message);
     }
     const isFinal = FINAL.includes(code);
     log.warn(isFinal ? "cron_firing_skipped" : "cron_firing_delayed", { ...fields, code, message });
-    return isFinal ? "skipped" : "retry";
+    return notStarted(isFinal ? "skipped" : "retry", message);
   }
+}
+
+function notStarted(outcome: FiringOutcome, message: string | null): FiringResult {
+  return { outcome, run_id: null, thread_id: null, message };
 }
 
 /** The key deduplicates the line when a firing is retried. */
@@ -69,7 +73,7 @@ async function targetExists(read: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-function toInput({ payload, metadata, cron_id, assistant_id, on_run_completed }: CronRow) {
+export function toInput({ payload, metadata, cron_id, assistant_id, on_run_completed }: CronRow) {
   const { data, error } = RunCreate.safeParse({
     ...payload,
     assistant_id,

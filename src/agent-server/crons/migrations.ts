@@ -21,4 +21,15 @@ export const MIGRATIONS = [
      retry_at INTEGER
    );
    CREATE INDEX crons_by_thread ON crons (thread_id) WHERE thread_id IS NOT NULL;`,
+  `CREATE TABLE firings (
+     cron_id TEXT NOT NULL,
+     at INTEGER NOT NULL,
+     fired_at INTEGER NOT NULL,
+     is_manual INTEGER NOT NULL,
+     outcome TEXT NOT NULL,
+     run_id TEXT,
+     thread_id TEXT,
+     message TEXT,
+     PRIMARY KEY (cron_id, at)
+   ) WITHOUT ROWID;`,
 ];

@@ -18,6 +18,7 @@ import type {
   CronRefusal,
   CronRow,
   FiringOutcome,
+  FiringRow,
   NewCron,
 } from "./records.ts";
 import { nextFiring, scheduleProblem } from "./schedule.ts";
@@ -36,6 +37,16 @@ export class CronObject extends DurableObject<Env> {
   async getCron(cron_id: string, filters: Filters | null = null): Promise<CronRow | null> {
     const cron = this.#crons.get(cron_id);
     return cron && allows(filters, cron.metadata) ? cron : null;
+  }
+
+  /** @returns `null` when the cron does not exist */
+  async listFirings(cron_id: string, filters: Filters | null = null): Promise<FiringRow[] | null> {
+    const cron = this.#crons.get(cron_id);
+    return cron && allows(filters, cron.metadata) ? this.#crons.firingsOf(cron_id) : null;
+  }
+
+  async recordFiring(firing: FiringRow): Promise<void> {
+    this.#crons.putFiring(firing);
   }
 
   /** @returns `null` when the cron does not exist */
@@ -117,7 +128,15 @@ export class CronObject extends DurableObject<Env> {
   async #fire(due: CronRow) {
     const { cron_id, next_at, end_at } = due;
     if (next_at === null) return;
-    const outcome = await fire(this.env, due, next_at);
+    const result = await fire(this.env, due, next_at);
+    const { outcome } = result;
+    this.#crons.putFiring({
+      ...result,
+      cron_id,
+      at: next_at,
+      fired_at: Date.now(),
+      is_manual: false,
+    });
     const cron = this.#crons.get(cron_id);
     // The cron was deleted or rescheduled during the call.
     if (cron?.next_at !== next_at) return;

@@ -65,3 +65,19 @@ export type CronRefusal = "full" | "too_large" | { field: "schedule" | "timezone
 
 /** `ended`: the cron's thread or deployment is gone. `refused`: its principal may not start runs any more. */
 export type FiringOutcome = "started" | "skipped" | "retry" | "ended" | "refused";
+
+/** `message` is the reason when no run was started. */
+export type FiringResult = {
+  outcome: FiringOutcome;
+  run_id: string | null;
+  thread_id: string | null;
+  message: string | null;
+};
+
+/** `at` is the time of the schedule. */
+export type FiringRow = FiringResult & {
+  cron_id: string;
+  at: number;
+  fired_at: number;
+  is_manual: boolean;
+};

@@ -1,11 +1,14 @@
 import { z } from "@hono/zod-openapi";
 import { router } from "../../shared/http/http.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
+import { Run } from "../threads/run-schema.ts";
 import { AgentPath, ThreadPath } from "../threads/schema.ts";
+import { fireCron, listCronFirings } from "./firing-service.ts";
 import {
   Cron,
   CronCount,
   CronCreate,
+  CronFiring,
   CronPatch,
   CronPath,
   CronSearch,
@@ -102,5 +105,29 @@ cronRoutes.openapi(
   async (c) => {
     await deleteCron(c.var.ctx, c.req.valid("param"));
     return c.body(null, 204);
+  },
+);
+
+cronRoutes.openapi(
+  operation("get", `${CRONS}/{cron_id}/firings`, "listCronFirings", {
+    summary: "List the last firings of a cron",
+    description: "Up to 20, the newest first.",
+    request: { params: CronPath },
+    responses: { 200: json(z.array(CronFiring), "The firings") },
+  }),
+  async (c) => c.json(await listCronFirings(c.var.ctx, c.req.valid("param")), 200),
+);
+
+cronRoutes.openapi(
+  operation("post", `${CRONS}/{cron_id}/fire`, "fireCron", {
+    summary: "Create a run of a cron",
+    description:
+      "Starts the run now, with the rights of the caller. The schedule stays as it is. Requests in the same second start one run.",
+    request: { params: CronPath },
+    responses: { 200: json(Run, "The run") },
+  }),
+  async (c) => {
+    const { origin } = new URL(c.req.url);
+    return c.json(await fireCron(c.var.ctx, { ...c.req.valid("param"), origin }), 200);
   },
 );

@@ -128,3 +128,20 @@ export const FoundCron = Cron.partial()
 export type FoundCron = z.infer<typeof FoundCron>;
 
 export const CronPath = AgentPath.extend({ cron_id: Uuid.describe("Id of the cron") });
+
+export const CronFiring = z
+  .object({
+    scheduled_at: Timestamp.describe("Time of the schedule"),
+    fired_at: Timestamp.describe("Time of the last attempt"),
+    is_manual: z.boolean().describe("Whether a caller started it, not the schedule"),
+    outcome: z
+      .enum(["started", "skipped", "waiting", "refused", "ended"])
+      .describe(
+        "`waiting` is tried again, `skipped` is not. `refused` disables the cron, `ended` deletes it",
+      ),
+    run_id: Uuid.nullable().describe("Id of the run, `null` when none was started"),
+    thread_id: Uuid.nullable().describe("Id of the thread of the run"),
+    message: z.string().nullable().describe("Reason why no run was started"),
+  })
+  .openapi("CronFiring");
+export type CronFiring = z.infer<typeof CronFiring>;

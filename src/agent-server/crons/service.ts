@@ -12,7 +12,7 @@ import type { Cron, CronCount, CronCreate, CronPatch, CronSearch, FoundCron } fr
 import { cronObject, cronsWithFilters } from "./stub.ts";
 
 type Target = { deployment_id: string; thread_id?: string; origin: string };
-type CronId = { deployment_id: string; cron_id: string };
+export type CronId = { deployment_id: string; cron_id: string };
 
 /** Creates a thread for each firing when none is given. */
 export async function createCron(ctx: Context, target: Target, input: CronCreate): Promise<Cron> {
@@ -53,7 +53,7 @@ export async function createCron(ctx: Context, target: Target, input: CronCreate
 }
 
 export async function getCron(ctx: Context, { deployment_id, cron_id }: CronId): Promise<Cron> {
-  const { object } = await open(ctx, deployment_id, "read", { cron_id });
+  const { object } = await openCrons(ctx, deployment_id, "read", { cron_id });
   return toCron((await object.getCron(cron_id)) ?? cronNotFound(cron_id));
 }
 
@@ -63,7 +63,7 @@ export async function updateCron(
   given: CronPatch,
 ): Promise<Cron> {
   const fields = { cron_id, ...given, payload: given, metadata: given.metadata ?? {} };
-  const { object, value, agent } = await open(ctx, deployment_id, "update", fields);
+  const { object, value, agent } = await openCrons(ctx, deployment_id, "update", fields);
   assertWebhook(ctx.env, given.webhook, agent.config);
   const patch = given.metadata === undefined ? given : { ...given, metadata: keepable(value) };
   // Prevents the editor from acting with the rights and OAuth tokens of the previous caller.
@@ -75,7 +75,7 @@ export async function updateCron(
 }
 
 export async function deleteCron(ctx: Context, { deployment_id, cron_id }: CronId): Promise<void> {
-  const { object } = await open(ctx, deployment_id, "delete", { cron_id });
+  const { object } = await openCrons(ctx, deployment_id, "delete", { cron_id });
   if (!(await object.deleteCron(cron_id))) cronNotFound(cron_id);
 }
 
@@ -128,7 +128,7 @@ function allow<V extends object>(ctx: Context, action: Action, value: V) {
 }
 
 /** Authorizes an action and returns calls with the authorization filters. */
-async function open<V extends { cron_id: string }>(
+export async function openCrons<V extends { cron_id: string }>(
   ctx: Context,
   deployment_id: string,
   action: Action,

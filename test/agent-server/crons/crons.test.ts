@@ -436,3 +436,62 @@ test("viewers read and do not write; a deployment knows no crons of another", as
   const stranger = await workspace();
   expect((await api(`${url}/${cron_id}`, { key: stranger.admin })).status).toBe(404);
 });
+
+describe("firings", () => {
+  type Firing = { outcome: string; run_id: string | null; is_manual: boolean; message: unknown };
+
+  test("are kept with their runs, the newest first, also those that started none", async () => {
+    const { create, createOn, thread, due, tick, call } = await agent();
+    const firings = async (id: string) =>
+      (await call<Firing[]>("GET", `/runs/crons/${id}/firings`)).body;
+    const { cron_id } = await create();
+    expect(await firings(cron_id)).toEqual([]);
+    const times = [Date.now() - 3000, Date.now() - 2000];
+    for (const at of times) {
+      await due(cron_id, at);
+      await tick();
+    }
+    expect(await firings(cron_id)).toEqual(
+      await Promise.all(
+        times.toReversed().map(async (at) => ({
+          scheduled_at: new Date(at).toISOString(),
+          fired_at: expect.any(String),
+          is_manual: false,
+          outcome: "started",
+          run_id: await firingId({ cron_id }, at),
+          thread_id: expect.any(String),
+          message: null,
+        })),
+      ),
+    );
+    const thread_id = await thread();
+    const later = { assistant_id: "echo", input: {}, after_seconds: 3600 };
+    await call("POST", `/threads/${thread_id}/runs`, later);
+    const busy = await createOn(thread_id, { multitask_strategy: "reject" });
+    await due(busy.cron_id);
+    await tick();
+    expect(await firings(busy.cron_id)).toEqual([
+      expect.objectContaining({ outcome: "skipped", run_id: null, message: expect.any(String) }),
+    ]);
+    await call("DELETE", `/runs/crons/${cron_id}`);
+    expect((await call("GET", `/runs/crons/${cron_id}/firings`)).status).toBe(404);
+  });
+
+  test("by hand start one run for each second, and keep the schedule", async () => {
+    const { create, get, call } = await agent();
+    const { cron_id } = await create({ enabled: false });
+    const before = await get(cron_id);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    const fire = () => call<Run>("POST", `/runs/crons/${cron_id}/fire`);
+    const [one, two] = [await fire(), await fire()];
+    vi.useRealTimers();
+    expect([one.status, two.body.run_id]).toEqual([200, one.body.run_id]);
+    expect(one.body.metadata).toMatchObject({ cron_id });
+    expect(await get(cron_id)).toEqual(before);
+    expect((await call("GET", `/runs/crons/${cron_id}/firings`)).body).toEqual([
+      expect.objectContaining({ outcome: "started", is_manual: true, run_id: one.body.run_id }),
+    ]);
+    const missing = `/runs/crons/${crypto.randomUUID()}/fire`;
+    expect((await call("POST", missing)).status).toBe(404);
+  });
+});
