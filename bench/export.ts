@@ -4,23 +4,21 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { parseArgs } from "node:util";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { freePort } from "../scripts/local/ports.ts";
 import { startStack } from "../scripts/local/stack.ts";
+import { readOptions } from "../scripts/options.ts";
 import { bucketOf } from "./bucket.ts";
 import { apiOf } from "./client.ts";
 import { workerdCpu } from "./cpu.ts";
 import { type Inspector, inspect, liveHeap, profile, watchHeap } from "./inspector.ts";
 import { percentile, round, time } from "./measure.ts";
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: "string", default: "3" },
-    growth: { type: "boolean", default: false },
-    million: { type: "boolean", default: false },
-    profile: { type: "string" },
-  },
+const { values: options } = readOptions({
+  rounds: { type: "string", default: "3" },
+  growth: { type: "boolean", default: false },
+  million: { type: "boolean", default: false },
+  profile: { type: "string" },
 });
 const ROUNDS = Number(options.rounds);
 

@@ -4,8 +4,8 @@ import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { readOptions } from "../scripts/options.ts";
 import { COLUMNS } from "../src/exports/columns.ts";
 import { type Batch, type Compression, ParquetWriter } from "../src/exports/parquet/writer.ts";
 import { percentile, round } from "./measure.ts";
@@ -20,12 +20,10 @@ const DUCKDB_CODECS = {
   none: "uncompressed",
 } satisfies Record<Compression, string>;
 
-const { values: options } = parseArgs({
-  options: {
-    rows: { type: "string", default: "100000" },
-    rounds: { type: "string", default: "5" },
-    compression: { type: "string", multiple: true, default: ["zstandard"] },
-  },
+const { values: options } = readOptions({
+  rows: { type: "string", default: "100000" },
+  rounds: { type: "string", default: "5" },
+  compression: { type: "string", multiple: true, default: ["zstandard"] },
 });
 const rows = Number(options.rows);
 const dir = await mkdtemp(join(tmpdir(), "heddle-parquet-"));

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MemorySaver } from "@langchain/langgraph";
 import { startStack } from "../scripts/local/stack.ts";
+import { readOptions } from "../scripts/options.ts";
 import { builder } from "./agent/graph.ts";
 import { type Api, apiOf, readStream } from "./client.ts";
 import { addRevision, createDeployment, type GitUrls, pushAgent } from "./deployments.ts";
@@ -134,4 +135,5 @@ async function benchInProcess() {
   return summary(await sample(RUNS, (index) => run(index + 50)));
 }
 
+readOptions({});
 await main();

@@ -3,19 +3,17 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { startStack } from "../scripts/local/stack.ts";
+import { readOptions } from "../scripts/options.ts";
 import { type Api, apiOf, readStream } from "./client.ts";
 import { workerdCpu } from "./cpu.ts";
 import { createDeployment, pushAgent } from "./deployments.ts";
 import { percentile, round, time } from "./measure.ts";
 import { threadBytes } from "./thread-bytes.ts";
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: "string", default: "40" },
-    characters: { type: "string", default: "200" },
-  },
+const { values } = readOptions({
+  runs: { type: "string", default: "40" },
+  characters: { type: "string", default: "200" },
 });
 const RUNS = Number(values.runs);
 const CHARACTERS = Number(values.characters);

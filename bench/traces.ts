@@ -3,19 +3,17 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { type StackInfo, startStack } from "../scripts/local/stack.ts";
+import { readOptions } from "../scripts/options.ts";
 import { apiOf } from "./client.ts";
 import { workerdCpu } from "./cpu.ts";
 import { percentile, round, sample, time } from "./measure.ts";
 import { type Body, batchBody, multipartBody } from "./trace-bodies.ts";
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: "string", default: "100000" },
-    rounds: { type: "string", default: "5" },
-    only: { type: "string", default: "ingestion,scan,queries" },
-  },
+const { values } = readOptions({
+  seed: { type: "string", default: "100000" },
+  rounds: { type: "string", default: "5" },
+  only: { type: "string", default: "ingestion,scan,queries" },
 });
 const SEED = Number(values.seed);
 const ROUNDS = Number(values.rounds);

@@ -18,7 +18,9 @@ import { endLine, expect, type Note, step, stepCount } from "./demo/story.ts";
 import { type Stack, startStack } from "./local/stack.ts";
 import { formatDuration, paint } from "./local/terminal.ts";
 import { logOf } from "./local/worker.ts";
+import { readOptions } from "./options.ts";
 
+readOptions({});
 const dir = join(process.env.HEDDLE_DIR ?? ".heddle", "demo");
 const started = performance.now();
 let stack: Stack | undefined;

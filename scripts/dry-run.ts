@@ -1,11 +1,13 @@
 // `npm run dry-run`: what `wrangler deploy` would upload to each region, made and checked, and not sent.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { readOptions } from "./options.ts";
 import { FILES, REGIONS } from "./regions.ts";
 
 const run = promisify(execFile);
 const ENV = { ...process.env, WRANGLER_SEND_METRICS: "false", WRANGLER_HIDE_BANNER: "true" };
 
+readOptions({});
 const results = await Promise.all(REGIONS.flatMap((env) => FILES.map((file) => deploy(env, file))));
 process.exitCode = results.every(Boolean) ? 0 : 1;
 

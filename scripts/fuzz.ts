@@ -2,7 +2,6 @@
 // 1 when an answer contradicts /openapi.json.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { type Answer, checker } from "./fuzz/answers.ts";
 import { type Document, type Operation, operationsOf } from "./fuzz/document.ts";
 import { idPool, type Pool } from "./fuzz/pool.ts";
@@ -11,6 +10,7 @@ import { belongings, type Target } from "./fuzz/target.ts";
 import { startStack } from "./local/stack.ts";
 import { createWorkspace } from "./local/workspace.ts";
 import { runWrangler } from "./local/wrangler.ts";
+import { readOptions } from "./options.ts";
 
 type Seen = {
   pool: Pool;
@@ -28,12 +28,10 @@ const WAITING_MS = 3000;
 /** Concurrent requests. */
 const LANES = 4;
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: "string", default: "120" },
-    seed: { type: "string", default: String(Date.now() % 2 ** 31) },
-    only: { type: "string" },
-  },
+const { values } = readOptions({
+  seconds: { type: "string", default: "120" },
+  seed: { type: "string", default: String(Date.now() % 2 ** 31) },
+  only: { type: "string" },
 });
 const seed = Number(values.seed);
 const dir = join(process.env.HEDDLE_DIR ?? ".heddle", "fuzz");

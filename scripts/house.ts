@@ -4,9 +4,11 @@ import { functionsOf } from "./house/functions.ts";
 import { importViolations } from "./house/rules.ts";
 import { countBy, folderOf, readSources } from "./house/sources.ts";
 import { linesOf, measureTargets } from "./house/targets.ts";
+import { readOptions } from "./options.ts";
 
 const LISTED = 12;
 
+readOptions({});
 const sources = await readSources();
 
 for (const { name, measured, bound, misses } of measureTargets(sources)) {

@@ -3,9 +3,11 @@ import { spawnSync } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startStack } from "./local/stack.ts";
+import { readOptions } from "./options.ts";
 
 const LINTER = "@redocly/cli@2.77.0";
 
+readOptions({});
 const dir = join(process.env.HEDDLE_DIR ?? ".heddle", "lint");
 const file = join(dir, "openapi.json");
 await rm(dir, { recursive: true, force: true });

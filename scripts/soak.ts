@@ -1,21 +1,19 @@
 // `npm run soak`: a thousand threads and long queues while readers come and go and the Worker is killed. Exit 1 when a run was lost, doubled or out of order, or a reader missed something.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { startStack } from "./local/stack.ts";
+import { readOptions } from "./options.ts";
 import { deploySoakAgent } from "./soak/agent.ts";
 import { Server } from "./soak/server.ts";
 import { type Plan, soak } from "./soak/soak.ts";
 
 const SHOWN = 20;
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: "string", default: String(Date.now() % 2 ** 31) },
-    threads: { type: "string", default: "1000" },
-    queues: { type: "string", default: "20" },
-    runs: { type: "string", default: "50" },
-  },
+const { values } = readOptions({
+  seed: { type: "string", default: String(Date.now() % 2 ** 31) },
+  threads: { type: "string", default: "1000" },
+  queues: { type: "string", default: "20" },
+  runs: { type: "string", default: "50" },
 });
 const plan: Plan = {
   seed: Number(values.seed),

@@ -4,10 +4,12 @@ import { isFree } from "./local/ports.ts";
 import { startStack } from "./local/stack.ts";
 import { paint } from "./local/terminal.ts";
 import { readVariables } from "./local/variables.ts";
+import { readOptions } from "./options.ts";
 import { REGIONS, type Region } from "./regions.ts";
 
 const DEFAULT_PORT = 8787;
 
+readOptions({});
 const dir = process.env.HEDDLE_DIR ?? ".heddle";
 const port = await choosePort();
 console.log(`\n${paint("bold", "Heddle")} starts on this machine\n`);

@@ -2,9 +2,10 @@
 // Ends with 1 when there are any.
 import { glob, readFile } from "node:fs/promises";
 import { checkWords } from "./house/words.ts";
+import { readOptions } from "./options.ts";
 
 const FOLDERS = "{src,test,scripts,bench,examples}/**/*.{ts,tsx}";
-const [folder = ""] = process.argv.slice(2);
+const [folder = ""] = readOptions({}, true).positionals;
 
 const sources = [];
 for await (const path of glob(FOLDERS, {

@@ -38,13 +38,13 @@ afterAll(async () => {
 });
 
 /** Runs the unit like systemd, with another folder, port and git host. */
-async function start(): Promise<void> {
+async function start(npm?: string[]): Promise<void> {
   const unit = await readFile("examples/self-host/heddle.service", "utf8");
   const all = (name: string) =>
     [...unit.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, value = ""]) =>
       value.replaceAll("/opt/heddle", process.cwd()),
     );
-  const [command = "", ...args] = all("ExecStart").join(" ").split(" ");
+  const [command = "", ...args] = npm ?? all("ExecStart").join(" ").split(" ");
   const child = spawn(command, args, {
     cwd: all("WorkingDirectory")[0],
     stdio: ["ignore", "pipe", "pipe"],
@@ -73,7 +73,7 @@ async function start(): Promise<void> {
 }
 
 async function stop(): Promise<void> {
-  service.child.kill("SIGTERM");
+  if (!service.child.kill("SIGTERM")) return;
   expect(await service.exited).toBe(0);
 }
 
@@ -214,4 +214,12 @@ test("a backup holds all of it, and opens in another folder", async () => {
   await messagesOf(agent, thread_id, "and that");
   const { body } = await call<Deployment>("GET", `/api-host/v2/deployments/${created.id}`);
   expect(body.secrets.map(({ name }) => name)).toEqual(["KEY"]);
+});
+
+test("SIGTERM to npm ends everything that npm start runs", async () => {
+  await stop();
+  await start(["npm", "start"]);
+  service.child.kill("SIGTERM");
+  await service.exited;
+  await until("The port to be free", () => isFree(port), Boolean);
 });
