@@ -2,6 +2,8 @@ import { exports } from "cloudflare:workers";
 import { gte } from "semver";
 import { beforeAll, describe, expect, test } from "vitest";
 import { version } from "../package.json";
+import { DeploymentCreateRequest } from "../src/control-plane/deployments/schema.ts";
+import { toNewSource } from "../src/control-plane/deployments/sources.ts";
 import { testDeployment } from "./support/agent-deployment.ts";
 import { api, workspace } from "./support/workspace.ts";
 
@@ -25,6 +27,8 @@ function refusalsOf({ requestBody, security }: Operation): string[] {
   const ofBody = requestBody === undefined ? [] : ["400", "413", "415", "422"];
   return security?.length === 0 ? ofBody : ["401", "403", "422", ...ofBody];
 }
+
+type RequestBody = { content: { "application/json": { schema: object; example: unknown } } };
 
 type Components = {
   components: { schemas: Record<string, { properties?: Record<string, unknown> }> };
@@ -89,6 +93,32 @@ test("a preflight needs no key and allows the client's headers", async () => {
   expect(response.status).toBe(204);
   expect(response.headers.get("Access-Control-Allow-Methods")).toContain("PATCH");
   expect(response.headers.get("Access-Control-Allow-Headers")).toContain("x-api-key");
+});
+
+test("the reference states what a deployment from git requires, and its example is accepted", async () => {
+  const document = await (await api("/openapi.json")).json<Document & Components>();
+  const schema = JSON.stringify(document.components.schemas.DeploymentCreateRequest);
+  expect(schema).toContain('"if":{"properties":{"source":{"const":"github"}}}');
+  expect(schema).toContain('"source_config":{"required":["repo_url","deployment_type"]}');
+  expect(schema).toContain('"source_revision_config":{"required":["repo_ref"]}');
+  const body = document.paths["/v2/deployments"]?.post?.requestBody as RequestBody;
+  const { example } = body.content["application/json"];
+  expect(toNewSource(DeploymentCreateRequest.parse(example))).toMatchObject({ source: "github" });
+});
+
+test("each JSON response of the reference has a schema", async () => {
+  const document = await (await api("/openapi.json")).json<Document>();
+  const empty = Object.values(document.paths).flatMap((item) =>
+    Object.values(item).flatMap(({ operationId, responses }) =>
+      Object.values(responses as Record<string, Partial<RequestBody>>)
+        .filter(({ content }) => content?.["application/json"])
+        .filter(
+          ({ content }) => Object.keys(content?.["application/json"]?.schema ?? {}).length === 0,
+        )
+        .map(() => operationId),
+    ),
+  );
+  expect(empty).toEqual([]);
 });
 
 describe("an unknown route", () => {

@@ -4,9 +4,12 @@ import { CreatedAt, HttpUrl, list, QueryBoolean, UpdatedAt, Uuid } from "../../s
 import {
   BuildCommand,
   BuildCommandInput,
+  GITHUB_REQUEST,
   InstallCommand,
   InstallCommandInput,
-} from "./command-schema.ts";
+  RepoRef,
+  TreePath,
+} from "./source-schema.ts";
 
 export const DEPLOYMENT_TYPES = [
   "dev_free",
@@ -58,16 +61,6 @@ const Name = z
   .regex(/[A-Za-z0-9]/, "must contain a letter or a digit")
   .openapi({ example: "support-agent" });
 
-const RepoRef = z
-  .string()
-  .max(255)
-  .refine(isRef, "must be a branch, refs/tags/<tag> or a commit id");
-
-const TreePath = z
-  .string()
-  .max(512)
-  .refine(isTreePath, "must be a path inside the repository, without a leading / and without ..");
-
 const Json = z.record(z.string(), z.unknown());
 
 // Kept and shown, in a row that takes 2 MB with all it holds.
@@ -83,8 +76,11 @@ export const SourceConfigInput = z.object({
   integration_id: Uuid.nullish().describe(
     "Id of the integration that reads the repository. `null` in an update removes it",
   ),
-  repo_url: HttpUrl.nullish().describe("URL of the git repository"),
-  deployment_type: z.enum(DEPLOYMENT_TYPES).nullish().describe("Type of the deployment"),
+  repo_url: HttpUrl.nullish().describe("URL of the git repository. Required for `github`"),
+  deployment_type: z
+    .enum(DEPLOYMENT_TYPES)
+    .nullish()
+    .describe("Type of the deployment. Required for `github`"),
   build_on_push: z.boolean().nullish().describe("Whether a push to the branch creates a revision"),
   custom_url: HttpUrl.nullish().describe("Must be `null` or the deployment's URL: Heddle sets it"),
   resource_spec: ResourceSpec.nullish().describe("Resources. Stored and returned, without effect"),
@@ -93,7 +89,9 @@ export const SourceConfigInput = z.object({
 });
 
 export const RevisionConfigInput = z.object({
-  repo_ref: RepoRef.nullish().describe("Branch, `refs/tags/<tag>` or commit id"),
+  repo_ref: RepoRef.nullish().describe(
+    "Branch, `refs/tags/<tag>` or commit id. Required for `github`",
+  ),
   agent_config_path: TreePath.nullish().describe("Path of the agent's configuration file"),
   langgraph_config_path: TreePath.nullish().describe("Path of `langgraph.json`"),
   image_uri: z.string().nullish().describe("Not supported: Heddle builds from source"),
@@ -133,7 +131,7 @@ export const DeploymentCreateRequest = z
       .describe("Environment variables of the agents. Stored encrypted"),
     secret_references: NoSecretReferences.describe("Not supported: use `secrets`"),
   })
-  .openapi("DeploymentCreateRequest");
+  .openapi("DeploymentCreateRequest", GITHUB_REQUEST);
 export type DeploymentCreateRequest = z.infer<typeof DeploymentCreateRequest>;
 
 const Traffic = z
@@ -267,13 +265,3 @@ export const RevisionPath = DeploymentPath.extend({
   revision_id: Uuid.describe("Id of the revision"),
 });
 export type RevisionPath = z.infer<typeof RevisionPath>;
-
-function isRef(text: string): boolean {
-  if (!/^[^\s\p{Cc}~^:?*[\\]+$/u.test(text) || /\.\.|@\{/.test(text)) return false;
-  return !text.startsWith("-") && text.split("/").every((part) => /^[^.]/.test(part));
-}
-
-function isTreePath(text: string): boolean {
-  if (text === "" || text.startsWith("/") || text.includes("\\")) return false;
-  return !text.split("/").includes("..");
-}

@@ -9,8 +9,14 @@ export const eventStream = {
   },
   description: "Server-sent events. `Last-Event-ID` resumes after the id of an event",
 };
+/** A graph may end with any JSON. */
+const AnyJson = z.unknown().openapi({
+  type: ["object", "array", "string", "number", "boolean", "null"],
+  description: "Values of the graph's state, or what a function returned",
+  example: { messages: [{ type: "ai", content: "Hello" }] },
+});
 export const finalValues = {
-  content: { "application/json": { schema: z.unknown() } },
+  content: { "application/json": { schema: AnyJson } },
   description: "The final values. Newlines before them keep the connection alive",
 };
 
