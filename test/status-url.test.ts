@@ -10,7 +10,7 @@ test("the status URL of command-line tools leads to the console", async () => {
   ]);
 });
 
-test("the status URL refuses a workspace that is no UUID", async () => {
+test("the status URL refuses a workspace id that is not a UUID", async () => {
   const response = await api(`/o/%2F%2Fevil.test/host/deployments/${crypto.randomUUID()}`);
   expect([response.status, await response.json()]).toEqual([
     422,
