@@ -10,9 +10,9 @@ const operation = operationWithTag("Sessions");
 const PATH = "/v1/session";
 
 const create = operation("post", PATH, "createSession", {
-  summary: "Sign in to the console",
+  summary: "Create a session of the console",
   description:
-    "Exchanges a key for a cookie of 12 hours, which is revoked with the key. Requests with the cookie must come from a page of this origin and send `X-Heddle-Console: 1`. A request with a key ignores the cookie.",
+    "Signs in: exchanges a key for a cookie of 12 hours, which is revoked with the key. Requests with the cookie must come from a page of this origin and send `X-Heddle-Console: 1`. A request with a key ignores the cookie.",
   security: [],
   request: { body: body(SessionCreateRequest) },
   responses: { 200: json(Me, "The principal. `Set-Cookie` has the session") },
@@ -24,8 +24,8 @@ sessionRoutes.openapi(create, async (c) => {
 });
 
 const end = operation("delete", PATH, "deleteSession", {
-  summary: "Sign out of the console",
-  description: "Deletes the cookie of this browser.",
+  summary: "Delete the session of the console",
+  description: "Signs out: deletes the cookie of this browser.",
   security: [],
   responses: { 204: { description: "The cookie is deleted" } },
 });
