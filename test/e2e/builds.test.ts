@@ -41,6 +41,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+/** Exports `add(a, b)`. */
+const ADD_WASM = "AGFzbQEAAAABBwFgAn9/AX8DAgEABwcBA2FkZAAACgkBBwAgACABags=";
 const FUNCTION_AGENT = "export async function* agent(input) { yield { heard: input }; }\n";
 
 /** A repository with these files; answers its name. */
@@ -281,6 +283,59 @@ test("a plain generator needs no package.json", async () => {
     ok: true,
     value: [{ graph_id: "agent", kind: "function" }],
   });
+});
+
+test("an agent reads files of its repository, and imports text and WebAssembly", async () => {
+  const agent = `
+    import { readFileSync } from "node:fs";
+    import add from "./add.wasm";
+    import prompt from "./a.prompt" with { type: "text" };
+    const read = [
+      readFileSync(new URL("./prompt.txt", import.meta.url), "utf8"),
+      readFileSync("notes.md", "utf8"),
+      import.meta.dirname,
+      import.meta.filename,
+      new WebAssembly.Instance(add).exports.add(2, 3),
+      prompt,
+    ].join("|");
+    if (read !== "hello|top|/bundle/src|/bundle/src/agent.ts|5|P") throw new Error(read);
+    export async function agent() { return {}; }`;
+  const wasm = Buffer.from(ADD_WASM, "base64");
+  const texts = {
+    "langgraph.json": config({ agent: "./src/agent.ts:agent" }),
+    "src/agent.ts": agent,
+    "src/prompt.txt": "hello",
+    "src/a.prompt": "P",
+    "notes.md": "top",
+  };
+  const entries = Object.entries({ ...texts, "src/add.wasm": wasm }).map(([name, content]) => {
+    const body = Buffer.from(content);
+    return { header: { name, size: body.byteLength }, body };
+  });
+  const { artifact_key } = deployed(await buildTarball(entries));
+  expect(await builder.describe(artifact_key)).toMatchObject({ ok: true });
+});
+
+test("calls that throw on Workers are warnings with file and line", async () => {
+  const agent = `import { spawn } from "node:child_process";
+    export async function agent(input) {
+      new Function("return 1");
+      eval("1");
+      await import(input.path);
+      await WebAssembly.compile(input.bytes);
+      spawn("ls");
+    }`;
+  const text = textOf(await buildFiles(agentFiles({ "agent.js": agent })));
+  for (const [line, what] of [
+    [1, 'calls of "node:child_process" throw'],
+    [3, "new Function() throws"],
+    [4, "direct eval"],
+    [5, '"import" expression will not be bundled'],
+    [6, "compile no WebAssembly at run time"],
+  ]) {
+    expect(text).toContain(`WARNING agent.js:${line}:`);
+    expect(text).toContain(`${what}`);
+  }
 });
 
 test("TypeScript, tsconfig paths, JSX, JSON and CommonJS with a builtin are bundled", async () => {

@@ -31,11 +31,14 @@ export function systemContext(workspace_id: string, role: Context["caller"]["rol
 }
 
 /** An artifact as the builder leaves it in R2; returns its key. */
-export async function putArtifact(source = AGENT_MODULE): Promise<string> {
+export async function putArtifact(
+  source = AGENT_MODULE,
+  others: Artifact["modules"] = {},
+): Promise<string> {
   const artifact: Artifact = {
     compatibility_date: "2026-11-01",
     main_module: "main.js",
-    modules: { "main.js": source },
+    modules: { "main.js": source, ...others },
   };
   const key = `artifacts/${crypto.randomUUID()}.json`;
   await env.ARTIFACTS.put(key, JSON.stringify(artifact));

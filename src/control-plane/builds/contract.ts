@@ -156,10 +156,12 @@ export type BuildOutcome =
       is_transient?: boolean;
     };
 
+/** An ES module, a text, or bytes in base64. */
+export type ArtifactModule = string | { text: string } | { data: string } | { wasm: string };
+
 /** Code of a revision for `LOADER.get`, without secrets; self-contained and immutable. */
 export type Artifact = {
   compatibility_date: string;
   main_module: string;
-  /** ES modules by name. */
-  modules: Record<string, string>;
+  modules: Record<string, ArtifactModule>;
 };

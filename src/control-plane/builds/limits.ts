@@ -48,6 +48,10 @@ export const SPECIFIER_CHARACTERS = 2048;
 /** Stars in a package.json. Each of those in `exports` may be replaced by a specifier. */
 export const MANIFEST_STARS = 1000;
 
+/** Files of the repository that an agent reads with `fs`. They are held in memory by its isolate. */
+export const READ_FILE_BYTES = MB;
+export const READ_FILES_BYTES = 8 * MB;
+
 /** Versions that a build without a lockfile chose, as JSON. */
 export const RESOLUTION_BYTES = 4 * MB;
 

@@ -14,7 +14,8 @@ export type Tree = {
 
 type TreeEntry = { name: string; size: number; type: string; linkname?: string | undefined };
 
-const READABLE = /\.([cm]?[jt]sx?|json|jsonc|txt|md|sql|html|graphql|ya?ml)$/;
+const READABLE =
+  /\.([cm]?[jt]sx?|jsonc?|txt|md|sql|html|graphql|ya?ml|csv|tsv|xml|toml|ini|jinja2?|j2|hbs|mustache|njk|ejs|liquid|prompt|tmpl|wasm)$/;
 /** Assets of components, bundled only when they are small. */
 const ASSET = /\.(css|svg|png|jpe?g|gif|webp|woff2?)$/;
 const LOCK = /(^|\/)(yarn|bun)\.lock$/;

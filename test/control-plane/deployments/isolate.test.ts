@@ -140,3 +140,33 @@ test("new secrets reach the next run: another set is another isolate", async () 
     B: "the B",
   });
 });
+
+const WASM = "AGFzbQEAAAABBwFgAn9/AX8DAgEABwcBA2FkZAAACgkBBwAgACABags=";
+const READER = `
+import { readFileSync } from "node:fs";
+import { WorkerEntrypoint } from "cloudflare:workers";
+import add from "./lib/add.wasm";
+export class Agent extends WorkerEntrypoint {
+  describe() {
+    return [
+      readFileSync("prompts/a.txt", "utf8"),
+      readFileSync(new URL("file:///bundle/prompts/a.txt"), "utf8"),
+      [...readFileSync("b.bin")],
+      new WebAssembly.Instance(add).exports.add(2, 3),
+    ];
+  }
+}`;
+
+test("texts, bytes and WebAssembly of an artifact are files and modules of its isolate", async () => {
+  const { workspace_id } = await workspace();
+  const artifact_key = await putArtifact(READER, {
+    "prompts/a.txt": { text: "héllo" },
+    "b.bin": { data: "AP8=" },
+    "lib/add.wasm": { wasm: WASM },
+  });
+  const deployment = await deploymentRow(workspace_id);
+  const revision = await revisionRow(deployment, { status: "DEPLOYED", artifact_key });
+  const ref = { deployment_id: deployment.id, revision_id: revision.id, secrets_version: 0 };
+  const agent = agentIsolate(env, ref) as unknown as TestAgent;
+  expect(await agent.describe()).toEqual(["héllo", "héllo", [0, 255], 5]);
+});

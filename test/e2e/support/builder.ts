@@ -43,7 +43,11 @@ async function describe(env, key) {
   const worker = env.LOADER.get(key, () => ({
     compatibilityDate: artifact.compatibility_date,
     mainModule: artifact.main_module,
-    modules: artifact.modules,
+    modules: Object.fromEntries(Object.entries(artifact.modules).map(([name, module]) => {
+      const bytes = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer;
+      if (module.wasm) return [name, { wasm: bytes(module.wasm) }];
+      return [name, module.data ? { data: bytes(module.data) } : module];
+    })),
     env: {},
     globalOutbound: null,
   }));

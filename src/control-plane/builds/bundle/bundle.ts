@@ -5,6 +5,7 @@ import type { UiFiles } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { BUNDLE_TIMEOUT_MS } from "../limits.ts";
 import { chunkNames, entryFile, UNIT_OPTIONS } from "../prebuilt/unit.ts";
+import { META_DEFINES, metaLength } from "./source-text.ts";
 import type { TsConfig } from "./tsconfig.ts";
 import { withHostRequire } from "./ui-module.ts";
 
@@ -45,6 +46,8 @@ export async function bundle(
     target: "es2024",
     sourcemap: "external",
     sourcesContent: false,
+    define: META_DEFINES,
+    logOverride: { "unsupported-dynamic-import": "warning", "direct-eval": "warning" },
     tsconfigRaw: { compilerOptions },
     plugins: [plugin],
   });
@@ -108,7 +111,7 @@ async function build(options: esbuild.BuildOptions): Promise<Output | Failed> {
       write: false,
       absWorkingDir: "/",
       legalComments: "none",
-      define: { "process.env.NODE_ENV": '"production"' },
+      define: { ...options.define, "process.env.NODE_ENV": '"production"' },
       logLevel: "silent",
     }),
   );
@@ -155,6 +158,9 @@ function isBuildError(error: unknown): error is esbuild.BuildFailure {
 /** `src/agent.ts:3:14: message`, as editors and terminals make links of, with the line. */
 function toLine({ text, location }: esbuild.Message): string {
   if (location === null) return text;
-  const place = `${location.file.replace(/^\/+/, "")}:${location.line}:${location.column + 1}`;
-  return `${place}: ${text}\n${pointer(location.lineText, location.column)}`;
+  const { file, line, lineText } = location;
+  const added = metaLength(lineText);
+  const column = Math.max(0, location.column - added);
+  const place = `${file.replace(/^\/+/, "")}:${line}:${column + 1}`;
+  return `${place}: ${text}\n${pointer(lineText.slice(added), column)}`;
 }

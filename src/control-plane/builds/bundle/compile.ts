@@ -1,6 +1,7 @@
+import { encodeBytes } from "../../../shared/crypto/encoding.ts";
 import { MAIN_MODULE, type SourceMap } from "../../../shared/source-maps/stacks.ts";
 import type { BuildLog } from "../build-log.ts";
-import type { AgentConfig, Artifact } from "../contract.ts";
+import type { AgentConfig, Artifact, ArtifactModule } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { QUOTED_BYTES } from "../limits.ts";
 import { HARNESS } from "../packages/carried.ts";
@@ -9,6 +10,7 @@ import type { Installer } from "../packages/install.ts";
 import { type NpmProject, textOf } from "../packages/project.ts";
 import { inRounds } from "../packages/rounds.ts";
 import { closure, RUNTIME_FOLDER } from "../prebuilt/unit.ts";
+import { filesToRead } from "../source/bundle-files.ts";
 import { bytesText, countText, durationText } from "../text.ts";
 import type { Tree } from "../tree.ts";
 import { contextType } from "../types/context-type.ts";
@@ -46,9 +48,11 @@ export async function compile(log: BuildLog, input: CompileInput): Promise<Compi
   const started = Date.now();
   const graphs = describeGraphs(log, input);
   let used = new Set<string>();
+  let wasm: Record<string, ArtifactModule> = {};
   const bundled = await inRounds(log, input, async () => {
     used = new Set();
-    const options = pluginOptions(input, graphs, used);
+    wasm = {};
+    const options = pluginOptions(input, graphs, used, wasm);
     const plugin = heddlePlugin(options);
     return {
       bundled: await bundle("heddle:agent", plugin, input.tsconfig),
@@ -62,7 +66,12 @@ export async function compile(log: BuildLog, input: CompileInput): Promise<Compi
   const artifact = {
     compatibility_date: COMPATIBILITY_DATE,
     main_module: MAIN_MODULE,
-    modules: { [MAIN_MODULE]: bundled.code, ...prebuilt },
+    modules: {
+      ...filesToRead(log, input.tree),
+      ...wasm,
+      [MAIN_MODULE]: bundled.code,
+      ...prebuilt,
+    },
   };
   return { artifact, map: withSources(bundled.map, input.tree) };
 }
@@ -83,6 +92,7 @@ function pluginOptions(
   { tree, dependencies, installer, tsconfig }: CompileInput,
   graphs: string,
   used: Set<string>,
+  wasm: Record<string, ArtifactModule>,
 ): PluginOptions {
   const files = disk(tree, dependencies.install, installer.installed);
   const { langgraph, provided, runtime } = dependencies;
@@ -105,6 +115,12 @@ function pluginOptions(
       },
       "heddle:globals": { text: HARNESS.globals, directory: "/" },
       "heddle:graphs": { text: graphs, directory: "/" },
+    },
+    wasmModule: (path) => {
+      const bytes = files.read(path);
+      if (bytes === null) return null;
+      wasm[path.slice(1)] = { wasm: encodeBytes(bytes, "base64") };
+      return `.${path}`;
     },
     loaders: AGENT_LOADERS,
     missing: new Set(),

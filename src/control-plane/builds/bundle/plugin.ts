@@ -1,6 +1,7 @@
 import type {
   ImportKind as EsbuildKind,
   Loader,
+  OnLoadArgs,
   OnLoadResult,
   OnResolveArgs,
   OnResolveResult,
@@ -13,6 +14,7 @@ import type { Disk } from "./disk.ts";
 import { splitPackagePath } from "./disk.ts";
 import type { Resolved } from "./disk-resolver.ts";
 import type { RequestKind, Resolver } from "./resolver.ts";
+import { warningOfBuiltin, warningsOfSource, withImportMeta } from "./source-text.ts";
 
 export type PluginOptions = {
   disk: Disk;
@@ -25,6 +27,8 @@ export type PluginOptions = {
   virtual: Record<string, { text: string; directory: string }>;
   /** Files that the bundle can hold, by their extensions. */
   loaders: Record<string, Loader>;
+  /** @returns the path of the module of a WebAssembly file, or `null`. Browsers have none. */
+  wasmModule?: (path: string) => string | null;
   /** Specifiers that the bundle imports at run time. */
   isShared?: (specifier: string) => boolean;
   /** Compiles a style sheet before the bundler reads it. */
@@ -32,6 +36,9 @@ export type PluginOptions = {
   /** Filled while bundling: packages to fetch for a second try. */
   missing: Set<string>;
 };
+
+/** `import text from "./prompt.txt" with { type: "text" }`, whatever the extension. */
+const ATTRIBUTE_LOADERS: Record<string, Loader> = { text: "text", json: "json", bytes: "binary" };
 
 const ESM_STUB = "heddle-esm:";
 const ABSENT = "absent";
@@ -74,7 +81,7 @@ export function heddlePlugin(options: PluginOptions): Plugin {
     setup(build) {
       build.onResolve({ filter: /.*/ }, (args) => resolveImport(options, args));
       build.onLoad({ filter: /.*/, namespace: "heddle" }, ({ path }) => loadVirtual(options, path));
-      build.onLoad({ filter: /.*/, namespace: "file" }, ({ path }) => loadFile(options, path));
+      build.onLoad({ filter: /.*/, namespace: "file" }, (args) => loadFile(options, args));
       build.onLoad({ filter: /.*/, namespace: ABSENT }, ({ path }) => loadAbsent(path));
       externals(build);
     },
@@ -89,14 +96,33 @@ function resolveImport(options: PluginOptions, args: OnResolveArgs): OnResolveRe
     return { path: path.slice(ESM_STUB.length), namespace: "external-esm" };
   if (namespace === "external-esm") return { path, external: true };
   const directory = namespace === "file" ? directoryOf(importer) : resolveDir;
-  const resolved = options.resolve(path, directory, toRequest(kind));
+  const file = path.replace(/\.wasm\?module$/, ".wasm");
+  const resolved = options.resolve(file, directory, toRequest(kind));
   if (resolved.type === "absent" && maySpare(kind, importer)) {
     return { path: resolved.text, namespace: ABSENT };
   }
+  const special = specialResult(options, args, resolved);
+  if (special !== null) return special;
   if (resolved.type !== "provided") return toResult(options, resolved, kind);
   const module = options.providedModule(resolved.specifier);
   if (module !== null) return toExternal(module, kind);
   return toResult(options, options.resolveInstalled(path, directory, toRequest(kind)), kind);
+}
+
+/** Handles imports with attributes, and builtins that the source should not use. */
+function specialResult(
+  { isShared }: PluginOptions,
+  args: OnResolveArgs,
+  resolved: Resolved,
+): OnResolveResult | null {
+  if (resolved.type === "file" && ATTRIBUTE_LOADERS[args.with?.type ?? ""]) {
+    return { path: resolved.path, sideEffects: false };
+  }
+  const isSource = splitPackagePath(args.importer) === null;
+  if (resolved.type !== "builtin" || isShared || !isSource) return null;
+  const text = warningOfBuiltin(resolved.name);
+  if (text === null) return null;
+  return { ...toExternal(toBuiltin(resolved.name), args.kind), warnings: [{ text }] };
 }
 
 /** A missing import is an error in the agent's source. In packages it can be optional. */
@@ -168,6 +194,8 @@ function loadVirtual({ virtual }: PluginOptions, path: string): OnLoadResult | n
 
 /** Refuses files at their import, so that esbuild names the line. */
 function toSource(options: PluginOptions, path: string, sideEffects: boolean): OnResolveResult {
+  const module = path.endsWith(".wasm") ? options.wasmModule?.(path) : null;
+  if (module) return { path: module, external: true };
   const refused = refusalOf(options, path);
   return refused === null ? { path, sideEffects } : { errors: [{ text: refused }] };
 }
@@ -178,7 +206,7 @@ function refusalOf({ disk, loaders }: PluginOptions, path: string): string | nul
   if (extension === "node") {
     return `The native addon ${name} cannot run on Workers; use a package in plain JavaScript`;
   }
-  if (extension === "wasm") return `${name}: WebAssembly files cannot be bundled`;
+  if (extension === "wasm") return `${name}: browsers' bundles hold no WebAssembly files`;
   if (extension in loaders && disk.read(path) === null) {
     return `${name} is larger than ${bytesText(ASSET_BYTES)}: serve it from elsewhere and name its URL`;
   }
@@ -190,13 +218,22 @@ function extensionOf(path: string): string {
   return /\.([^./]+)$/.exec(path)?.[1] ?? "";
 }
 
-function loadFile(options: PluginOptions, path: string): OnLoadResult | Promise<OnLoadResult> {
-  const { disk, loaders, styles } = options;
-  const loader = loaders[extensionOf(path)] ?? "js";
-  const isSource = splitPackagePath(path) === null;
+function loadFile(
+  { disk, loaders, styles }: PluginOptions,
+  { path, with: attributes }: OnLoadArgs,
+): OnLoadResult | Promise<OnLoadResult> {
+  const loader = ATTRIBUTE_LOADERS[attributes?.type ?? ""] ?? loaders[extensionOf(path)] ?? "js";
   const contents = disk.read(path) ?? "";
   if (loader === "css" && styles) return loadStyles(path, contents, styles);
-  return { contents, loader: isSource && loader === "js" ? "jsx" : loader };
+  return /^[jt]sx?$/.test(loader) ? loadScript(path, contents, loader) : { contents, loader };
+}
+
+function loadScript(path: string, bytes: Uint8Array | string, loader: Loader): OnLoadResult {
+  const text = typeof bytes === "string" ? bytes : new TextDecoder().decode(bytes);
+  const contents = withImportMeta(path, text);
+  if (splitPackagePath(path) !== null) return { contents, loader };
+  const warnings = warningsOfSource(path, text);
+  return { contents, loader: loader === "js" ? "jsx" : loader, warnings };
 }
 
 async function loadStyles(

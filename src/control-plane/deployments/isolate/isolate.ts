@@ -1,5 +1,6 @@
 import { eq } from "drizzle-orm";
 import { database } from "../../../shared/context.ts";
+import { decodeBytes } from "../../../shared/crypto/encoding.ts";
 import type { Artifact } from "../../builds/contract.ts";
 import type { TailProps } from "../logs/tail-lines.ts";
 import { LINE_MARK } from "../logs/tail-lines.ts";
@@ -70,7 +71,7 @@ export function openIsolate(
     return {
       compatibilityDate: code.artifact.compatibility_date,
       mainModule: code.artifact.main_module,
-      modules: code.artifact.modules,
+      modules: toModules(code.artifact.modules),
       env: code.env,
       globalOutbound: agentEgress({ deployment_id: ref.deployment_id }),
       tails: [agentTail(toTailProps(ref))],
@@ -83,6 +84,17 @@ export function openIsolate(
   return worker.getEntrypoint("Agent", {
     props: { line_mark: LINE_MARK, lines, ...props, server, ...builtin },
   });
+}
+
+function toModules(modules: Artifact["modules"]): WorkerLoaderWorkerCode["modules"] {
+  const decode = (base64: string) => Uint8Array.from(decodeBytes(base64, "base64")).buffer;
+  return Object.fromEntries(
+    Object.entries(modules).map(([name, module]) => {
+      if (typeof module === "string" || "text" in module) return [name, module];
+      if ("wasm" in module) return [name, { wasm: decode(module.wasm) }];
+      return [name, { data: decode(module.data) }];
+    }),
+  );
 }
 
 /** Drops other columns: callers pass whole rows. */

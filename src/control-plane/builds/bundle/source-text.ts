@@ -1,0 +1,63 @@
+import type { PartialMessage } from "esbuild-wasm";
+
+/** Where the runtime shows the modules of an isolate as files. */
+const BUNDLE_FOLDER = "/bundle";
+
+/** Properties of `import.meta`, by the names that a file's own constants have. */
+export const META_DEFINES = {
+  "import.meta.url": "__heddle_url",
+  "import.meta.filename": "__heddle_filename",
+  "import.meta.dirname": "__heddle_dirname",
+};
+
+/** Gives a file its own `import.meta`, on its first line: all files become one module. */
+export function withImportMeta(path: string, text: string): string {
+  if (!text.includes("import.meta") || text.startsWith("#!")) return text;
+  const filename = BUNDLE_FOLDER + path;
+  const constants = {
+    __heddle_url: `file://${encodeURI(filename)}`,
+    __heddle_filename: filename,
+    __heddle_dirname: filename.slice(0, filename.lastIndexOf("/")),
+  };
+  const list = Object.entries(constants).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return `const ${list.join(",")};${END_OF_META}${text}`;
+}
+
+const END_OF_META = "/*heddle*/";
+
+/** @returns the characters that `withImportMeta` put before a file's first line */
+export function metaLength(lineText: string): number {
+  if (!lineText.startsWith("const __heddle_url=")) return 0;
+  return lineText.indexOf(END_OF_META) + END_OF_META.length;
+}
+
+const IMPOSSIBLE: [RegExp, string][] = [
+  [/\bnew Function\s*\(/, "Workers generate no code from text: new Function() throws"],
+  [
+    /\bWebAssembly\.(compile|instantiate)\s*\(/,
+    "Workers compile no WebAssembly at run time: import the .wasm file",
+  ],
+];
+const MAX_WARNINGS = 20;
+
+/** Calls that throw on Workers. A comment may be found too: these are warnings. */
+export function warningsOfSource(path: string, text: string): PartialMessage[] {
+  if (!/Function|WebAssembly/.test(text)) return [];
+  const warnings = text.split("\n").flatMap((lineText, index) =>
+    IMPOSSIBLE.flatMap(([pattern, message]) => {
+      const column = lineText.search(pattern);
+      const location = { file: path.slice(1), line: index + 1, column, lineText };
+      return column < 0 || /^\s*(\/\/|\*)/.test(lineText) ? [] : [{ text: message, location }];
+    }),
+  );
+  return warnings.slice(0, MAX_WARNINGS);
+}
+
+const PROCESSES = /^(node:)?(child_process|cluster|worker_threads|inspector|repl|vm)(\/|$)/;
+
+/** @returns the warning for a builtin that the runtime has in name only, or `null` */
+export function warningOfBuiltin(name: string): string | null {
+  return PROCESSES.test(name)
+    ? `Workers start no processes or threads: calls of "${name}" throw`
+    : null;
+}

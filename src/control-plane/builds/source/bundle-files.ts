@@ -1,0 +1,42 @@
+import { encodeBytes } from "../../../shared/crypto/encoding.ts";
+import { MAIN_MODULE } from "../../../shared/source-maps/stacks.ts";
+import type { BuildLog } from "../build-log.ts";
+import type { ArtifactModule } from "../contract.ts";
+import { READ_FILE_BYTES, READ_FILES_BYTES } from "../limits.ts";
+import { RUNTIME_FOLDER } from "../prebuilt/unit.ts";
+import { bytesText, listText } from "../text.ts";
+import type { Tree } from "../tree.ts";
+
+/** Code is in the bundle. Lockfiles and files for tools have no reader. */
+const UNREAD =
+  /\.([cm]?[jt]sx?|wasm|css|woff2?|gif|jpe?g|png|webp)$|(^|\/)(\.|node_modules\/)|lock/;
+
+/** Returns the files that an agent may read with `fs`. Modules of an isolate are files below /bundle. */
+export function filesToRead(log: BuildLog, { files }: Tree): Record<string, ArtifactModule> {
+  const modules: Record<string, ArtifactModule> = {};
+  const omitted: string[] = [];
+  let total = 0;
+  for (const [path, bytes] of files) {
+    if (UNREAD.test(path) || path === MAIN_MODULE || path.startsWith(RUNTIME_FOLDER)) continue;
+    const isTooLarge = bytes.byteLength > READ_FILE_BYTES;
+    if (isTooLarge || total + bytes.byteLength > READ_FILES_BYTES) {
+      omitted.push(path);
+      continue;
+    }
+    total += bytes.byteLength;
+    modules[path] = toModule(bytes);
+  }
+  if (omitted.length > 0) {
+    const limits = `${bytesText(READ_FILE_BYTES)} a file, ${bytesText(READ_FILES_BYTES)} together`;
+    log.warn(`The agent cannot read ${listText(omitted)} with fs: the limit is ${limits}.`);
+  }
+  return modules;
+}
+
+function toModule(bytes: Uint8Array): ArtifactModule {
+  try {
+    return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
+  } catch {
+    return { data: encodeBytes(bytes, "base64") };
+  }
+}
