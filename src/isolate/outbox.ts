@@ -1,4 +1,11 @@
 import type { Host, Op } from "./contract.ts";
+import {
+  describeBytes,
+  MAX_MESSAGE_BYTES,
+  MAX_VALUE_BYTES,
+  messageBytes,
+  StateLimitError,
+} from "./message-size.ts";
 import { charactersOf } from "./text-deduplicator.ts";
 
 // RPC takes 32 MiB a message; a batch is also one transaction and one copy in memory.
@@ -46,6 +53,7 @@ export class Outbox {
 
   push(op: Op) {
     const bytes = sizeOf(op);
+    assertSendable(op, bytes);
     if (this.#bytes + bytes > MAX_WAITING_BYTES) throw new FloodError();
     this.#bytes += bytes;
     this.#totalBytes += bytes;
@@ -71,10 +79,11 @@ export class Outbox {
     }
   }
 
-  /** Waits for the commit in flight and returns the rest, which travels with the outcome. */
-  async drain(): Promise<Op[]> {
+  /** Waits for the commit in flight and returns the rest, which travels with an outcome of `bytes`. */
+  async drain(bytes: number): Promise<Op[]> {
     await this.#inFlight;
-    while (this.isBehind && !this.#failure) await this.#commit();
+    const isOver = () => this.isBehind || this.#bytes + bytes > MAX_MESSAGE_BYTES;
+    while (isOver() && this.#ops.length > 0 && !this.#failure) await this.#commit();
     clearTimeout(this.#timer);
     this.#throwIfFailed();
     return this.#take();
@@ -117,8 +126,24 @@ export class Outbox {
   }
 }
 
+/** @throws StateLimitError: RPC would fail, and the run would be taken for lost and repeated */
+function assertSendable(op: Op, bytes: number) {
+  const values = op.op === "checkpoint" ? op.values : op.op === "writes" ? op.writes : [];
+  const large = values.find(({ data }) => data.byteLength > MAX_VALUE_BYTES);
+  if (large) throw tooLarge(`channel "${large.channel}"`, large.data.byteLength, MAX_VALUE_BYTES);
+  if (bytes <= MAX_MESSAGE_BYTES) return;
+  throw tooLarge(op.op === "event" ? `event "${op.event}"` : "step", bytes, MAX_MESSAGE_BYTES);
+}
+
+function tooLarge(what: string, bytes: number, limit: number): StateLimitError {
+  return new StateLimitError(
+    `The ${what} has ${describeBytes(bytes)}, more than ${describeBytes(limit)}. ` +
+      "Store large values outside of the state.",
+  );
+}
+
 function sizeOf(op: Op | undefined): number {
-  if (op?.op === "event") return op.data.length;
+  if (op?.op === "event") return messageBytes(op.data);
   if (op?.op === "trace") return charactersOf(op);
   if (op?.op === "writes") return op.writes.reduce((sum, { data }) => sum + data.byteLength, 0);
   if (op?.op !== "checkpoint") return 0;

@@ -39,6 +39,7 @@ export const TEST_GRAPHS = [
   "holds",
   "breaks",
   "throws",
+  "grows",
   "cleans_up",
   "cleans_up_plainly",
   "leaves_work",

@@ -21,6 +21,13 @@ import type {
   WireConfig,
 } from "../contract.ts";
 import { answer, toFailure } from "../failure.ts";
+import {
+  describeBytes,
+  MAX_MESSAGE_BYTES,
+  messageBytes,
+  StateLimitError,
+  sendable,
+} from "../message-size.ts";
 import { Outbox } from "../outbox.ts";
 import { PendingWork } from "../pending-work.ts";
 import { withServer } from "../server.ts";
@@ -121,11 +128,13 @@ export function agentClass(graphIds: () => string[], openEngine: OpenEngine) {
     }
 
     async getState(call: StateCall, host: Host): Promise<Answer<string>> {
-      return answer(async () => (await open(call, "threads.read")).getState(call, host));
+      const text = async () => (await open(call, "threads.read")).getState(call, host);
+      return answer(async () => sendable("The state", await text()));
     }
 
     async getHistory(call: HistoryCall, host: Host): Promise<Answer<string>> {
-      return answer(async () => (await open(call, "threads.read")).getHistory(call, host));
+      const text = async () => (await open(call, "threads.read")).getHistory(call, host);
+      return answer(async () => sendable("The newest state", await text()));
     }
 
     async summarize(call: GraphCall, host: Host): Promise<Answer<ThreadSummary>> {
@@ -182,31 +191,42 @@ async function runGraph(
   const outbox = new Outbox(host);
   const tracer = isTracingOff(process.env) ? null : new RunTracer(call, outbox);
   outbox.onSend((batch) => tracer?.piggyback(batch) ?? []);
-  const abort = abortedBy(host);
-  abort.signal.addEventListener("abort", () => pending.abort());
-  let summarize: (() => Promise<ThreadSummary>) | undefined;
-  const onSummary = (read: () => Promise<ThreadSummary>) => {
+  const abort = abortedBy(host, () => pending.abort());
+  let summarize = async (): Promise<ThreadSummary | null> => null;
+  const onSummary: RunTools["onSummary"] = (read) => {
     summarize = read;
   };
   const limit = { start: call.trace.start_time, seconds: limitOf(process.env) };
-  const { failure, is_timeout } = await attempt(() => {
+  const end = await attempt(() => {
     const work = asRun(host, async () => {
       const engine = await open(call, "threads.create_run");
       await engine.run(call, { host, outbox, signal: abort.signal, tracer, onSummary });
     });
     return withinLimit(work, limit, () => abort.abort("timeout"));
   });
+  const { failure, is_timeout, summary } = withSummary(end, await summarize().catch(() => null));
   if (failure && !(abort.signal.aborted && !is_timeout)) logFailure(call, failure);
-  const summary = (await summarize?.().catch(() => null)) ?? null;
   tracer?.finish(failure);
-  const ops = await outbox.drain();
+  const ops = await outbox.drain(summary ? messageBytes(summary.values) : 0);
   const traces = tracer && !tracer.isBrief ? async () => tracer.drain() : null;
   if (tracer && traces === null) ops.push(...tracer.drain().ops);
   return { ops, failure, is_timeout, summary, traces };
 }
 
-function abortedBy(host: Host): AbortController {
+type End = Pick<RunOutcome, "failure" | "is_timeout">;
+
+/** Values that do not fit one message end the run, which would be lost and repeated otherwise. */
+function withSummary(end: End, summary: ThreadSummary | null): End & Pick<RunOutcome, "summary"> {
+  const bytes = summary ? messageBytes(summary.values) : 0;
+  if (bytes <= MAX_MESSAGE_BYTES) return { ...end, summary };
+  const text = `The values of the state have ${describeBytes(bytes)}, more than ${describeBytes(MAX_MESSAGE_BYTES)}. Store large values outside of the state.`;
+  const failure = end.failure ?? toFailure(new StateLimitError(text));
+  return { ...end, failure, summary: null };
+}
+
+function abortedBy(host: Host, onAbort: () => void): AbortController {
   const abort = new AbortController();
+  abort.signal.addEventListener("abort", onAbort);
   void host.cancelled().then(
     (cancelled) => cancelled && abort.abort("cancelled"),
     () => {}, // The thread is deleted, so no cancellation can come.

@@ -3,7 +3,7 @@ import { toWire } from "../wire.ts";
 
 /** The host gives so many at a time, and fewer when more would not fit one message. */
 const LIST_PAGE = 16;
-/** A history ends with the state that takes it over this: one answer is in the memory of three isolates. */
+/** A history ends before the state that takes it over this: one answer is in the memory of three isolates. */
 const MAX_HISTORY_CHARACTERS = 8 * 1024 * 1024;
 
 /** Checkpoints, newest first. */
@@ -32,9 +32,9 @@ export async function historyText(states: AsyncIterable<unknown>): Promise<strin
   let characters = 0;
   for await (const state of states) {
     const text = toWire(state);
-    texts.push(text);
     characters += text.length;
-    if (characters > MAX_HISTORY_CHARACTERS) break;
+    if (texts.length > 0 && characters > MAX_HISTORY_CHARACTERS) break;
+    texts.push(text);
   }
   return `[${texts.join()}]`;
 }

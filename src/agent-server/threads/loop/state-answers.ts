@@ -7,6 +7,7 @@ export function readText(answer: StateAnswer, thread_id: string, withoutGraph: s
   if ("missing" in answer) throw refusal(answer.missing, thread_id);
   if (answer.ok) return answer.value;
   const { error, message } = answer.error;
+  if (error === "AnswerLimitError") throw new AppError("too_large", message);
   const text = `The graph cannot read the state of the thread: ${error}: ${message}`;
   throw AppError.answer(text, { status: 502, headers: [] });
 }

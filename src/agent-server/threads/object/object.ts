@@ -3,6 +3,7 @@ import { allows, type Filters } from "../../../shared/filters.ts";
 import { sessionOf } from "../events/session.ts";
 import { EventMethods } from "../sockets/event-methods.ts";
 import { LiveThread } from "./live-thread.ts";
+import { packRecord } from "./packed-record.ts";
 import { RunMethods } from "./run-methods.ts";
 import { RunReaders } from "./run-readers.ts";
 import { StateMethods } from "./state-methods.ts";
@@ -28,7 +29,7 @@ export class ThreadObject extends DurableObject<Env> {
     const hidden = notFoundResult(method);
     if (filters !== null && !this.#isVisibleTo(filters)) return hidden;
     const methods = this.#methods.find((each) => method in each);
-    return Reflect.apply(Reflect.get(methods ?? {}, method), methods, args);
+    return packRecord(await Reflect.apply(Reflect.get(methods ?? {}, method), methods, args));
   }
 
   #isVisibleTo(filters: Filters): boolean {

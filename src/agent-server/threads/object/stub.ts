@@ -1,6 +1,7 @@
 import type { Filters } from "../../../shared/filters.ts";
 import { inRegion } from "../../../shared/storage/objects.ts";
 import { type Session, socketHeaders } from "../events/session.ts";
+import { unpackRecord } from "./packed-record.ts";
 import type { ThreadCall, ThreadCalls } from "./thread-calls.ts";
 
 /** A thread as its caller sees it: when the filters exclude it, each call finds nothing. */
@@ -15,7 +16,8 @@ export function threadWithFilters(
     get: (_, method) =>
       typeof method === "symbol" || method === "then"
         ? undefined
-        : (...args: unknown[]) => stub.call(filters, { method, args } as ThreadCall),
+        : async (...args: unknown[]) =>
+            unpackRecord(await stub.call(filters, { method, args } as ThreadCall)),
   });
 }
 

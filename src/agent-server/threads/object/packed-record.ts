@@ -1,0 +1,24 @@
+import type { ThreadRecord } from "../records.ts";
+
+/**
+ * Values cross RPC as JSON text: structured clone writes nine bytes for a number, and a thread whose text fits
+ * the 32 MiB of a message would not.
+ */
+type PackedRecord = Omit<ThreadRecord, "values"> & { packed_values: string };
+
+export function packRecord(result: unknown): unknown {
+  if (!isRecord(result, "values")) return result;
+  const { values, ...record } = result as ThreadRecord;
+  return { ...record, packed_values: JSON.stringify(values ?? null) };
+}
+
+export function unpackRecord(result: unknown): unknown {
+  if (!isRecord(result, "packed_values")) return result;
+  const { packed_values, ...record } = result as PackedRecord;
+  return { ...record, values: JSON.parse(packed_values) };
+}
+
+function isRecord(result: unknown, field: string): result is object {
+  if (typeof result !== "object" || result === null) return false;
+  return "thread_id" in result && "ttl" in result && field in result;
+}
