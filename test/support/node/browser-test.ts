@@ -1,5 +1,5 @@
 import { test } from "vitest";
 import { browserProblem } from "./browser.ts";
 
-/** Skips tests of pages where there is no browser. */
+/** Skips tests of pages on a machine without a browser. */
 export const browserTest = test.skipIf(browserProblem() !== null);
