@@ -529,7 +529,8 @@ test("a syntax error is named with file, line and column", async () => {
     await buildFiles(agentFiles({ "agent.js": "export const agent = ;\n" })),
   );
   expect(reason).toBe("bundle_failed");
-  expect(message).toBe('agent.js:1:22: Unexpected ";"');
+  const line = "    export const agent = ;\n                         ^";
+  expect(message).toBe(`agent.js:1:22: Unexpected ";"\n${line}`);
 });
 
 test("a missing file and a missing export are named with file and line", async () => {
