@@ -25,6 +25,7 @@ import {
   RANGE,
   RUN_COUNT,
   runAt,
+  sentRun,
 } from "./support/odd-runs.ts";
 import { arrowRows, duckdbRows, hyparquetRows, type Row } from "./support/parquet-readers.ts";
 import { stack } from "./support/stack.ts";
@@ -70,7 +71,7 @@ async function ingestAll(): Promise<void> {
   await inParallel(firsts, async (at) => {
     const from = at * REQUEST_RUNS;
     const count = Math.min(REQUEST_RUNS, RUN_COUNT - from);
-    const runs = Array.from({ length: count }, (_, k) => runAt(from + k));
+    const runs = Array.from({ length: count }, (_, k) => sentRun(from + k));
     const changes = runs.flatMap((run): Change[] => [
       { kind: "post", run, texts: run.post },
       ...(run.patch?.when === "with"
@@ -86,7 +87,7 @@ async function ingestAll(): Promise<void> {
 
 function patchesThat(when: "before" | "after"): Change[] {
   return Array.from({ length: RUN_COUNT }, (_, n) => n).flatMap((n): Change[] => {
-    const run = runAt(n);
+    const run = sentRun(n);
     return run.patch?.when === when ? [{ kind: "patch", run, texts: run.patch.texts }] : [];
   });
 }

@@ -456,7 +456,7 @@ const DEEP = 60;
 export const RUN_COUNT = plainCount + odds.length + DEEP;
 
 export function runAt(n: number): OddRun {
-  const run = ownRun(n);
+  const run = sentRun(n);
   const row = { ...run.row };
   for (const names of [TOKENS, COSTS]) {
     if (names.some((name) => row[name] !== null)) continue;
@@ -473,13 +473,18 @@ type Below = { k: number; cells: Cells };
 
 /** The runs below a run in its trace, which is a chain. */
 function below(n: number, { dotted_order }: Cells): Below[] {
-  if (dotted_order === null) return [];
+  if (dotted_order === null || isElsewhere(n)) return [];
   const isPlain = n < plainCount;
   if (!isPlain && n < plainCount + odds.length) return [];
   const end = isPlain ? n - (n % RUNS_OF_TRACE) + RUNS_OF_TRACE : RUN_COUNT;
   return Array.from({ length: end - n - 1 }, (_, at) => n + 1 + at)
-    .map((k) => ({ k, cells: ownRun(k).row }))
+    .map((k) => ({ k, cells: sentRun(k).row }))
     .filter(({ cells }) => cells.dotted_order !== null);
+}
+
+/** A patch that names no time stores the run on the day of its id, apart from the runs below it. */
+function isElsewhere(n: number): boolean {
+  return n % 211 === 7 && n % 53 === 1 && whenPatched(n) === "before";
 }
 
 const hasUsage = ({ total_tokens, total_cost }: Cells) =>
@@ -499,7 +504,8 @@ function sum(values: unknown[]): bigint | number | null {
   return Number(micro(found.reduce((a: number, b) => a + Math.round(Number(b) * 1e12), 0)));
 }
 
-function ownRun(n: number): OddRun {
+/** A run as it is sent; its row lacks the usage of the runs below it. */
+export function sentRun(n: number): OddRun {
   if (n < plainCount) return plainRun(n);
   const at = n - plainCount;
   const odd = odds[at];
