@@ -39,6 +39,7 @@ export class Outbox {
   #inFlight: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failure: { reason: unknown } | undefined;
+  #isHeld = false;
   readonly #host: Pick<Host, "commit">;
   #piggyback: (batch: Op[]) => Op[] = () => [];
 
@@ -89,8 +90,21 @@ export class Outbox {
     return this.#take();
   }
 
+  /**
+   * Sends nothing by timer until `work` resolves. The last events of a run then travel with its outcome: a client
+   * that answers an interrupt at once would otherwise find the run in progress.
+   */
+  async holdDuring(work: Promise<void>): Promise<void> {
+    this.#isHeld = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await work;
+    this.#isHeld = false;
+    if (this.#ops.length > 0) this.#schedule();
+  }
+
   #schedule() {
-    if (this.#inFlight || this.#timer !== undefined || this.#failure) return;
+    if (this.#inFlight || this.#timer !== undefined || this.#failure || this.#isHeld) return;
     this.#timer = setTimeout(() => this.#commit(), 0);
   }
 

@@ -82,7 +82,7 @@ export class LangGraphEngine implements Engine {
       sync: call.durability === "sync",
       answer_again: answeredAgain(call),
     });
-    const graph = withSaver(this.#graph, saver, storeOfRun(host, reading));
+    const graph = withSaver(this.#graph, saver, storeOfRun(host, reading, outbox));
     onSummary(async () => toSummary(await readState(graph, toStateConfig(call))));
     if (call.strict_resume) await assertAnswersWaited(graph, call);
     const events = new EventWriter(call, (event, data) =>

@@ -1,6 +1,7 @@
 import { AsyncBatchedStore, type BaseStore } from "@langchain/langgraph-checkpoint";
 import { HostStore } from "../agent/store.ts";
 import type { Host } from "../contract.ts";
+import type { Outbox } from "../outbox.ts";
 import type { Reading } from "./reading.ts";
 
 // Bypasses LangGraph's batching store, which polls with a timer during a run and drops the index of
@@ -32,12 +33,14 @@ prototype.stop = async function () {
 /** Store of a run, which holds the end of the run's graph until its stream is read. */
 class RunStore extends HostStore {
   readonly #reading: Reading;
+  readonly #outbox: Outbox;
   /** The run's graph and the subgraphs in progress. */
   #graphs = 0;
 
-  constructor(host: Host, reading: Reading) {
+  constructor(host: Host, reading: Reading, outbox: Outbox) {
     super(host);
     this.#reading = reading;
+    this.#outbox = outbox;
   }
 
   begin() {
@@ -46,7 +49,7 @@ class RunStore extends HostStore {
 
   async end() {
     this.#graphs -= 1;
-    if (this.#graphs === 0) await this.#reading.caughtUp();
+    if (this.#graphs === 0) await this.#outbox.holdDuring(this.#reading.caughtUp());
   }
 }
 
@@ -54,6 +57,6 @@ export function storeFor(host: Host): BaseStore {
   return new HostStore(host) as unknown as BaseStore;
 }
 
-export function storeOfRun(host: Host, reading: Reading): BaseStore {
-  return new RunStore(host, reading) as unknown as BaseStore;
+export function storeOfRun(host: Host, reading: Reading, outbox: Outbox): BaseStore {
+  return new RunStore(host, reading, outbox) as unknown as BaseStore;
 }
