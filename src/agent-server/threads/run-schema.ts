@@ -1,6 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { STREAM_MODES } from "../../isolate/contract.ts";
 import { CreatedAt, caseless, list, QueryBoolean, UpdatedAt, Uuid } from "../../shared/schema.ts";
+import { CheckpointName } from "./checkpoint-schema.ts";
 import { Command, Loose, Metadata, RunConfig, RunId, StoredMetadata, ThreadId } from "./schema.ts";
 
 const RUN_STATUSES = ["pending", "running", "success", "error", "timeout", "interrupted"] as const;
@@ -58,14 +59,13 @@ export const RunCreate = z
     config: RunConfig.nullish().describe("Configuration of the run, over the assistant's"),
     context: z.unknown().optional().describe("Context of the run, over the assistant's"),
     metadata: Metadata.nullish(),
-    checkpoint_id: z.string().nullish().describe("Id of the checkpoint to start from"),
+    checkpoint_id: CheckpointName.nullish().describe("Id of the checkpoint to start from"),
     checkpoint: z
       .looseObject({
-        checkpoint_id: z.string().nullish().describe("Id of the checkpoint"),
-        checkpoint_ns: z
-          .string()
-          .nullish()
-          .describe("Namespace of the checkpoint, empty for the thread's own graph"),
+        checkpoint_id: CheckpointName.nullish().describe("Id of the checkpoint"),
+        checkpoint_ns: CheckpointName.nullish().describe(
+          "Namespace of the checkpoint, empty for the thread's own graph",
+        ),
         checkpoint_map: Loose.nullish().describe("Checkpoint ids by namespace"),
       })
       .nullish()
@@ -217,7 +217,7 @@ export const FollowQuery = JoinQuery.extend({
   namespace: Namespaces.describe(
     "Namespaces of subgraphs to stream: one, repeated, or a JSON list",
   ),
-  checkpoint_id: z.string().optional().openapi({
+  checkpoint_id: CheckpointName.optional().openapi({
     description:
       "Only events after this checkpoint, where the run streams `checkpoints` or `debug`; otherwise all.",
   }),

@@ -2,6 +2,7 @@ import { z } from "@hono/zod-openapi";
 import { invalid } from "../../../shared/errors.ts";
 import { router } from "../../../shared/http/http.ts";
 import { body, json, operationWithTag } from "../../../shared/schema.ts";
+import { CheckpointName } from "../checkpoint-schema.ts";
 import { jsonText, toList } from "../http/run-http.ts";
 import { ThreadPath } from "../schema.ts";
 import { updateThread } from "../service/service.ts";
@@ -41,7 +42,7 @@ stateRoutes.openapi(
   operation("get", `${THREAD}/state/{checkpoint_id}`, "getThreadStateAt", {
     summary: "Get the state at a checkpoint",
     request: {
-      params: ThreadPath.extend({ checkpoint_id: z.string().describe("Id of the checkpoint") }),
+      params: ThreadPath.extend({ checkpoint_id: CheckpointName.describe("Id of the checkpoint") }),
       query: StateQuery,
     },
     responses: { 200: json(SomeState, "The state") },

@@ -1,5 +1,6 @@
 import { z } from "@hono/zod-openapi";
 import { list, QueryBoolean, Timestamp } from "../../../shared/schema.ts";
+import { CheckpointName } from "../checkpoint-schema.ts";
 import { Interrupt, Loose, Metadata } from "../schema.ts";
 
 export const ThreadState = z
@@ -37,11 +38,10 @@ export const StateQuery = z.object({
 export const CheckpointBody = z.object({
   checkpoint: z
     .looseObject({
-      checkpoint_id: z.string().nullish().describe("Id of the checkpoint"),
-      checkpoint_ns: z
-        .string()
-        .nullish()
-        .describe("Namespace of the checkpoint, empty for the thread's own graph"),
+      checkpoint_id: CheckpointName.nullish().describe("Id of the checkpoint"),
+      checkpoint_ns: CheckpointName.nullish().describe(
+        "Namespace of the checkpoint, empty for the thread's own graph",
+      ),
     })
     .describe("Checkpoint of the thread or of a subgraph"),
   subgraphs: z.boolean().nullish().describe("Whether to include the state of subgraphs"),
@@ -52,7 +52,7 @@ export const StateUpdate = z
   .object({
     values: z.unknown().optional().describe("Values to write"),
     as_node: z.string().nullish().describe("Node that the values are written as"),
-    checkpoint_id: z.string().nullish().describe("Id of the checkpoint"),
+    checkpoint_id: CheckpointName.nullish().describe("Id of the checkpoint"),
     checkpoint: CheckpointBody.shape.checkpoint
       .nullish()
       .describe("Checkpoint of the thread or of a subgraph"),
@@ -81,9 +81,9 @@ export const StateUpdated = z
 const Before = z.union([
   z.string(),
   z.looseObject({
-    checkpoint_id: z.string().optional().describe("Id of the checkpoint"),
+    checkpoint_id: CheckpointName.optional().describe("Id of the checkpoint"),
     configurable: z
-      .looseObject({ checkpoint_id: z.string().optional().describe("Id of the checkpoint") })
+      .looseObject({ checkpoint_id: CheckpointName.optional().describe("Id of the checkpoint") })
       .optional()
       .describe("Configuration that names the checkpoint"),
   }),

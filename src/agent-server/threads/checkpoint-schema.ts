@@ -1,0 +1,5 @@
+import { z } from "@hono/zod-openapi";
+import { MAX_NAME_CHARACTERS } from "./boundary/limits.ts";
+
+/** Id or namespace of a checkpoint. */
+export const CheckpointName = z.string().max(MAX_NAME_CHARACTERS);
