@@ -206,9 +206,10 @@ describe.each([
     const agent = `/agents/${places[here].ids.deployment_id}`;
     const thread = `${agent}/threads/${places[there].ids.thread_id}`;
     const run = `${thread}/runs/${places[there].ids.agent_run_id}`;
-    for (const path of [thread, `${thread}/state`, `${thread}/history`, run, `${run}/join`]) {
+    for (const path of [thread, `${thread}/state`, run, `${run}/join`]) {
       expect([path, (await call(here, "GET", path)).status]).toEqual([path, 404]);
     }
+    expect((await call(here, "POST", `${thread}/history`, {})).status).toBe(404);
     const input = { assistant_id: "echo", input: {} };
     expect((await call(here, "POST", `${thread}/runs`, input)).status).toBe(404);
   });
