@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { build, deploy, uniqueName } from "./support/deployments.ts";
 import { pushRepository } from "./support/repositories.ts";
 import { stack } from "./support/stack.ts";
+import { agentSources } from "./support/test-agent.ts";
 
 const NAMES = ["echo", "config", "steps", "tokens"];
 
@@ -14,8 +15,7 @@ async function filesOf(auth: unknown, source: string) {
     "langgraph.json": JSON.stringify({ graphs, auth }),
     "package.json": await readFile("examples/chat/package.json", "utf8"),
     "package-lock.json": await readFile("examples/chat/package-lock.json", "utf8"),
-    "src/keeps.ts": await readFile("test/fixtures/agents/keeps.ts", "utf8"),
-    "src/graphs.ts": await readFile("test/fixtures/agents/graphs.ts", "utf8"),
+    ...(await agentSources()),
     "src/auth.ts": source,
   };
 }

@@ -183,7 +183,10 @@ test("what is refused ends it at once, with what to do", async () => {
   const unset = await job("deploy", { ...given, HEDDLE_SECRETS: "MISSING_ONE" });
   expect([unset.code, unset.error]).toEqual([1, expect.stringMatching(/^MISSING_ONE is not set/)]);
   const odd = await job("deploy", { ...given, HEDDLE_DEPLOYMENT: "Not A Name" });
-  expect([odd.code, odd.error]).toEqual([1, expect.stringMatching(/422: .*must contain only letters, digits/)]);
+  expect([odd.code, odd.error]).toEqual([
+    1,
+    expect.stringMatching(/422: .*must contain only letters, digits/),
+  ]);
 });
 
 let stumbling: Server;

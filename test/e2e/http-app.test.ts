@@ -5,6 +5,7 @@ import { lines } from "./support/clients.ts";
 import { build, deploy, uniqueName } from "./support/deployments.ts";
 import { pushRepository } from "./support/repositories.ts";
 import { stack } from "./support/stack.ts";
+import { agentSources } from "./support/test-agent.ts";
 
 type Lock = { packages: Record<string, { dependencies?: Record<string, string> }> };
 
@@ -25,8 +26,7 @@ async function filesOf(source: string, http: Record<string, unknown> = {}) {
     "langgraph.json": JSON.stringify({ graphs, http: { app: "./src/app.ts:app", ...http } }),
     "package.json": JSON.stringify({ ...manifest, dependencies }),
     "package-lock.json": JSON.stringify(lock),
-    "src/graphs.ts": await readFile("test/fixtures/agents/graphs.ts", "utf8"),
-    "src/keeps.ts": await readFile("test/fixtures/agents/keeps.ts", "utf8"),
+    ...(await agentSources()),
     "src/app.ts": source,
   };
 }

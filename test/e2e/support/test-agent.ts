@@ -14,14 +14,15 @@ export async function deployTestAgent(headers: Record<string, string> = {}): Pro
       "langgraph.json": JSON.stringify({ graphs: Object.fromEntries(graphs), store: TEST_STORE }),
       "package.json": await readFile("examples/chat/package.json", "utf8"),
       "package-lock.json": await readFile("examples/chat/package-lock.json", "utf8"),
-      ...(await sources()),
+      ...(await agentSources()),
     },
     { headers },
   );
   return id;
 }
 
-async function sources(): Promise<Record<string, string>> {
+/** Returns every file of test/fixtures/agents below src/. */
+export async function agentSources(): Promise<Record<string, string>> {
   const names = await readdir(FOLDER);
   const read = async (name: string) => [`src/${name}`, await readFile(join(FOLDER, name), "utf8")];
   return Object.fromEntries(await Promise.all(names.map(read)));
