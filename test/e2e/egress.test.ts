@@ -92,18 +92,23 @@ test.each([
 });
 
 test("the stack's port starts no RPC session of the runtime", async () => {
-  const status = await new Promise<number>((resolve, reject) => {
+  // The proxy of assets accepts any CONNECT, and ends the tunnel because the Worker has no handler for it.
+  const received = await new Promise<number>((resolve, reject) => {
     const path = "miniflare-unsafe-internal-capnp-connect";
     const connecting = request(stack.base_url, { method: "CONNECT", path });
-    connecting.once("connect", ({ statusCode = 0 }, socket) => {
-      socket.destroy();
-      resolve(statusCode);
+    connecting.once("connect", (_, socket) => {
+      let bytes = 0;
+      socket.on("data", (chunk) => {
+        bytes += chunk.length;
+      });
+      socket.once("close", () => resolve(bytes));
+      socket.once("error", reject);
     });
     connecting.once("error", reject);
     connecting.end();
   });
-  expect(status).toBeGreaterThanOrEqual(400);
-});
+  expect(received).toBe(0);
+}, 20_000);
 
 test("an agent reaches the listed port", async () => {
   const server = createServer((_, response) => response.end("a model"));
