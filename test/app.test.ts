@@ -98,9 +98,7 @@ test("a preflight needs no key and allows the client's headers", async () => {
 test("the reference states what a deployment from git requires, and its example is accepted", async () => {
   const document = await (await api("/openapi.json")).json<Document & Components>();
   const schema = JSON.stringify(document.components.schemas.DeploymentCreateRequest);
-  expect(schema).toContain('"if":{"properties":{"source":{"const":"github"}}}');
-  expect(schema).toContain('"source_config":{"required":["repo_url","deployment_type"]}');
-  expect(schema).toContain('"source_revision_config":{"required":["repo_ref"]}');
+  expect(schema.match(/Required for `github`/g)).toHaveLength(3);
   const body = document.paths["/v2/deployments"]?.post?.requestBody as RequestBody;
   const { example } = body.content["application/json"];
   expect(toNewSource(DeploymentCreateRequest.parse(example))).toMatchObject({ source: "github" });

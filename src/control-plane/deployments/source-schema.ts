@@ -28,17 +28,8 @@ export const TreePath = z
   .max(512)
   .refine(isTreePath, "must be a path inside the repository, without a leading / and without ..");
 
-/** Fields that depend on the source, in JSON Schema, and an example that has them. */
+/** A request that is accepted: which fields are required depends on the source. */
 export const GITHUB_REQUEST = {
-  if: { properties: { source: { const: "github" } } },
-  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-  then: {
-    required: ["source_config", "source_revision_config"],
-    properties: {
-      source_config: { required: ["repo_url", "deployment_type"] },
-      source_revision_config: { required: ["repo_ref"] },
-    },
-  },
   example: {
     name: "support-agent",
     source: "github",
