@@ -36,7 +36,7 @@ const optionsOf = (token: string) => ({
 
 // The two lines of the SDK differ in types, not in the calls made here.
 const lines = [
-  ["1.13", (token: string) => new Client(optionsOf(token))],
+  ["1.15", (token: string) => new Client(optionsOf(token))],
   ["2.0.0", (token: string) => new Client2(optionsOf(token)) as unknown as Client],
 ] as const;
 

@@ -13,6 +13,7 @@ import type {
   BuildOutcome,
   BuildSource,
 } from "../../src/control-plane/builds/contract.ts";
+import { LANGGRAPH_LINES } from "../support/langgraph-lines.ts";
 import { startFaultProxy } from "../support/node/fault-proxy.ts";
 import { type BuilderHarness, type Built, startBuilder } from "./support/builder.ts";
 
@@ -188,14 +189,7 @@ test("nested packages are installed and bundled, and come from the cache the nex
   expect(second.outcome.ok).toBe(true);
 });
 
-test.each([
-  ["1.1.5", "1.1.49", "1.0.4"],
-  ["1.2.9", "1.1.49", "1.1.5"],
-  ["1.3.7", "1.2.13", "1.1.5"],
-  ["1.4.18", "1.3.5", "1.1.5"],
-  ["1.5.3", "1.4.0", "1.2.2"],
-  ["1.7.3", "1.3.5", "1.2.2"],
-])(
+test.each(LANGGRAPH_LINES)(
   "LangGraph %s with core %s and checkpoint %s is prebuilt",
   async (langgraph, core, checkpoint) => {
     const dependencies = {

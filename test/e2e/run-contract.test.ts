@@ -227,7 +227,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
   });
 });
 
-describe("the SDK 1.13 alone", () => {
+describe("the SDK 1.15 alone", () => {
   test("cancels many runs at once, and one with a reason", async () => {
     const { threads, runs } = client(deployment_id);
     const { thread_id } = await threads.create();

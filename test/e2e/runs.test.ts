@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { lines } from "./support/clients.ts";
+import { LANGGRAPH_LINES } from "../support/langgraph-lines.ts";
+import { client, lines } from "./support/clients.ts";
 import { collect } from "./support/collect.ts";
+import { deploy } from "./support/deployments.ts";
 import { until } from "./support/stack.ts";
 import { deployTestAgent } from "./support/test-agent.ts";
 
@@ -195,3 +197,42 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
     }
   });
 });
+
+const INTERRUPTED_GRAPH = `
+import { Annotation, END, interrupt, START, StateGraph } from "@langchain/langgraph";
+
+const Steps = Annotation.Root({
+  log: Annotation<string[]>({ reducer: (log, added) => log.concat(added), default: () => [] }),
+});
+export const graph = new StateGraph(Steps)
+  .addNode("a", () => ({ log: ["a"] }))
+  .addNode("b", () => ({ log: ["b " + interrupt("continue?")] }))
+  .addEdge(START, "a")
+  .addEdge("a", "b")
+  .addEdge("b", END)
+  .compile();
+`;
+
+test.each(LANGGRAPH_LINES)(
+  "a graph of LangGraph %s with core %s and checkpoint %s runs, interrupts and resumes",
+  async (langgraph, core, checkpoint) => {
+    const dependencies = {
+      "@langchain/langgraph": langgraph,
+      "@langchain/core": core,
+      "@langchain/langgraph-checkpoint": checkpoint,
+    };
+    const { id } = await deploy("lines", {
+      "langgraph.json": JSON.stringify({ graphs: { agent: "./graph.ts:graph" } }),
+      "package.json": JSON.stringify({ dependencies }),
+      "graph.ts": INTERRUPTED_GRAPH,
+    });
+    const { threads, runs } = client(id);
+    const { thread_id } = await threads.create();
+    const first = await runs.wait(thread_id, "agent", { input: { log: ["in"] } });
+    expect(first).toMatchObject({ log: ["in", "a"], __interrupt__: [{ value: "continue?" }] });
+    const second = await runs.wait(thread_id, "agent", { command: { resume: "yes" } });
+    expect(second).toEqual({ log: ["in", "a", "b yes"] });
+    expect(await threads.getState(thread_id)).toMatchObject({ values: second, next: [] });
+    expect(await threads.getHistory(thread_id)).not.toHaveLength(0);
+  },
+);

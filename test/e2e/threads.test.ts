@@ -162,7 +162,7 @@ describe.each(lines)("the SDK %s", (_line, sdk) => {
   });
 });
 
-test("the SDK 1.13 prunes, keeps for a time and selects", async () => {
+test("the SDK 1.15 prunes, keeps for a time and selects", async () => {
   const { threads, runs } = client(deployment_id);
   const { thread_id } = await threads.create({ ttl: 30 });
   await runs.wait(thread_id, "steps", { input: {} });

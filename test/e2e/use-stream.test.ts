@@ -31,7 +31,7 @@ beforeAll(async () => {
   [agent, pages, browser] = await Promise.all([
     deployPageAgent(),
     servePages({
-      "1.13": { entry },
+      "1.15": { entry },
       "2.0.0": { entry, alias },
       controller: { entry: "test/fixtures/pages/stream-controller.tsx" },
     }),
@@ -132,7 +132,7 @@ const stopped = (thread_id: string) =>
 const passBar = (page: Page) =>
   client(agent.id).store.putItem(["gates"], threadOf(page), { open: true });
 
-describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", (line) => {
+describe.each(["1.15", "2.0.0"])("useStream of the SDK %s in a browser's page", (line) => {
   const open = (assistant: string, more: Record<string, string> = {}) =>
     openPage(line, assistant, more);
 
@@ -214,7 +214,7 @@ describe.each(["1.13", "2.0.0"])("useStream of the SDK %s in a browser's page", 
 
 describe("useStream in a browser's page", () => {
   const open = (assistant: string, more: Record<string, string> = {}) =>
-    openPage("1.13", assistant, more);
+    openPage("1.15", assistant, more);
 
   test("that goes away stops its run, unless it announced its return", async () => {
     const page = await open("spells", { reconnect: "no" });

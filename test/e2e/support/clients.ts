@@ -9,7 +9,7 @@ export function client(deployment_id: string, { maxRetries = 0 } = {}): Client {
 
 /** Both supported lines of the SDK, which differ in types and not in the calls that are made here. */
 export const lines = [
-  ["1.13", client],
+  ["1.15", client],
   ["2.0.0", (id: string) => new Client2(options(id)) as unknown as Client],
 ] as const;
 
