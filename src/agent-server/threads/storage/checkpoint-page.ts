@@ -1,0 +1,47 @@
+import type { CheckpointQuery, StoredCheckpoint } from "../../../isolate/contract.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { MAX_CHECKPOINT_BYTES, MAX_SCANNED_CHARACTERS } from "../boundary/limits.ts";
+
+/** Counts the bytes of a page. */
+export class ByteBudget {
+  readonly #max: number;
+  used = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** @returns whether so much was left */
+  take(bytes: number): boolean {
+    this.used += bytes;
+    return this.used <= this.#max;
+  }
+}
+
+/** Yields the rows whose metadata has the given values. */
+export function* matching(rows: Iterable<StoredCheckpoint>, metadata: CheckpointQuery["metadata"]) {
+  let scanned = 0;
+  for (const row of rows) {
+    scanned += metadata ? row.metadata.length : 0;
+    if (scanned > MAX_SCANNED_CHARACTERS) throw tooMuchToScan();
+    if (matches(row.metadata, metadata)) yield row;
+  }
+}
+
+export function checkpointTooLarge({ checkpoint_id }: StoredCheckpoint): AppError {
+  const message = `Checkpoint ${checkpoint_id} has more than ${MAX_CHECKPOINT_BYTES} bytes with its values and writes: use a smaller state.`;
+  return new AppError("too_large", message);
+}
+
+function tooMuchToScan(): AppError {
+  const message = `metadata: the filter reads more than ${MAX_SCANNED_CHARACTERS} characters of metadata; leave it out, or set before to a newer checkpoint.`;
+  return new AppError("too_large", message);
+}
+
+function matches(text: string, wanted: Record<string, unknown> | undefined): boolean {
+  if (!wanted) return true;
+  const metadata: Record<string, unknown> = JSON.parse(text);
+  return Object.entries(wanted).every(
+    ([key, value]) => JSON.stringify(metadata[key]) === JSON.stringify(value),
+  );
+}
