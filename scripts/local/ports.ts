@@ -4,11 +4,21 @@ export async function isFree(port: number): Promise<boolean> {
   return (await bind(port)) !== null;
 }
 
-/** The wanted port if it can be had, any free one otherwise. */
+/** The kernel offers a closed port again, and a stack needs several before it listens on any. */
+const reserved = new Set<number>();
+const ATTEMPTS = 100;
+
+/** Returns the wanted port if it is free, otherwise one that no earlier call of this process returned. */
 export async function freePort(wanted = 0): Promise<number> {
-  const port = (await bind(wanted)) ?? (await bind(0));
-  if (port === null) throw new Error("No free port on 127.0.0.1");
-  return port;
+  const own = wanted === 0 ? null : await bind(wanted);
+  if (own !== null) return own;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const port = await bind(0);
+    if (port === null || reserved.has(port)) continue;
+    reserved.add(port);
+    return port;
+  }
+  throw new Error("No free port on 127.0.0.1");
 }
 
 function bind(port: number): Promise<number | null> {
