@@ -504,8 +504,21 @@ function sum(values: unknown[]): bigint | number | null {
   return Number(micro(found.reduce((a: number, b) => a + Math.round(Number(b) * 1e12), 0)));
 }
 
+const recent = new Map<number, OddRun>();
+/** A trace, and the ones around it. */
+const MAX_RECENT = 256;
+
 /** A run as it is sent; its row lacks the usage of the runs below it. */
 export function sentRun(n: number): OddRun {
+  const known = recent.get(n);
+  if (known) return known;
+  if (recent.size >= MAX_RECENT) recent.clear();
+  const run = makeRun(n);
+  recent.set(n, run);
+  return run;
+}
+
+function makeRun(n: number): OddRun {
   if (n < plainCount) return plainRun(n);
   const at = n - plainCount;
   const odd = odds[at];
