@@ -5,7 +5,7 @@ import { api, type TestWorkspace, workspace } from "../../support/workspace.ts";
 let owner: TestWorkspace;
 let agent: string;
 
-// One isolate for each test: the garbage of several would exceed the 128 MB of one.
+// The garbage of several tests would exceed the 128 MB of an isolate.
 beforeEach(async () => {
   owner = await workspace();
   agent = `/agents/${(await testDeployment(owner.workspace_id)).deployment_id}`;
