@@ -3,7 +3,12 @@ import { Icon } from "./icon.tsx";
 
 const SHOWN_MS = 1200;
 
-type Props = { text: string; label: string; showLabel?: boolean };
+type Props = {
+  /** A function when the text is long, or made for the copy. */
+  text: string | (() => string);
+  label: string;
+  showLabel?: boolean;
+};
 
 export function CopyButton({ text, label, showLabel = false }: Props) {
   const [state, setState] = useState<"idle" | "copied" | "refused">("idle");
@@ -13,7 +18,7 @@ export function CopyButton({ text, label, showLabel = false }: Props) {
     return () => clearTimeout(timer);
   }, [state]);
   const copy = () => {
-    navigator.clipboard.writeText(text).then(
+    navigator.clipboard.writeText(typeof text === "string" ? text : text()).then(
       () => setState("copied"),
       () => setState("refused"),
     );
