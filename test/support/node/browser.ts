@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium } from "playwright-core";
@@ -26,6 +26,16 @@ const FLAGS = [
 
 /** The unpacked browser of the development dependency @sparticuz/chromium, with its libraries and fonts. */
 const UNPACKED = resolve("node_modules/.cache/heddle-chromium-153.0.0");
+
+/** The package's own file names folders that exist on its platform only; without a font the browser ends. */
+const FONTS = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${UNPACKED}/fonts</dir>
+  <dir>/usr/share/fonts</dir>
+  <cachedir>${UNPACKED}/fonts-cache</cachedir>
+</fontconfig>
+`;
 
 export async function startBrowser(): Promise<Browser> {
   const installed = installedBrowser();
@@ -65,6 +75,7 @@ async function unpackBrowser(): Promise<void> {
     process.env.TMPDIR = draft;
     await shipped.executablePath();
     await inflate(join(main, "../../bin/al2023.tar.br"));
+    await writeFile(join(draft, "fonts/fonts.conf"), FONTS);
     await rename(draft, UNPACKED);
   } catch (error) {
     if (!existsSync(UNPACKED)) throw error;
