@@ -16,12 +16,12 @@ export const REQUESTS: Record<string, readonly Call[]> = {
   "a run request": [
     [`${THREADS}/runs/run-routes.ts`, `${THREADS}/runs/run-service.ts`, "createRun"],
     [`${THREADS}/runs/run-service.ts`, `${THREADS}/runs/build-run.ts`, "buildRun"],
-    [`${THREADS}/runs/build-run.ts`, `${THREADS}/service/service.ts`, "openAgent"],
-    [`${THREADS}/service/service.ts`, `${CONTROL}/api/service.ts`, "activeRevision"],
+    [`${THREADS}/runs/build-run.ts`, "src/agent-server/access/service.ts", "openAgent"],
+    ["src/agent-server/access/service.ts", `${CONTROL}/api/service.ts`, "activeRevision"],
     [`${CONTROL}/api/service.ts`, `${CONTROL}/active.ts`, "findActive"],
-    [`${THREADS}/service/service.ts`, "src/agent-server/access/service.ts", "assertAccess"],
     [`${THREADS}/runs/build-run.ts`, "src/agent-server/webhooks/service.ts", "assertWebhook"],
     [`${THREADS}/runs/build-run.ts`, "src/agent-server/access/service.ts", "authorize"],
+    [`${THREADS}/runs/build-run.ts`, `${THREADS}/service/service.ts`, "newThread"],
     [`${THREADS}/runs/build-run.ts`, `${THREADS}/assistants/run-assistants.ts`, "resolveAssistant"],
     [
       `${THREADS}/assistants/run-assistants.ts`,

@@ -8,10 +8,10 @@ import {
   rpcResult,
 } from "../../shared/http/json-rpc.ts";
 import { newId } from "../../shared/storage/ids.ts";
+import { openAgent } from "../access/service.ts";
 import { getSchemas } from "../threads/assistants/graph-service.ts";
 import { RunCreate } from "../threads/run-schema.ts";
 import { createRun, streamRun, waitRun } from "../threads/runs/run-service.ts";
-import { openAgent } from "../threads/service/service.ts";
 import { textsOf, toInput, toResume } from "./messages.ts";
 import { A2A_ERRORS, SendParams } from "./schema.ts";
 import { type A2aAnswer, type A2aTarget, toTaskEvents, toWaitedAnswer } from "./stream.ts";

@@ -11,11 +11,10 @@ import {
   rpcResult,
   toRequest,
 } from "../../shared/http/json-rpc.ts";
-import { skipAuthorization } from "../access/service.ts";
+import { openAgent, skipAuthorization } from "../access/service.ts";
 import { getAssistant } from "../threads/assistants/assistant-service.ts";
 import { systemAssistantId } from "../threads/assistants.ts";
 import { cancelRun, followRun } from "../threads/runs/run-service.ts";
-import { openAgent } from "../threads/service/service.ts";
 import { isSystem, toCard, toCardV1 } from "./card.ts";
 import { A2A_ERRORS, type AgentCard, TaskParams, VERSION_HEADER } from "./schema.ts";
 import { sendMessage, streamMessage } from "./send.ts";

@@ -1,9 +1,11 @@
 import {
   type ActiveRevision,
+  activeRevision,
   servedRevision,
 } from "../../control-plane/deployments/api/service.ts";
 import { findActivePrincipal } from "../../control-plane/workspaces/service.ts";
 import type { AuthCall, AuthResource } from "../../isolate/auth-contract.ts";
+import { assertMay } from "../../shared/auth.ts";
 import {
   type Access,
   type AgentUser,
@@ -91,8 +93,21 @@ export function toAccess(served: ActiveRevision, user: AgentUser | null): Access
   return { deployment_id, user, revision, isAuthorizationChecked: false };
 }
 
+/** Returns the active revision of a deployment, by id or slug, or the revision of a thread. */
+export async function openAgent(
+  ctx: Context,
+  deployment_id: string,
+  scope: "read" | "write",
+  thread_id: string | null = null,
+): Promise<ActiveRevision> {
+  assertMay(ctx, scope);
+  const agent = await activeRevision(ctx, deployment_id, thread_id);
+  assertAccess(ctx, agent);
+  return agent;
+}
+
 /** Access granted for one deployment is not valid for another. */
-export function assertAccess({ access }: Context, agent: ActiveRevision): void {
+function assertAccess({ access }: Context, agent: ActiveRevision): void {
   const isHere = access
     ? access.deployment_id === agent.deployment_id
     : authSettings(agent.config) === null;

@@ -3,10 +3,10 @@ import { appendAgentLog } from "../../control-plane/deployments/logs/log-service
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { log } from "../../shared/log.ts";
-import { isFinalRefusal, principalContext } from "../access/service.ts";
+import { isFinalRefusal, openAgent, principalContext } from "../access/service.ts";
 import { RunCreate } from "../threads/run-schema.ts";
 import { createRun } from "../threads/runs/run-service.ts";
-import { getThread, openAgent } from "../threads/service/service.ts";
+import { getThread } from "../threads/service/service.ts";
 import type { CronRow, FiringOutcome, FiringResult } from "./records.ts";
 
 /**

@@ -1,10 +1,10 @@
 import type { Context } from "../../shared/context.ts";
 import { AppError, invalid } from "../../shared/errors.ts";
 import { newId } from "../../shared/storage/ids.ts";
-import { authorize } from "../access/service.ts";
+import { authorize, openAgent } from "../access/service.ts";
 import { toAssistantId } from "../threads/assistants.ts";
 import { findRunAssistant, toPrincipal } from "../threads/runs/build-run.ts";
-import { getThread, keepable, openAgent } from "../threads/service/service.ts";
+import { getThread, keepable } from "../threads/service/service.ts";
 import { assertWebhook } from "../webhooks/service.ts";
 import { MAX_CRONS, MAX_PAYLOAD_CHARACTERS } from "./limits.ts";
 import type { CronChange, CronFilter, CronRefusal, CronRow } from "./records.ts";

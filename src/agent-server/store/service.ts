@@ -1,7 +1,4 @@
-import {
-  type ActiveRevision,
-  activeRevision,
-} from "../../control-plane/deployments/api/service.ts";
+import type { ActiveRevision } from "../../control-plane/deployments/api/service.ts";
 import { parseAnswer } from "../../control-plane/deployments/isolate/agent-answers.ts";
 import { agentIsolate } from "../../control-plane/deployments/isolate/isolate.ts";
 import type { AgentEntrypoint } from "../../isolate/contract.ts";
@@ -13,12 +10,11 @@ import type {
   StoreOp,
   StoreResult,
 } from "../../isolate/store-contract.ts";
-import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Filters } from "../../shared/filters.ts";
 import { detachRpcResult } from "../../shared/rpc.ts";
-import { assertAccess, authorize } from "../access/service.ts";
+import { authorize, openAgent } from "../access/service.ts";
 import { embeddedAnswer, parseStoreOps } from "./boundary.ts";
 import type { DeleteItem, GetItemQuery, ListNamespaces, PutItem, SearchItems } from "./schema.ts";
 import { type StoreSettings, toSettings, toTtl } from "./settings.ts";
@@ -132,9 +128,8 @@ async function open<V extends object>(
   action: Action,
   fields: V,
 ): Promise<OpenStore & { value: V }> {
-  assertMay(ctx, action === "put" || action === "delete" ? "write" : "read");
-  const agent = await activeRevision(ctx, deployment_id);
-  assertAccess(ctx, agent);
+  const scope = action === "put" || action === "delete" ? "write" : "read";
+  const agent = await openAgent(ctx, deployment_id, scope);
   const { value, filters } = await authorize(ctx, { resource: "store", action, value: fields });
   return { ctx, agent, settings: toSettings(agent.config?.store), value, filters };
 }

@@ -1,6 +1,6 @@
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { skipAuthorization } from "../access/service.ts";
+import { openAgent, skipAuthorization } from "../access/service.ts";
 import {
   type CommandFailure,
   invalidArgument,
@@ -22,7 +22,7 @@ import { threadNotFound } from "../threads/loop/state-answers.ts";
 import type { RunTarget } from "../threads/records.ts";
 import { RunCreate } from "../threads/run-schema.ts";
 import { commandRun } from "../threads/runs/run-service.ts";
-import { getThread, openAgent } from "../threads/service/service.ts";
+import { getThread } from "../threads/service/service.ts";
 import { getState } from "../threads/state/state-service.ts";
 import { assertVisible, readTree } from "./service.ts";
 

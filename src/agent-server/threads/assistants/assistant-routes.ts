@@ -20,11 +20,9 @@ import {
   createAssistant,
   deleteAssistant,
   getAssistant,
-  listAssistantVersions,
   searchAssistants,
-  setLatestVersion,
-  updateAssistant,
 } from "./assistant-service.ts";
+import { listAssistantVersions, setLatestVersion, updateAssistant } from "./version-service.ts";
 
 const ASSISTANTS = "/agents/{deployment_id}/assistants";
 const ASSISTANT = `${ASSISTANTS}/{assistant_id}` as const;

@@ -1,25 +1,20 @@
-import { and, asc, desc, eq, inArray, isNull, lte, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, isNull, lte, sql } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
 import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
 import type { Context, Database } from "../../../shared/context.ts";
 import type { Filters } from "../../../shared/filters.ts";
 import { deleteSome, isUniqueViolation } from "../../../shared/storage/sql.ts";
-import { contains, fulfils } from "../containment.ts";
+import { fulfils } from "../containment.ts";
 import { assistant_versions, assistants } from "../directory/table.ts";
-import type {
-  AssistantCount,
-  AssistantSearch,
-  AssistantVersionsQuery,
-} from "./assistant-schema.ts";
 
 export type AssistantRow = typeof assistants.$inferSelect;
 export type VersionRow = typeof assistant_versions.$inferSelect;
 
-type Deployment = Pick<ActiveRevision, "deployment_id" | "graphs">;
+export type AssistantsOwner = Pick<ActiveRevision, "deployment_id" | "graphs">;
 
 type Owner = Pick<AssistantRow, "deployment_id" | "workspace_id">;
 
-function ownerAt({ caller }: Context, { deployment_id }: Deployment): Owner {
+export function ownerAt({ caller }: Context, { deployment_id }: AssistantsOwner): Owner {
   return { deployment_id, workspace_id: caller.workspace_id };
 }
 
@@ -31,7 +26,7 @@ function isOf({ deployment_id, workspace_id }: Owner, assistant_id: string) {
   );
 }
 
-function isVersionOf({ deployment_id, workspace_id }: Owner, assistant_id: string) {
+export function isVersionOf({ deployment_id, workspace_id }: Owner, assistant_id: string) {
   return and(
     eq(assistant_versions.deployment_id, deployment_id),
     eq(assistant_versions.workspace_id, workspace_id),
@@ -41,7 +36,7 @@ function isVersionOf({ deployment_id, workspace_id }: Owner, assistant_id: strin
 
 export async function findAssistantRow(
   ctx: Context,
-  deployment: Deployment,
+  deployment: AssistantsOwner,
   assistant_id: string,
   filters: Filters | null = null,
 ): Promise<AssistantRow | null> {
@@ -58,77 +53,9 @@ export async function findAssistantRow(
   return row ?? null;
 }
 
-export async function searchRows(
-  ctx: Context,
-  deployment: Deployment,
-  query: AssistantSearch,
-  filters: Filters | null,
-): Promise<AssistantRow[]> {
-  const { limit, offset, sort_by = "created_at", sort_order = "desc" } = query;
-  const order = sort_order === "asc" ? asc : desc;
-  return ctx.db
-    .select()
-    .from(assistants)
-    .where(and(matches(ctx, deployment, query), fulfils(assistants.metadata, filters)))
-    .orderBy(order(assistants[sort_by]), order(assistants.assistant_id))
-    .limit(limit + 1)
-    .offset(offset);
-}
-
-export async function countRows(
-  ctx: Context,
-  deployment: Deployment,
-  query: AssistantCount,
-  filters: Filters | null,
-) {
-  const [row] = await ctx.db
-    .select({ count: sql<number>`count(*)` })
-    .from(assistants)
-    .where(and(matches(ctx, deployment, query), fulfils(assistants.metadata, filters)));
-  return row?.count ?? 0;
-}
-
-/** Hides system assistants of graphs that the revision does not have. */
-function matches(
-  ctx: Context,
-  deployment: Deployment,
-  { graph_id, name, metadata }: AssistantCount,
-) {
-  const conditions: (SQL | undefined)[] = [
-    eq(assistants.deployment_id, deployment.deployment_id),
-    eq(assistants.workspace_id, ctx.caller.workspace_id),
-    isNull(assistants.deleted_at),
-    or(eq(assistants.is_system, false), inArray(assistants.graph_id, deployment.graphs)),
-    graph_id === undefined ? undefined : eq(assistants.graph_id, graph_id),
-    name === undefined ? undefined : sql`instr(lower(${assistants.name}), lower(${name})) > 0`,
-    metadata === undefined ? undefined : contains(assistants.metadata, metadata),
-  ];
-  return and(...conditions);
-}
-
-export async function findVersions(
-  ctx: Context,
-  deployment: Deployment,
-  assistant_id: string,
-  { limit, offset, metadata }: AssistantVersionsQuery,
-): Promise<VersionRow[]> {
-  return ctx.db
-    .select()
-    .from(assistant_versions)
-    .where(
-      and(
-        isVersionOf(ownerAt(ctx, deployment), assistant_id),
-        metadata === undefined ? undefined : contains(assistant_versions.metadata, metadata),
-      ),
-    )
-    .orderBy(desc(assistant_versions.version))
-    .limit(limit)
-    .offset(offset);
-}
-
 export async function findVersion(
   ctx: Context,
-  deployment: Deployment,
+  deployment: AssistantsOwner,
   assistant_id: string,
   version: number,
 ): Promise<VersionRow | null> {
@@ -144,7 +71,11 @@ export async function findVersion(
   return row ?? null;
 }
 
-export async function greatestVersion(ctx: Context, deployment: Deployment, assistant_id: string) {
+export async function greatestVersion(
+  ctx: Context,
+  deployment: AssistantsOwner,
+  assistant_id: string,
+) {
   const [row] = await ctx.db
     .select({ version: sql<number | null>`max(${assistant_versions.version})` })
     .from(assistant_versions)

@@ -2,41 +2,25 @@ import type { ActiveRevision } from "../../../control-plane/deployments/api/serv
 import type { Context } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
+import { openAgent } from "../../access/service.ts";
 import { endAssistantCrons } from "../callbacks.ts";
-import { isKeepable } from "../loop/merge.ts";
 import { pick, toPage } from "../page.ts";
-import { keepable, openAgent, valueTooLarge } from "../service/service.ts";
+import { keepable } from "../service/service.ts";
 import {
   type AssistantRef,
   assertAllThreads,
-  authorizeAssistant,
   authorizeAssistants,
   openAssistant,
 } from "./assistant-access.ts";
 import { purgeThreads } from "./assistant-purge.ts";
-import {
-  type AssistantRow,
-  countRows,
-  deleteRows,
-  findAssistantRow,
-  findVersion,
-  findVersions,
-  greatestVersion,
-  insertAssistant,
-  insertVersion,
-  markDeleted,
-  searchRows,
-  updateRow,
-} from "./assistant-rows.ts";
+import { deleteRows, findAssistantRow, insertAssistant, markDeleted } from "./assistant-rows.ts";
 import {
   Assistant,
   type AssistantCount,
   type AssistantCreate,
-  type AssistantPatch,
   type AssistantSearch,
-  AssistantVersion,
-  type AssistantVersionsQuery,
 } from "./assistant-schema.ts";
+import { countRows, searchRows } from "./assistant-search.ts";
 import { forgetAssistant } from "./run-assistants.ts";
 import {
   ensureSystemAssistants,
@@ -44,11 +28,7 @@ import {
   systemRow,
   toAssistant,
   toRow,
-  withDefaults,
 } from "./system-assistants.ts";
-
-/** Maximum attempts of an update that races with others. */
-const MAX_TRIES = 5;
 
 export async function createAssistant(
   ctx: Context,
@@ -105,30 +85,6 @@ export async function countAssistants(ctx: Context, deployment_id: string, query
   return countRows(ctx, agent, query, filters);
 }
 
-/** Creates a version, also for an empty patch. */
-export async function updateAssistant(
-  ctx: Context,
-  ref: AssistantRef,
-  given: AssistantPatch,
-): Promise<Assistant> {
-  const agent = await openAgent(ctx, ref.deployment_id, "write");
-  const fields = { ...given, metadata: given.metadata ?? {} };
-  const { value, find } = await authorizeAssistant(ctx, agent, ref, "update", fields);
-  const patch = { ...given, metadata: keepable(value) };
-  if (patch.graph_id !== undefined) assertGraph(agent, patch.graph_id);
-  for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const row = withDefaults(agent, await find());
-    const version = (await greatestVersion(ctx, agent, row.assistant_id)) + 1;
-    const next = { ...applyPatch(row, patch), version, updated_at: new Date().toISOString() };
-    if (!isKeepable(next.metadata)) throw valueTooLarge("metadata", "assistant");
-    if (await insertVersion(ctx, next)) {
-      forgetAssistant(next);
-      return toAssistant(agent, next);
-    }
-  }
-  throw new AppError("conflict", "The assistant was updated by another request: retry.");
-}
-
 /** Deletes an assistant. A system assistant is reset to its defaults. */
 export async function deleteAssistant(
   ctx: Context,
@@ -156,55 +112,7 @@ export async function deleteAssistant(
   forgetAssistant(row);
 }
 
-export async function listAssistantVersions(
-  ctx: Context,
-  ref: AssistantRef,
-  query: AssistantVersionsQuery,
-): Promise<AssistantVersion[]> {
-  const agent = await openAgent(ctx, ref.deployment_id, "read");
-  const fields = { metadata: query.metadata };
-  const { find } = await authorizeAssistant(ctx, agent, ref, "read", fields);
-  const row = await find().catch(() => null);
-  if (!row) throw new AppError("not_found", `Assistant "${ref.assistant_id}" not found.`);
-  const rows = await findVersions(ctx, agent, row.assistant_id, query);
-  return rows.map((version) => AssistantVersion.parse(version));
-}
-
-/** The next update still creates the version after the greatest one. */
-export async function setLatestVersion(
-  ctx: Context,
-  ref: AssistantRef,
-  version: number,
-): Promise<Assistant> {
-  const agent = await openAgent(ctx, ref.deployment_id, "write");
-  const fields = { version, metadata: {} };
-  const { row, value } = await openAssistant(ctx, agent, ref, "update", fields);
-  const found = await findVersion(ctx, agent, row.assistant_id, version);
-  if (!found) throw new AppError("not_found", "Assistant version not found");
-  const { created_at: _, ...wanted } = found;
-  const metadata = { ...wanted.metadata, ...keepable(value) };
-  const next = { ...row, ...wanted, metadata, updated_at: new Date().toISOString() };
-  await updateRow(ctx, next);
-  forgetAssistant(next);
-  return toAssistant(agent, next);
-}
-
-// ── within ──
-
-function applyPatch(row: AssistantRow, patch: AssistantPatch): AssistantRow {
-  const { graph_id, name, description, config, context, metadata } = patch;
-  return {
-    ...row,
-    graph_id: graph_id ?? row.graph_id,
-    name: name ?? row.name,
-    description: description ?? row.description,
-    config: config ?? row.config,
-    context: context ?? row.context,
-    metadata: { ...row.metadata, ...metadata },
-  };
-}
-
-function assertGraph({ graphs }: ActiveRevision, graph_id: string) {
+export function assertGraph({ graphs }: ActiveRevision, graph_id: string) {
   if (graphs.includes(graph_id)) return;
   throw new AppError(
     "not_found",

@@ -4,10 +4,11 @@ import type { Answer, GraphSchemas as WireSchemas } from "../../../isolate/contr
 import type { Context } from "../../../shared/context.ts";
 import { invalid } from "../../../shared/errors.ts";
 import { allows } from "../../../shared/filters.ts";
+import { openAgent } from "../../access/service.ts";
 import type { RunAssistant } from "../assistants.ts";
 import { GraphAnswer, SchemasAnswer, SubgraphsAnswer } from "../boundary/answers.ts";
 import { type AgentStub, callAgent } from "../loop/agent.ts";
-import { openAgent, toRevisionRef } from "../service/service.ts";
+import { toRevisionRef } from "../service/service.ts";
 import { authorizeAssistant } from "./assistant-access.ts";
 import { assistantNotFound, resolveAssistant } from "./run-assistants.ts";
 

@@ -4,6 +4,7 @@ import { decodeText, encodeText } from "../../../shared/crypto/encoding.ts";
 import { AppError, invalid } from "../../../shared/errors.ts";
 import { assertRate } from "../../../shared/http/rate-limit.ts";
 import { mapConcurrent } from "../../../shared/work/chunks.ts";
+import { openAgent } from "../../access/service.ts";
 import {
   countWaiting,
   findWaiting,
@@ -12,7 +13,6 @@ import {
   waitingDeployments,
 } from "../directory/waiting.ts";
 import { threadObject } from "../object/stub.ts";
-import { openAgent } from "../service/service.ts";
 import { type InterruptsQuery, WaitingThreads } from "./inbox-schema.ts";
 
 const READS = { name: "interrupts", calls: 300, in_s: 60 };

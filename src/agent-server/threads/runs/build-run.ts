@@ -3,7 +3,13 @@ import type { ActiveRevision } from "../../../control-plane/deployments/api/serv
 import { parseAnswer } from "../../../control-plane/deployments/isolate/agent-answers.ts";
 import type { Context } from "../../../shared/context.ts";
 import { allows, type Filters } from "../../../shared/filters.ts";
-import { authorize, configurableHeaders, httpSettings, metadataOf } from "../../access/service.ts";
+import {
+  authorize,
+  configurableHeaders,
+  httpSettings,
+  metadataOf,
+  openAgent,
+} from "../../access/service.ts";
 import { assertWebhook } from "../../webhooks/service.ts";
 import { assistantNotFound, resolveAssistant } from "../assistants/run-assistants.ts";
 import { isSystemId } from "../assistants/system-assistants.ts";
@@ -11,7 +17,7 @@ import { toAssistantId } from "../assistants.ts";
 import type { Principal, RunTarget } from "../records.ts";
 import type { RunCreate } from "../run-schema.ts";
 import { RunConfig } from "../schema.ts";
-import { keepable, newThread, openAgent, toRevisionRef } from "../service/service.ts";
+import { keepable, newThread, toRevisionRef } from "../service/service.ts";
 import { toKeyedRun } from "./idempotency.ts";
 import { toRunRequest } from "./run-request.ts";
 

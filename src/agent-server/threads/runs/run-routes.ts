@@ -11,18 +11,17 @@ import {
   toTarget,
   valuesResponse,
 } from "../http/run-http.ts";
+import { Run, RunCreate } from "../run-schema.ts";
+import { RunPath, ThreadPath } from "../schema.ts";
+import { KeyHeaders } from "./idempotency.ts";
 import {
   CancelQuery,
   FollowHeaders,
   FollowQuery,
   JoinQuery,
-  Run,
-  RunCreate,
   RunQuery,
   StreamQuery,
-} from "../run-schema.ts";
-import { RunPath, ThreadPath } from "../schema.ts";
-import { KeyHeaders } from "./idempotency.ts";
+} from "./run-query-schema.ts";
 import {
   cancelRun,
   createRun,

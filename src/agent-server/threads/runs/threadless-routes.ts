@@ -10,19 +10,17 @@ import {
   toTarget,
   valuesResponse,
 } from "../http/run-http.ts";
+import { Run, RunBatch, RunCreate } from "../run-schema.ts";
+import { AgentPath, ThreadlessRunPath } from "../schema.ts";
+import { cancelRuns } from "./bulk-cancel.ts";
+import { KeyHeaders } from "./idempotency.ts";
 import {
   CancelRuns,
   CancelRunsQuery,
   FollowHeaders,
   FollowQuery,
-  Run,
-  RunBatch,
-  RunCreate,
   StreamQuery,
-} from "../run-schema.ts";
-import { AgentPath, ThreadlessRunPath } from "../schema.ts";
-import { cancelRuns } from "./bulk-cancel.ts";
-import { KeyHeaders } from "./idempotency.ts";
+} from "./run-query-schema.ts";
 import { createRun, createRunBatch, followRun, streamRun, waitRun } from "./run-service.ts";
 
 const RUNS = "/agents/{deployment_id}/runs";

@@ -1,13 +1,9 @@
-import {
-  type ActiveRevision,
-  activeRevision,
-} from "../../../control-plane/deployments/api/service.ts";
+import type { ActiveRevision } from "../../../control-plane/deployments/api/service.ts";
 import type { WireUpdate } from "../../../isolate/contract.ts";
-import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { AppError, invalid } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
-import { assertAccess, authorize, metadataOf } from "../../access/service.ts";
+import { authorize, metadataOf, openAgent } from "../../access/service.ts";
 import type { StateWrite, ThreadCreate, ThreadPatch } from "../directory/thread-schema.ts";
 import { isKeepable, MAX_KEPT_CHARACTERS } from "../loop/merge.ts";
 import { threadNotFound, updateText } from "../loop/state-answers.ts";
@@ -15,19 +11,6 @@ import { threadWithFilters } from "../object/stub.ts";
 import type { ThreadCalls } from "../object/thread-calls.ts";
 import type { NewThread, RevisionRef, ThreadRecord } from "../records.ts";
 import { defaultTtl, type Ttl } from "../ttl.ts";
-
-/** Returns the active revision of a deployment, by id or slug, or the revision of a thread. */
-export async function openAgent(
-  ctx: Context,
-  deployment_id: string,
-  scope: "read" | "write",
-  thread_id: string | null = null,
-): Promise<ActiveRevision> {
-  assertMay(ctx, scope);
-  const agent = await activeRevision(ctx, deployment_id, thread_id);
-  assertAccess(ctx, agent);
-  return agent;
-}
 
 export type ThreadRef = { deployment_id: string; thread_id: string };
 export type ThreadAction = "create" | "read" | "update" | "delete" | "search" | "create_run";

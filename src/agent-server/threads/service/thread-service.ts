@@ -2,7 +2,7 @@ import type { Context } from "../../../shared/context.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { chunks, mapConcurrent } from "../../../shared/work/chunks.ts";
-import { authorize } from "../../access/service.ts";
+import { authorize, openAgent } from "../../access/service.ts";
 import {
   countByStatus,
   countThreadRows,
@@ -17,7 +17,7 @@ import type { ThreadCalls } from "../object/thread-calls.ts";
 import { pick, toPage } from "../page.ts";
 import type { ThreadStreamChoice } from "../readers/thread-stream.ts";
 import { Thread } from "../schema.ts";
-import { keepable, newThread, openAgent, openThread, type ThreadRef } from "./service.ts";
+import { keepable, newThread, openThread, type ThreadRef } from "./service.ts";
 
 const SEARCH = { resource: "threads", action: "search" } as const;
 

@@ -1,0 +1,85 @@
+import { and, asc, desc, eq, inArray, isNull, or, type SQL, sql } from "drizzle-orm";
+import type { Context } from "../../../shared/context.ts";
+import type { Filters } from "../../../shared/filters.ts";
+import { contains, fulfils } from "../containment.ts";
+import { assistant_versions, assistants } from "../directory/table.ts";
+import {
+  type AssistantRow,
+  type AssistantsOwner,
+  isVersionOf,
+  ownerAt,
+  type VersionRow,
+} from "./assistant-rows.ts";
+import type {
+  AssistantCount,
+  AssistantSearch,
+  AssistantVersionsQuery,
+} from "./assistant-schema.ts";
+
+export async function searchRows(
+  ctx: Context,
+  deployment: AssistantsOwner,
+  query: AssistantSearch,
+  filters: Filters | null,
+): Promise<AssistantRow[]> {
+  const { limit, offset, sort_by = "created_at", sort_order = "desc" } = query;
+  const order = sort_order === "asc" ? asc : desc;
+  return ctx.db
+    .select()
+    .from(assistants)
+    .where(and(matches(ctx, deployment, query), fulfils(assistants.metadata, filters)))
+    .orderBy(order(assistants[sort_by]), order(assistants.assistant_id))
+    .limit(limit + 1)
+    .offset(offset);
+}
+
+export async function countRows(
+  ctx: Context,
+  deployment: AssistantsOwner,
+  query: AssistantCount,
+  filters: Filters | null,
+) {
+  const [row] = await ctx.db
+    .select({ count: sql<number>`count(*)` })
+    .from(assistants)
+    .where(and(matches(ctx, deployment, query), fulfils(assistants.metadata, filters)));
+  return row?.count ?? 0;
+}
+
+/** Hides system assistants of graphs that the revision does not have. */
+function matches(
+  ctx: Context,
+  deployment: AssistantsOwner,
+  { graph_id, name, metadata }: AssistantCount,
+) {
+  const conditions: (SQL | undefined)[] = [
+    eq(assistants.deployment_id, deployment.deployment_id),
+    eq(assistants.workspace_id, ctx.caller.workspace_id),
+    isNull(assistants.deleted_at),
+    or(eq(assistants.is_system, false), inArray(assistants.graph_id, deployment.graphs)),
+    graph_id === undefined ? undefined : eq(assistants.graph_id, graph_id),
+    name === undefined ? undefined : sql`instr(lower(${assistants.name}), lower(${name})) > 0`,
+    metadata === undefined ? undefined : contains(assistants.metadata, metadata),
+  ];
+  return and(...conditions);
+}
+
+export async function findVersions(
+  ctx: Context,
+  deployment: AssistantsOwner,
+  assistant_id: string,
+  { limit, offset, metadata }: AssistantVersionsQuery,
+): Promise<VersionRow[]> {
+  return ctx.db
+    .select()
+    .from(assistant_versions)
+    .where(
+      and(
+        isVersionOf(ownerAt(ctx, deployment), assistant_id),
+        metadata === undefined ? undefined : contains(assistant_versions.metadata, metadata),
+      ),
+    )
+    .orderBy(desc(assistant_versions.version))
+    .limit(limit)
+    .offset(offset);
+}
