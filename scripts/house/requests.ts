@@ -36,9 +36,10 @@ export const REQUESTS: Record<string, readonly Call[]> = {
     [`${THREADS}/loop/run-loop.ts`, `${THREADS}/runs.ts`, "decideMultitask"],
     [`${THREADS}/loop/run-loop.ts`, `${THREADS}/loop/merge.ts`, "mergeRun"],
     [`${THREADS}/loop/run-loop.ts`, `${THREADS}/storage/store.ts`, "transaction"],
-    [`${THREADS}/storage/store.ts`, `${THREADS}/storage/runs.ts`, "flush"],
+    [`${THREADS}/loop/run-loop.ts`, `${THREADS}/storage/runs.ts`, "insert"],
     [`${THREADS}/storage/runs.ts`, `${THREADS}/log/parts.ts`, "put"],
-    [`${THREADS}/storage/runs.ts`, `${THREADS}/storage/run-rows.ts`, "insertRun"],
+    [`${THREADS}/storage/store.ts`, `${THREADS}/storage/run-queue.ts`, "flush"],
+    [`${THREADS}/storage/run-queue.ts`, `${THREADS}/storage/run-rows.ts`, "insertRun"],
     [`${THREADS}/storage/run-rows.ts`, `${THREADS}/log/insert.ts`, "insertRows"],
   ],
   "a trace query": [

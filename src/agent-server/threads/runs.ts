@@ -54,7 +54,7 @@ export function decideMultitask(
 
 type RunStatuses = {
   get(run_id: string): { status: RunStatus } | null;
-  inFlight(): string[];
+  queue: { inFlight(): string[] };
 };
 
 /** Returns how many runs match the ids or the status, and which of them are in flight. */
@@ -62,7 +62,7 @@ export function chooseRuns(
   runs: RunStatuses,
   { run_ids, status }: { run_ids: string[] | null; status: "pending" | "running" | "all" },
 ): { found: number; inFlight: string[] } {
-  const inFlight = runs.inFlight();
+  const inFlight = runs.queue.inFlight();
   const isMatch = (id: string) => status === "all" || runs.get(id)?.status === status;
   const found = run_ids?.filter((id) => runs.get(id)) ?? inFlight.filter(isMatch);
   return { found: found.length, inFlight: found.filter((id) => inFlight.includes(id)) };

@@ -5,7 +5,7 @@ import { among } from "../../../shared/storage/sql.ts";
 import { contains, fulfils } from "../containment.ts";
 import { digestOf } from "../digest.ts";
 import type { ThreadStatus } from "../runs.ts";
-import type { DirectoryEntry } from "../storage/thread-rows.ts";
+import type { DirectoryEntry } from "../storage/listing.ts";
 import { threads } from "./table.ts";
 import type { ThreadCount, ThreadSearch } from "./thread-schema.ts";
 

@@ -84,7 +84,7 @@ export class LogReader {
     if (last <= this.#after) return null;
     this.#after = last;
     const isExpired = runs.newestStarted()?.hasEvents === false;
-    if (isExpired || runs.inFlight().length > 0 || !this.#wants.has("lifecycle")) return [];
+    if (isExpired || !runs.queue.isEmpty || !this.#wants.has("lifecycle")) return [];
     const rowEvents = new RowEvents(last, Date.now());
     const data = JSON.stringify({ event: "interrupted" });
     rowEvents.add("over", { method: "lifecycle", namespace: [], data }, "undone");

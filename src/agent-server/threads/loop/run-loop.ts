@@ -1,11 +1,5 @@
-import type { RunOutcome, TraceOp } from "../../../isolate/contract.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { log } from "../../../shared/log.ts";
-import { release } from "../../../shared/rpc.ts";
-import { parseOutcome } from "../boundary/answers.ts";
-import { EVENT_LIMIT, MAX_EVENT_CHARACTERS } from "../boundary/limits.ts";
-import { parseOps } from "../boundary/ops.ts";
-import { failed, interruptsOf, messageOf, statusOf } from "../outcomes.ts";
+import type { Op, RunOutcome, TraceOp } from "../../../isolate/contract.ts";
+import { failed, interruptsOf, statusOf } from "../outcomes.ts";
 import type { RunRefusal, RunRequest } from "../records.ts";
 import {
   afterLoss,
@@ -17,25 +11,22 @@ import {
 } from "../runs.ts";
 import type { StoredRun } from "../storage/run-rows.ts";
 import type { ThreadStore } from "../storage/store.ts";
-import { callAgent } from "./agent.ts";
-import { applierFor, RunAttempt, ThreadHost, toRunCall } from "./attempt.ts";
-import { feedbackOps } from "./feedback-event.ts";
+import { RunAttempt } from "./attempt.ts";
+import { AttemptDriver } from "./attempt-driver.ts";
 import { isKeepable, mergeRun, outlineWithout } from "./merge.ts";
-import { inQuarantine, LostAloneError } from "./quarantine.ts";
-import { authenticateRun, refusalOfPrincipal } from "./run-principal.ts";
 import { Settling } from "./settling.ts";
 import { TraceCollector } from "./trace-collector.ts";
 
 /** Accepts, starts, ends and cancels the runs of one thread: one at a time, in the order received. */
 export class RunLoop {
-  readonly #env: Env;
   readonly #store: ThreadStore;
   readonly #onChange: (run_ids?: string[]) => void;
   /** Runs with changes that readers were not notified of. */
   readonly #touched = new Set<string>();
   readonly #traces: TraceCollector;
-  #live: RunAttempt | null = null;
+  readonly #driver: AttemptDriver;
   readonly #settling: Settling;
+  #live: RunAttempt | null = null;
 
   constructor(
     env: Env,
@@ -43,11 +34,16 @@ export class RunLoop {
     onChange: (run_ids?: string[]) => void,
     onOrphans: (traces: TraceOp[]) => void,
   ) {
-    this.#env = env;
     this.#store = store;
     this.#onChange = onChange;
     this.#settling = new Settling(env, store, () => this.#onChange());
     this.#traces = new TraceCollector(env, store, { onOps: () => this.#onChange([]), onOrphans });
+    this.#driver = new AttemptDriver(env, store, this.#traces, {
+      isLive: (attempt) => this.#live === attempt,
+      commit: (run_id, ops) => this.#commit(run_id, ops),
+      end: (run, outcome, options) => this.#end(run, outcome, options),
+      retry: (run, loss, reason) => this.#retry(run, loss, reason),
+    });
   }
 
   get isLive(): boolean {
@@ -57,19 +53,19 @@ export class RunLoop {
   /** Whether the run, its thread and their state are final. */
   isOver(run_id: string): boolean {
     if (!this.#store.exists) return true;
-    return this.#settling.pending === undefined && !this.#store.runs.isInFlight(run_id);
+    return this.#settling.pending === undefined && !this.#store.runs.queue.isInFlight(run_id);
   }
 
   accept(request: RunRequest): StoredRun | RunRefusal {
     const { runs, thread } = this.#store;
-    const verdict = decideMultitask(runs.inFlight(), request.multitask_strategy);
+    const verdict = decideMultitask(runs.queue.inFlight(), request.multitask_strategy);
     if (!verdict.accept) return "busy";
     const merged = mergeRun(request, outlineWithout(this.#store, verdict.cancel));
     if (!isKeepable(merged.metadata, merged.kwargs.config)) return "too_large";
     const reason = `multitask: run ${request.run_id} came with multitask_strategy "${request.multitask_strategy}"`;
     this.#store.transaction(() => {
       for (const { run_id, action } of verdict.cancel) this.#stop(run_id, action, reason);
-      const isFree = runs.inFlight().length === 0;
+      const isFree = runs.queue.isEmpty;
       runs.insert(request, merged, isFree ? thread.snapshot() : null);
       if (isFree) thread.assign({ metadata: merged.threadMetadata, config: merged.kwargs.config });
       this.#startNext();
@@ -86,7 +82,7 @@ export class RunLoop {
 
   /** Recovers from a restart, which ends attempts and settlings. */
   recover() {
-    const running = this.#store.runs.running();
+    const running = this.#store.runs.queue.running();
     if (running && !this.#live) this.#retry(running, "restart", "its process ended");
     else if (!running && this.#store.thread.outline().status === "busy") this.#settling.start();
     this.advance();
@@ -99,18 +95,20 @@ export class RunLoop {
       for (const run_id of run_ids) this.#stop(run_id, action, reason);
       this.#startNext();
     });
-    this.#settling.start();
-    this.#notify();
-    await this.#settling.pending;
+    await this.#settle();
   }
 
   /** Deletes a run and all its effects on the thread. */
   async deleteRun(run_id: string): Promise<void> {
-    if (this.#store.runs.isInFlight(run_id)) return this.cancel([run_id], "rollback", null);
+    if (this.#store.runs.queue.isInFlight(run_id)) return this.cancel([run_id], "rollback", null);
     this.#store.transaction(() => {
       this.#undo(run_id);
-      if (this.#store.runs.inFlight().length === 0) this.#store.thread.markBusy();
+      if (this.#store.runs.queue.isEmpty) this.#store.thread.markBusy();
     });
+    await this.#settle();
+  }
+
+  async #settle() {
     this.#settling.start();
     this.#notify();
     await this.#settling.pending;
@@ -126,7 +124,7 @@ export class RunLoop {
   abandonAll() {
     this.#abandon({ grace: false });
     this.#store.transaction(() => {
-      for (const run_id of this.#store.runs.inFlight()) this.#traces.closeNow(run_id);
+      for (const run_id of this.#store.runs.queue.inFlight()) this.#traces.closeNow(run_id);
     });
   }
 
@@ -151,8 +149,8 @@ export class RunLoop {
   }
 
   #startNext() {
-    if (this.#live || this.#store.runs.running()) return;
-    const next = this.#store.runs.nextPending();
+    if (this.#live || this.#store.runs.queue.running()) return;
+    const next = this.#store.runs.queue.nextPending();
     if (next && next.due_at <= Date.now()) this.#start(next);
   }
 
@@ -167,7 +165,7 @@ export class RunLoop {
     const attempt = new RunAttempt(run, isSuspect);
     this.#live = attempt;
     // Waits for the end of the transaction: the isolate reads what it writes.
-    queueMicrotask(() => this.#drive(attempt));
+    queueMicrotask(() => this.#driver.drive(attempt));
   }
 
   #emit({ run_id }: StoredRun, event: string, data: unknown) {
@@ -175,97 +173,22 @@ export class RunLoop {
     this.#store.apply(run_id, [{ op: "event", event, data: JSON.stringify(data) }]);
   }
 
-  async #drive(attempt: RunAttempt) {
-    const { run } = attempt;
-    this.#traces.track(attempt);
-    const call = (quarantine?: string) => this.#call(attempt, quarantine);
-    try {
-      const refusal = await refusalOfPrincipal(this.#env, attempt, this.#store.thread.outline());
-      if (refusal && this.#live === attempt) return this.#end(run, refusal);
-      const { workspace_id } = this.#store.thread.header();
-      const name = `${run.run_id}:${run.attempt}`;
-      await (attempt.isSuspect ? inQuarantine(workspace_id, name, call) : call());
-    } catch (error) {
-      log.warn("attempt_lost", { run_id: run.run_id, attempt: run.attempt, error: String(error) });
-      const loss = error instanceof LostAloneError ? "alone" : "isolate";
-      if (this.#live === attempt) this.#retry(run, loss, messageOf(error));
-    } finally {
-      attempt.close();
-      this.#traces.release(attempt);
-    }
-  }
-
-  async #call(attempt: RunAttempt, quarantine: string | undefined) {
-    // The run may be cancelled during the wait for a turn.
-    if (this.#live !== attempt) return;
-    const { run } = attempt;
-    const revision = quarantine === undefined ? run.revision : { ...run.revision, quarantine };
-    const [call, host] = [toRunCall(run, this.#store), this.#hostOf(attempt)];
-    const outcome = await callAgent(this.#env, revision, (agent) => agent.run(call, host));
-    await this.#handleOutcome(attempt, outcome).finally(() => release(outcome));
-  }
-
-  #hostOf(attempt: RunAttempt): ThreadHost {
-    return new ThreadHost(
-      this.#store,
-      (ops) => this.#commit(attempt, ops),
-      attempt.cancelled,
-      async (body) => authenticateRun(this.#liveRun(attempt), body),
-      applierFor(this.#env, () => this.#liveRun(attempt, attempt.isInGrace)),
-    );
-  }
-
-  async #handleOutcome(attempt: RunAttempt, sent: unknown) {
-    const { run } = attempt;
-    const outcome = this.#parse(attempt, () => parseOutcome(sent), "InvalidOutcomeError");
-    if (!outcome.failure) outcome.ops.push(...(await feedbackOps(this.#env, run)));
-    const isLive = this.#live === attempt;
-    if (isLive) this.#end(run, outcome, { hasWholeTrace: outcome.traces === null });
-    attempt.close();
-    await this.#traces.collect(attempt, outcome, isLive);
-  }
-
-  /** Ends the run when its isolate sends invalid data. Its later calls are refused unread. */
-  #parse<T extends { bytes: number }>(attempt: RunAttempt, parse: () => T, error: string): T {
-    try {
-      const parsed = parse();
-      attempt.count(parsed.bytes);
-      return parsed;
-    } catch (reason) {
-      if (this.#live === attempt) this.#refuse(attempt, error, messageOf(reason));
-      throw reason;
-    }
-  }
-
-  #liveRun(attempt: RunAttempt, isInGrace = false): StoredRun {
-    if (this.#live === attempt || isInGrace) return attempt.run;
-    throw new AppError("conflict", "This attempt of the run has ended.");
-  }
-
-  #commit(attempt: RunAttempt, sent: unknown) {
-    const { run_id } = this.#liveRun(attempt);
-    const { ops } = this.#parse(attempt, () => parseOps(sent), "InvalidCommitError");
+  #commit(run_id: string, ops: Op[]): number {
     this.#touched.add(run_id);
-    const total = this.#store.transaction(() => this.#store.apply(run_id, ops));
-    if (total > MAX_EVENT_CHARACTERS) return this.#refuse(attempt, "EventLimitError", EVENT_LIMIT);
+    const characters = this.#store.transaction(() => this.#store.apply(run_id, ops));
     this.#notify();
-  }
-
-  #refuse(attempt: RunAttempt, error: string, message: string) {
-    attempt.cancel({ grace: false });
-    this.#end(attempt.run, failed(error, message));
+    return characters;
   }
 
   #retry(run: StoredRun, loss: Loss, reason: string) {
     this.#live = null;
     const next = afterLoss(run.attempt, loss);
-    if (next === "end") {
-      this.#end(run, failed("IsolateLostError", lossMessage(run.attempt, loss, reason)));
-    } else this.#store.transaction(() => this.#start(run, next === "quarantine"));
+    const message = lossMessage(run.attempt, loss, reason);
+    if (next === "end") this.#end(run, failed("IsolateLostError", message));
+    else this.#store.transaction(() => this.#start(run, next === "quarantine"));
     this.#notify();
   }
 
-  /** `hasWholeTrace`: the outcome has the last operations of the trace. */
   #end(run: StoredRun, outcome: RunOutcome, { hasWholeTrace } = { hasWholeTrace: false }) {
     const { ops, failure, summary } = outcome;
     this.#live = null;
@@ -276,7 +199,7 @@ export class RunLoop {
       if (failure) this.#emit(run, "error", { error: failure.error, message: failure.message });
       runs.end(run.run_id, statusOf(outcome), failure, interruptsOf(outcome));
       if (hasWholeTrace) this.#store.traces.close(run.run_id);
-      const hasWaiting = runs.inFlight().length > 0;
+      const hasWaiting = !runs.queue.isEmpty;
       const result = { failed: failure !== null, next: summary?.next ?? [] };
       thread.settle(threadStatusAfter(result, hasWaiting), summary, failure);
       this.#store.enqueueWebhook(run.run_id, { hasResult: true });

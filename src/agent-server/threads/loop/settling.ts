@@ -3,7 +3,8 @@ import { parse, SummaryAnswer } from "../boundary/answers.ts";
 import { threadStatusAfter } from "../runs.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { callAgent } from "./agent.ts";
-import { ThreadHost, toGraphCall } from "./attempt.ts";
+import { toGraphCall } from "./graph-calls.ts";
+import { ThreadHost } from "./thread-host.ts";
 
 /** Reads the status of a thread from its last checkpoint after a cancellation. Only the graph can read it. */
 export class Settling {
@@ -24,7 +25,7 @@ export class Settling {
 
   // After a rollback the restored status is still right, unless it is busy.
   start() {
-    if (this.#store.runs.inFlight().length > 0) return;
+    if (!this.#store.runs.queue.isEmpty) return;
     const { thread } = this.#store;
     if (thread.outline().status !== "busy" && !thread.header().temporary) return;
     this.#pending ??= this.#settle().finally(() => {
@@ -35,7 +36,7 @@ export class Settling {
 
   async #settle() {
     const summary = await this.#summarize().catch(() => null);
-    if (!this.#store.exists || this.#store.runs.inFlight().length > 0) return;
+    if (!this.#store.exists || !this.#store.runs.queue.isEmpty) return;
     const { thread } = this.#store;
     this.#store.transaction(() => {
       const outcome = { failed: false, next: summary?.next ?? [] };

@@ -14,7 +14,8 @@ import type { RevisionRef } from "../records.ts";
 import { threadStatusAfter } from "../runs.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { type AgentStub, callAgent } from "./agent.ts";
-import { ThreadHost, toGraphCall } from "./attempt.ts";
+import { toGraphCall } from "./graph-calls.ts";
+import { ThreadHost } from "./thread-host.ts";
 
 /** JSON text from the graph, or the reason why the graph was not called: `idle` means that the thread is busy. */
 export type StateAnswer = Answer<string> | { missing: "thread" | "graph" | "idle" };
@@ -79,7 +80,7 @@ export class ThreadStates {
   }
 
   #isFree(): boolean {
-    return this.#store.runs.inFlight().length === 0;
+    return this.#store.runs.queue.isEmpty;
   }
 
   /** Uses the revision of the last run, or the active one for a thread without runs. */

@@ -86,7 +86,7 @@ export class TraceCollector {
     this.#store.transaction(() => {
       traces.append(run_id, ops);
       // An older attempt may respond while the next one runs.
-      if (isLast && !runs.isInFlight(run_id)) traces.close(run_id);
+      if (isLast && !runs.queue.isInFlight(run_id)) traces.close(run_id);
     });
   }
 
@@ -104,7 +104,7 @@ export class TraceCollector {
 
   #isLost(run_id: string): boolean {
     const { runs } = this.#store;
-    if (runs.isInFlight(run_id) || runs.trace(run_id) === null) return false;
+    if (runs.queue.isInFlight(run_id) || runs.trace(run_id) === null) return false;
     return ![...this.#tracked].some(({ run }) => run.run_id === run_id);
   }
 

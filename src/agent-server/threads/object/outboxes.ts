@@ -19,11 +19,11 @@ export function directoryOutbox({ env, store, retry_ms, onFlushed }: Outboxes): 
   let published_at = 0;
   return new Outbox({
     retry_ms,
-    hasPending: () => store.exists && store.thread.isDirectoryStale(),
+    hasPending: () => store.exists && store.thread.listing.isStale,
     dueAt: () => {
       const { thread } = store;
       if (thread.outline().status !== "busy") return 0;
-      return thread.directoryDueAt ?? published_at + BUSY_INTERVAL_MS;
+      return thread.listing.dueAt ?? published_at + BUSY_INTERVAL_MS;
     },
     deliver: async () => {
       const header = store.thread.header();
@@ -39,23 +39,23 @@ export function directoryOutbox({ env, store, retry_ms, onFlushed }: Outboxes): 
 }
 
 async function recordEntry(env: Env, store: ThreadStore) {
-  const entry = store.thread.directoryEntry();
+  const entry = store.thread.listing.directoryEntry();
   if (!entry) return;
   // Marked before the row is written: after a crash in between, no row of a temporary thread is left.
-  if (entry.is_temporary) markSent(store, 0);
+  if (entry.is_temporary) markPublished(store, 0);
   await recordThread(env, entry);
   // A deletion may have overtaken this write.
-  if (store.exists) markSent(store, entry.seq);
+  if (store.exists) markPublished(store, entry.seq);
   else await forgetThread(env, entry);
 }
 
 async function removeEntry(env: Env, store: ThreadStore, header: ThreadHeader) {
   await forgetThread(env, header);
-  if (store.exists) markSent(store, null);
+  if (store.exists) markPublished(store, null);
 }
 
-function markSent(store: ThreadStore, seq: number | null) {
-  store.transaction(() => store.thread.markDirectorySent(seq));
+function markPublished(store: ThreadStore, seq: number | null) {
+  store.transaction(() => store.thread.listing.markPublished(seq));
 }
 
 /** Moves the webhooks of ended runs into their queue. */

@@ -8,8 +8,8 @@ import type {
   StreamChoice,
 } from "../records.ts";
 import { type CancelAction, chooseRuns } from "../runs.ts";
+import { EMPTY_QUEUE, type QueueState } from "../storage/run-queue.ts";
 import { type RunQuery, type StoredRun, toRecord } from "../storage/run-rows.ts";
-import { EMPTY_QUEUE, type QueueState } from "../storage/runs.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { RunReaders } from "./run-readers.ts";
@@ -75,7 +75,7 @@ export class RunMethods {
 
   /** How many runs wait and run, and since when the first has been waiting, in epoch milliseconds. */
   async getQueue(): Promise<QueueState> {
-    return this.#thread.openVisible() ? this.#thread.store.runs.queue() : EMPTY_QUEUE;
+    return this.#thread.openVisible() ? this.#thread.store.runs.queue.state() : EMPTY_QUEUE;
   }
 
   /** @returns `null` unless the thread waits at an interrupt */
@@ -95,7 +95,7 @@ export class RunMethods {
     { wait, reason }: { wait: boolean; reason: string | null },
   ): Promise<boolean> {
     if (!this.#thread.openVisible() || !this.#thread.store.runs.get(run_id)) return false;
-    if (this.#thread.store.runs.isInFlight(run_id)) {
+    if (this.#thread.store.runs.queue.isInFlight(run_id)) {
       const settled = this.#thread.loop.cancel([run_id], action, reason);
       if (wait) await settled;
     }
@@ -172,7 +172,7 @@ function resumedByInput(request: RunRequest): RunRequest {
 }
 
 function pendingInterruptIds({ runs, thread }: ThreadState): Set<string> {
-  if (runs.inFlight().length > 0) return new Set();
+  if (!runs.queue.isEmpty) return new Set();
   const interrupts = Object.values(thread.interrupts()).flat() as { id?: unknown }[];
   return new Set(interrupts.flatMap(({ id }) => (typeof id === "string" ? [id] : [])));
 }

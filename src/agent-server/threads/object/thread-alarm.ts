@@ -90,12 +90,12 @@ export class ThreadAlarm {
   // Threads with runs in flight do not expire.
   #expiresAt(): number | null {
     const { runs, thread } = this.#store;
-    return runs.inFlight().length > 0 ? null : thread.expiresAt();
+    return runs.queue.isEmpty ? thread.expiresAt() : null;
   }
 
   /** @returns `false` when a run is in flight, which a rollback may have to undo */
   prune(): boolean {
-    if (this.#store.runs.inFlight().length > 0) return false;
+    if (!this.#store.runs.queue.isEmpty) return false;
     this.#store.transaction(() => {
       this.#store.keepLatest();
       this.#store.thread.markPruned();
@@ -107,7 +107,7 @@ export class ThreadAlarm {
     if (ended_at === null) return false;
     if (this.#store.webhooks.hasPending) return false;
     const { traces, thread } = this.#store;
-    const delay = traces.hasPending || thread.isInDirectory ? MAX_DELETION_DELAY_MS : 0;
+    const delay = traces.hasPending || thread.listing.isPublished ? MAX_DELETION_DELAY_MS : 0;
     return ended_at + this.#gracePeriodMs() + delay <= Date.now();
   }
 
@@ -133,10 +133,10 @@ export class ThreadAlarm {
       log.warn("traces_dropped", { thread_id: header.thread_id, error: "too many to hold" });
     this.#deletedThread = header;
     for (const page of pages) this.deliverOrphans(page);
-    const { isInDirectory } = this.#store.thread;
+    const { isPublished } = this.#store.thread.listing;
     await this.#store.deleteAll();
     this.#alarmAt = null;
-    if (!header.temporary || isInDirectory) await forgetThread(this.#env, header);
+    if (!header.temporary || isPublished) await forgetThread(this.#env, header);
   }
 
   /** Delivers traces of a deleted thread from memory, with a few retries. */
@@ -154,7 +154,7 @@ export class ThreadAlarm {
     const { runs, thread, events } = this.#store;
     const ended_at = thread.endedAt();
     // A run that is due but queued starts when the run before ends.
-    const due = runs.nextDue();
+    const due = runs.queue.nextDue();
     const now = Date.now();
     return nextWake([
       this.#loop.isLive ? now + HEARTBEAT_MS : null,

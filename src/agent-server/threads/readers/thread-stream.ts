@@ -60,7 +60,7 @@ export class ThreadStream {
   #startPosition(after: number | null): StreamPosition {
     const { events, runs } = this.#store;
     if (after === null) {
-      return { after: events.lastId(), run_id: runs.running()?.run_id ?? null };
+      return { after: events.lastId(), run_id: runs.queue.running()?.run_id ?? null };
     }
     return { after, run_id: events.runOf(after) };
   }

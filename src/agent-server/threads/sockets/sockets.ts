@@ -1,58 +1,35 @@
 import { isSendable } from "../../../shared/http/sockets.ts";
 import { log } from "../../../shared/log.ts";
-import { SerialQueue } from "../../../shared/work/serial-queue.ts";
 import { threadSession } from "../callbacks.ts";
-import { invalidArgument, isFailure, readCommand, readParams } from "../events/envelope.ts";
+import { invalidArgument, isFailure, readCommand } from "../events/envelope.ts";
 import type { ProtocolEvent } from "../events/event.ts";
-import { channelsOf, type EventFilter } from "../events/filter.ts";
-import {
-  MAX_COMMAND_CHARACTERS,
-  MAX_SOCKET_CHARACTERS,
-  MAX_SOCKETS,
-  MAX_SUBSCRIPTIONS,
-  RECHECK_MS,
-  SETTLE_MS,
-} from "../events/limits.ts";
+import { channelsOf } from "../events/filter.ts";
+import { MAX_COMMAND_CHARACTERS, MAX_SOCKETS, RECHECK_MS } from "../events/limits.ts";
 import { LogReader } from "../events/log-reader.ts";
-import { joined, pageOf, textsOf, upToEnd } from "../events/replay.ts";
-import { type Command, Subscribe, Unsubscribe } from "../events/schema.ts";
-import type { Refused, Session, Subscription } from "../events/session.ts";
-import type { ThreadStore } from "../storage/store.ts";
-import { SendBudget } from "./send-budget.ts";
+import { textsOf, upToEnd } from "../events/replay.ts";
+import type { Refused, Session } from "../events/session.ts";
 import { attach, attachmentOf, refuse, send, sendWithin } from "./socket-io.ts";
+import { newSocketState, type SocketState, type WatchedThread } from "./socket-state.ts";
+import { Subscriptions } from "./subscriptions.ts";
 
 /** Queues the events of these runs behind the command's reply: clients match interrupts by order. */
 const BEGINS_A_RUN = new Set(["run.start", "input.respond"]);
-
-/** State of a socket while its object is in memory. */
-type SocketState = {
-  /** Keeps what is sent in order. */
-  queue: SerialQueue;
-  isDue: boolean;
-  reader: LogReader | null;
-  checkedAt: number;
-  /** Until then the socket may subscribe to more. */
-  settlesAt: number;
-  budget: SendBudget;
-};
-
-type Thread = {
-  ctx: DurableObjectState;
-  store: ThreadStore;
-  isOver: (run_id: string) => boolean;
-  isThere: () => boolean;
-};
 
 /**
  * The sockets that watch a thread. What they subscribe to is attached to them and outlives the object's memory:
  * an object may sleep between two events of its thread.
  */
 export class Sockets {
-  readonly #thread: Thread;
+  readonly #thread: WatchedThread;
   readonly #states = new WeakMap<WebSocket, SocketState>();
+  readonly #subscriptions: Subscriptions;
 
-  constructor(thread: Thread) {
+  constructor(thread: WatchedThread) {
     this.#thread = thread;
+    this.#subscriptions = new Subscriptions(thread, {
+      isAuthorized: (socket, state) => this.#isAuthorized(socket, state),
+      wake: () => this.wake(),
+    });
   }
 
   accept(session: Session): Response {
@@ -89,7 +66,7 @@ export class Sockets {
     for (const socket of this.#thread.ctx.getWebSockets()) refuse(socket, refused);
   }
 
-  /** A client that closes waits for its own word back. */
+  /** Echoes the close code, which the client waits for. */
   closed(socket: WebSocket, code: number, reason: string) {
     socket.close(isSendable(code) ? code : 1000, reason);
   }
@@ -97,89 +74,21 @@ export class Sockets {
   async message(socket: WebSocket, data: string | ArrayBuffer): Promise<void> {
     const command = commandOf(data);
     if (isFailure(command)) return send(socket, { type: "error", id: null, ...command });
+    const state = this.#stateOf(socket);
     if (command.method === "subscription.subscribe") {
-      return this.#inTurn(socket, () => this.#subscribe(socket, command));
+      return this.#inTurn(socket, () => this.#subscriptions.subscribe(socket, state, command));
     }
     if (command.method === "subscription.unsubscribe") {
-      return this.#inTurn(socket, async () => this.#unsubscribe(socket, command));
+      return this.#inTurn(socket, async () =>
+        this.#subscriptions.unsubscribe(socket, state, command),
+      );
     }
     const { session } = attachmentOf(socket);
     const carryOut = async () => {
-      if (session.expires_at !== null && !(await this.#isAuthorized(socket, this.#stateOf(socket))))
-        return;
+      if (session.expires_at !== null && !(await this.#isAuthorized(socket, state))) return;
       socket.send(await threadSession(session).command(String(data)));
     };
     return BEGINS_A_RUN.has(command.method) ? this.#inTurn(socket, carryOut) : carryOut();
-  }
-
-  async #subscribe(socket: WebSocket, command: Command): Promise<void> {
-    const { id } = command;
-    const params = readParams(Subscribe, command);
-    if (isFailure(params)) return send(socket, { type: "error", id, ...params });
-    if (!(await this.#isAuthorized(socket, this.#stateOf(socket)))) return;
-    const { channels, namespaces = null, depth = null, since } = params.ok;
-    const subscription = this.#add(socket, { channels, namespaces, depth });
-    if (!subscription) {
-      const text = `The limit of ${MAX_SUBSCRIPTIONS} subscriptions of a socket, or of their size, is reached: unsubscribe from one.`;
-      return send(socket, { type: "error", id, ...invalidArgument(text) });
-    }
-    this.#stateOf(socket).settlesAt = Date.now() + SETTLE_MS;
-    await this.#replay(socket, subscription, since ?? 0, id);
-  }
-
-  /** @returns `null` when the socket has no room for another subscription */
-  #add(socket: WebSocket, filter: EventFilter): Subscription | null {
-    const attachment = attachmentOf(socket);
-    if (attachment.subscriptions.length >= MAX_SUBSCRIPTIONS) return null;
-    const own = {
-      ...filter,
-      id: `subscription-${attachment.next}`,
-      since: Number.MAX_SAFE_INTEGER,
-    };
-    const subscriptions = [...attachment.subscriptions, own];
-    const isKept = attach(socket, { ...attachment, subscriptions, next: attachment.next + 1 });
-    return isKept ? own : null;
-  }
-
-  /** Replies, then replays the log after `since`. Later events come with those of the other subscriptions. */
-  async #replay(socket: WebSocket, own: Subscription, since: number, id: number) {
-    const { store, isOver, isThere } = this.#thread;
-    const reader = isThere() ? new LogReader(store, isOver, channelsOf([own]), since) : null;
-    const first = pageOf(reader, own);
-    const replayed = first.isWhole ? { replayed_events: first.texts.length } : {};
-    const result = { subscription_id: own.id, ...replayed };
-    await store.durable();
-    send(socket, { type: "success", id, result, meta: this.#meta(socket) });
-    let page = first;
-    for (; ; page = pageOf(reader, own)) {
-      if (!sendWithin(socket, page.texts, this.#stateOf(socket).budget)) return;
-      if (page.isWhole) break;
-      await store.durable();
-    }
-    attach(socket, joined(attachmentOf(socket), own.id, page.since));
-    this.#stateOf(socket).reader = null;
-    this.wake();
-  }
-
-  #unsubscribe(socket: WebSocket, command: Command) {
-    const { id } = command;
-    const params = readParams(Unsubscribe, command);
-    if (isFailure(params)) return send(socket, { type: "error", id, ...params });
-    const { subscriptions, ...attachment } = attachmentOf(socket);
-    const { subscription_id } = params.ok;
-    const others = subscriptions.filter((known) => known.id !== subscription_id);
-    if (others.length === subscriptions.length) {
-      const message = `The socket has no subscription ${subscription_id}.`;
-      return send(socket, { type: "error", id, error: "no_such_subscription", message });
-    }
-    attach(socket, { ...attachment, subscriptions: others });
-    this.#stateOf(socket).reader = null;
-    send(socket, { type: "success", id, result: {}, meta: this.#meta(socket) });
-  }
-
-  #meta(socket: WebSocket) {
-    const { session, since } = attachmentOf(socket);
-    return { thread_id: session.thread_id, applied_through_seq: since };
   }
 
   async #deliver(socket: WebSocket, state: SocketState): Promise<void> {
@@ -218,16 +127,7 @@ export class Sockets {
   }
 
   #stateOf(socket: WebSocket): SocketState {
-    const known = this.#states.get(socket);
-    if (known) return known;
-    const state = {
-      queue: new SerialQueue(),
-      isDue: false,
-      reader: null,
-      checkedAt: 0,
-      settlesAt: 0,
-      budget: new SendBudget(MAX_SOCKET_CHARACTERS),
-    };
+    const state = this.#states.get(socket) ?? newSocketState();
     this.#states.set(socket, state);
     return state;
   }

@@ -1,5 +1,12 @@
 import { insertRows } from "../log/insert.ts";
-import type { Interrupts, Principal, RevisionRef, RunRecord } from "../records.ts";
+import type {
+  Interrupts,
+  Principal,
+  RevisionRef,
+  RunRecord,
+  RunRequest,
+  ThreadSnapshot,
+} from "../records.ts";
 import type { RunStatus } from "../runs.ts";
 
 /** The public record of a run and the fields that only its thread reads. */
@@ -52,6 +59,38 @@ export type RunRow = {
   /** Digest of a request with an idempotency key. */
   request_sha256: string | null;
 };
+
+/** `kwargs` is the column: `null` when the text is stored in parts. */
+export function newRunRow(
+  run: RunRequest,
+  {
+    metadata,
+    webhook,
+    kwargs,
+    snapshot,
+  }: {
+    metadata: RunRecord["metadata"];
+    webhook: string | null;
+    kwargs: string | null;
+    snapshot: ThreadSnapshot | null;
+  },
+): Omit<RunRow, "seq"> {
+  const { run_id, assistant_id, graph_id, multitask_strategy } = run;
+  const due_at = Date.now() + run.after_seconds * 1000;
+  const created_at = new Date(due_at).toISOString();
+  return {
+    ...{ run_id, assistant_id, graph_id, multitask_strategy, kwargs, webhook },
+    ...{ created_at, updated_at: created_at, due_at, started_at: null, ended_at: null },
+    status: "pending",
+    metadata: JSON.stringify(metadata),
+    revision: JSON.stringify(run.revision),
+    created_by: JSON.stringify(run.created_by),
+    thread_snapshot: snapshot && JSON.stringify(snapshot),
+    request_sha256: run.keyed?.request_sha256 ?? null,
+    ...{ attempt: 0, event_characters: 0, first_event: null, trace: null },
+    ...{ error: null, cancel_reason: null, interrupts: null },
+  };
+}
 
 export function insertRun(sql: SqlStorage, row: RunRow) {
   insertRows(sql, `INSERT INTO runs (${Object.keys(row).join(", ")})`, [Object.values(row)]);

@@ -1,41 +1,28 @@
 import type { Parts } from "../log/parts.ts";
 import type { RunRecord, RunRequest, ThreadSnapshot } from "../records.ts";
 import { isFinal, type RunStatus } from "../runs.ts";
+import { RunQueue } from "./run-queue.ts";
 import {
-  insertRun,
   kwargsName,
   listRecords,
   newestRow,
+  newRunRow,
   type RunQuery,
   type RunRow,
   type StoredRun,
-  toStoredRun,
-  updateRun,
 } from "./run-rows.ts";
 import type { StoredThread } from "./thread.ts";
 
-/** `since`: time at which the oldest pending run became due, in epoch milliseconds. */
-export type QueueState = { pending: number; running: number; since: number | null };
-
-export const EMPTY_QUEUE: QueueState = { pending: 0, running: 0, since: null };
-
-type OpenRun = { row: RunRow; isNew: boolean; isChanged: boolean };
-
-/**
- * The runs of the thread. Pending and running ones are cached; their changes are written at the end of the
- * transaction, like those of the thread's row.
- */
+/** All runs of a thread. Those in flight are read and changed in the queue. */
 export class Runs {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
-  readonly #thread: StoredThread;
-  #open: Map<string, OpenRun> | null = null;
-  #lastSeq = 0;
+  readonly queue: RunQueue;
 
   constructor(sql: SqlStorage, parts: Parts, thread: StoredThread) {
     this.#sql = sql;
     this.#parts = parts;
-    this.#thread = thread;
+    this.queue = new RunQueue(sql, parts, thread);
   }
 
   /** `snapshot`: the thread before the run, `null` when another run is in flight. */
@@ -44,68 +31,19 @@ export class Runs {
     { metadata, kwargs }: Pick<RunRecord, "metadata" | "kwargs">,
     snapshot: ThreadSnapshot | null,
   ) {
-    const due_at = Date.now() + run.after_seconds * 1000;
-    const created_at = new Date(due_at).toISOString();
-    const open = this.#openRuns();
-    this.#lastSeq += 1;
-    const row: RunRow = {
-      seq: this.#lastSeq,
-      run_id: run.run_id,
-      assistant_id: run.assistant_id,
-      graph_id: run.graph_id,
-      status: "pending",
-      multitask_strategy: run.multitask_strategy,
-      metadata: JSON.stringify(metadata),
-      kwargs: this.#parts.put(kwargsName(run.run_id), JSON.stringify(kwargs)),
-      revision: JSON.stringify(run.revision),
-      created_at,
-      updated_at: created_at,
-      due_at,
-      ended_at: null,
-      attempt: 0,
-      event_characters: 0,
-      error: null,
-      cancel_reason: null,
-      created_by: JSON.stringify(run.created_by),
-      trace: null,
-      started_at: null,
-      thread_snapshot: snapshot && JSON.stringify(snapshot),
-      webhook: kwargs.webhook,
-      interrupts: null,
-      first_event: null,
-      request_sha256: run.keyed?.request_sha256 ?? null,
-    };
-    open.set(run.run_id, { row, isNew: true, isChanged: false });
-  }
-
-  flush() {
-    for (const [run_id, open] of this.#open ?? []) {
-      if (open.isNew) insertRun(this.#sql, open.row);
-      else if (open.isChanged) updateRun(this.#sql, open.row);
-      open.isNew = open.isChanged = false;
-      if (isFinal(open.row.status)) this.#open?.delete(run_id);
-    }
-  }
-
-  /** Skips the first read: the tables are new. */
-  startEmpty() {
-    this.#open = new Map();
-    this.#lastSeq = 0;
-  }
-
-  /** Drops the cache after a failed transaction: it may hold what was not written. */
-  clearCache() {
-    this.#open = null;
+    const column = this.#parts.put(kwargsName(run.run_id), JSON.stringify(kwargs));
+    const { webhook } = kwargs;
+    this.queue.add(newRunRow(run, { metadata, webhook, kwargs: column, snapshot }));
   }
 
   get(run_id: string): StoredRun | null {
     const row = this.#rowOf(run_id);
-    return row && this.#toRun(row);
+    return row && this.queue.toRun(row);
   }
 
   /** @returns `"too_large"` when the runs have more than `MAX_LIST_CHARACTERS` */
   list(query: RunQuery): RunRecord[] | "too_large" {
-    return listRecords(this.#sql, query, (row) => this.#toRun(row));
+    return listRecords(this.#sql, query, (row) => this.queue.toRun(row));
   }
 
   /** Whether a run was created with an idempotency key. */
@@ -116,7 +54,7 @@ export class Runs {
 
   newest(): StoredRun | null {
     const row = newestRow(this.#sql);
-    return row && this.#toRun(row);
+    return row && this.queue.toRun(row);
   }
 
   /** Returns the newest run that has started. */
@@ -129,48 +67,8 @@ export class Runs {
     return newest ? { hasEvents: newest.event_characters > 0 } : null;
   }
 
-  isInFlight(run_id: string): boolean {
-    return this.inFlight().includes(run_id);
-  }
-
-  /** Pending and running runs, by due time. */
-  inFlight(): string[] {
-    return this.#unfinished().map(({ run_id }) => run_id);
-  }
-
-  running(): StoredRun | null {
-    const row = this.#unfinished().find(({ status }) => status === "running");
-    return row ? this.#toRun(row) : null;
-  }
-
-  nextPending(): StoredRun | null {
-    const row = this.#unfinished().find(({ status }) => status === "pending");
-    return row ? this.#toRun(row) : null;
-  }
-
-  queue(): QueueState {
-    const rows = this.#unfinished();
-    const pending = rows.filter(({ status }) => status === "pending");
-    return {
-      pending: pending.length,
-      running: rows.length - pending.length,
-      since: pending[0]?.due_at ?? null,
-    };
-  }
-
-  /** Pending runs, by due time. */
-  pending(): StoredRun[] {
-    const rows = this.#unfinished().filter(({ status }) => status === "pending");
-    return rows.map((row) => this.#toRun(row));
-  }
-
-  /** Time at which the next pending run is due, in epoch milliseconds. */
-  nextDue(): number | null {
-    return this.#unfinished().find(({ status }) => status === "pending")?.due_at ?? null;
-  }
-
   start(run_id: string) {
-    const row = this.#openRuns().get(run_id)?.row;
+    const row = this.queue.row(run_id);
     if (!row) return;
     const started_at = row.started_at ?? Date.now();
     this.#change(run_id, { status: "running", attempt: row.attempt + 1, started_at });
@@ -190,7 +88,7 @@ export class Runs {
 
   /** Returns the webhook of a run that is in flight or ended in this transaction. */
   webhook(run_id: string): string | null {
-    return this.#openRuns().get(run_id)?.row.webhook ?? null;
+    return this.queue.row(run_id)?.webhook ?? null;
   }
 
   setThreadSnapshot(run_id: string, snapshot: ThreadSnapshot) {
@@ -199,7 +97,7 @@ export class Runs {
 
   /** @returns `null` when the run did not change the thread, or has ended */
   threadSnapshot(run_id: string): ThreadSnapshot | null {
-    const text = this.#openRuns().get(run_id)?.row.thread_snapshot ?? null;
+    const text = this.queue.row(run_id)?.thread_snapshot ?? null;
     return text === null ? null : JSON.parse(text);
   }
 
@@ -209,12 +107,11 @@ export class Runs {
 
   /** Counts events of a run and returns the characters of all its events. */
   addEvents(run_id: string, first: number, characters: number): number {
-    const open = this.#openRuns().get(run_id);
-    if (!open) return 0;
-    open.row.first_event ??= first;
-    open.row.event_characters += characters;
-    open.isChanged = true;
-    return open.row.event_characters;
+    const row = this.queue.row(run_id);
+    if (!row) return 0;
+    const event_characters = row.event_characters + characters;
+    this.queue.patch(run_id, { first_event: row.first_event ?? first, event_characters });
+    return event_characters;
   }
 
   /** @returns `null` when the run has no events */
@@ -228,9 +125,8 @@ export class Runs {
 
   /** Ended runs too: isolates send the rest of a trace after the outcome. */
   setTrace(run_id: string, trace: string | null) {
-    const open = this.#openRuns().get(run_id);
-    if (!open) this.#sql.exec("UPDATE runs SET trace = ? WHERE run_id = ?", trace, run_id);
-    else Object.assign(open, { isChanged: true }).row.trace = trace;
+    if (this.queue.patch(run_id, { trace })) return;
+    this.#sql.exec("UPDATE runs SET trace = ? WHERE run_id = ?", trace, run_id);
   }
 
   /** Ended runs whose trace is open. */
@@ -242,7 +138,7 @@ export class Runs {
   }
 
   delete(run_id: string) {
-    this.#open?.delete(run_id);
+    this.queue.remove(run_id);
     this.#parts.delete(kwargsName(run_id));
     this.#sql.exec("DELETE FROM runs WHERE run_id = ?", run_id);
   }
@@ -263,40 +159,13 @@ export class Runs {
   }
 
   #rowOf(run_id: string): RunRow | null {
-    const open = this.#openRuns().get(run_id);
-    if (open) return open.row;
+    const queued = this.queue.row(run_id);
+    if (queued) return queued;
     const [row] = this.#sql.exec<RunRow>("SELECT * FROM runs WHERE run_id = ?", run_id).toArray();
     return row ?? null;
   }
 
   #change(run_id: string, patch: Partial<RunRow>) {
-    const open = this.#openRuns().get(run_id);
-    if (!open) return;
-    Object.assign(open.row, patch, { updated_at: new Date().toISOString() });
-    open.isChanged = true;
-  }
-
-  #unfinished(): RunRow[] {
-    return [...this.#openRuns().values()]
-      .map(({ row }) => row)
-      .filter(({ status }) => !isFinal(status))
-      .sort((a, b) => a.due_at - b.due_at || a.seq - b.seq);
-  }
-
-  #openRuns(): Map<string, OpenRun> {
-    if (this.#open) return this.#open;
-    const rows = this.#sql
-      .exec<RunRow>("SELECT * FROM runs WHERE status IN ('pending', 'running')")
-      .toArray();
-    const { seq } = this.#sql
-      .exec<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM runs")
-      .one();
-    this.#lastSeq = seq;
-    this.#open = new Map(rows.map((row) => [row.run_id, { row, isNew: false, isChanged: false }]));
-    return this.#open;
-  }
-
-  #toRun(row: RunRow): StoredRun {
-    return toStoredRun(row, this.#thread.id, this.#parts.text(kwargsName(row.run_id), row.kwargs));
+    this.queue.patch(run_id, { ...patch, updated_at: new Date().toISOString() });
   }
 }

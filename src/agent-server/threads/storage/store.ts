@@ -5,7 +5,7 @@ import { Events } from "../log/events.ts";
 import { Parts } from "../log/parts.ts";
 import { keepLatest } from "../log/prune.ts";
 import type { NewThread, ThreadSnapshot } from "../records.ts";
-import { Checkpoints } from "./checkpoints.ts";
+import { Checkpoints } from "./checkpoints/checkpoints.ts";
 import {
   type CopiedPage,
   type CopiedRow,
@@ -54,7 +54,13 @@ export class ThreadStore {
     migrate(this.#storage, MIGRATIONS);
     this.#exists = true;
     this.transaction(() => this.thread.insert(thread));
-    for (const part of [this.runs, this.events, this.checkpoints, this.traces, this.webhooks]) {
+    for (const part of [
+      this.runs.queue,
+      this.events,
+      this.checkpoints,
+      this.traces,
+      this.webhooks,
+    ]) {
       part.startEmpty();
     }
   }
@@ -65,7 +71,7 @@ export class ThreadStore {
       return this.#storage.transactionSync(() => {
         const result = work();
         this.thread.flush();
-        this.runs.flush();
+        this.runs.queue.flush();
         return result;
       });
     } catch (error) {
@@ -153,7 +159,7 @@ export class ThreadStore {
   /** Restores the thread, then assigns the next pending run to it. */
   #restoreThread(run_id: string, snapshot: ThreadSnapshot) {
     this.thread.restore(snapshot);
-    const next = this.runs.pending().find((run) => run.run_id !== run_id);
+    const next = this.runs.queue.pending().find((run) => run.run_id !== run_id);
     if (!next) return;
     const { graph_id, assistant_id, kwargs } = next;
     const metadata = { ...this.thread.outline().metadata, graph_id, assistant_id };
@@ -163,7 +169,7 @@ export class ThreadStore {
 
   #clearCaches() {
     this.thread.clearCache();
-    this.runs.clearCache();
+    this.runs.queue.clearCache();
     this.events.clearCache();
     this.checkpoints.clearCache();
     this.traces.clearCache();

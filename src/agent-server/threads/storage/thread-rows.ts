@@ -1,4 +1,4 @@
-import type { RevisionRef, ThreadRecord, ThreadSnapshot } from "../records.ts";
+import type { NewThread, RevisionRef, ThreadRecord, ThreadSnapshot } from "../records.ts";
 import type { ThreadStatus } from "../runs.ts";
 import { type ShownTtl, type Ttl, toShown } from "../ttl.ts";
 
@@ -22,7 +22,7 @@ export type ThreadRow = {
   directory_seq: number;
   /** The last entry that the directory has. 0: it may have one. `null`: it has none. */
   directory_sent: number | null;
-  /** JSON of a KeptTtl. */
+  /** JSON of a StoredTtl. */
   ttl: string | null;
 };
 
@@ -39,16 +39,20 @@ export type ThreadHeader = {
   revision: RevisionRef | null;
 };
 
-export type DirectoryEntry = Pick<
-  ThreadRecord,
-  "thread_id" | "created_at" | "updated_at" | "state_updated_at" | "status" | "metadata"
-> & {
-  deployment_id: string;
-  workspace_id: string;
-  digest: Record<string, unknown> | null;
-  seq: number;
-  is_temporary: boolean;
-};
+export function newThreadRow(thread: NewThread): ThreadRow {
+  const { thread_id, deployment_id, workspace_id, metadata, temporary, ttl } = thread;
+  const now = new Date().toISOString();
+  return {
+    ...{ only: 1, thread_id, deployment_id, workspace_id },
+    ...{ created_at: now, updated_at: now, state_updated_at: null, ended_at: null },
+    status: "idle",
+    metadata: JSON.stringify(metadata),
+    temporary: temporary ? 1 : 0,
+    ttl: ttl ? JSON.stringify(ttl) : null,
+    ...{ config: "{}", values: null, interrupts: "{}", error: null, revision: null },
+    ...{ directory_seq: 1, directory_sent: null },
+  };
+}
 
 /** Restores the metadata keys of runs. Changes that clients made since stay. */
 export function withoutRun(

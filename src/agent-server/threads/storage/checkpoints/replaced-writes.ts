@@ -1,4 +1,4 @@
-import type { StoredWrite } from "../../../isolate/contract.ts";
+import type { StoredWrite } from "../../../../isolate/contract.ts";
 
 export type NewWrite = StoredWrite & { ns: string; checkpoint_id: string };
 

@@ -4,21 +4,14 @@ import type {
   StoredCheckpoint,
   StoredValue,
   StoredWrite,
-} from "../../../isolate/contract.ts";
-import { MAX_CHECKPOINT_BYTES, MAX_PAGE_BYTES } from "../boundary/limits.ts";
-import { insertRows } from "../log/insert.ts";
-import type { Parts } from "../log/parts.ts";
-import { SEGMENTED_BYTES, Segments } from "../log/segments.ts";
-import { ByteBudget, checkpointTooLarge, matching } from "./checkpoint-page.ts";
+} from "../../../../isolate/contract.ts";
+import { MAX_CHECKPOINT_BYTES, MAX_PAGE_BYTES } from "../../boundary/limits.ts";
+import { insertRows } from "../../log/insert.ts";
+import type { Parts } from "../../log/parts.ts";
+import { ChannelValues } from "./channel-values.ts";
+import { ByteBudget, checkpointTooLarge, ENTRY_BYTES, matching } from "./checkpoint-page.ts";
 import { type NewWrite, ReplacedWrites } from "./replaced-writes.ts";
 
-type ValueRow = {
-  channel: string;
-  version: number;
-  type: string;
-  data: ArrayBuffer | null;
-  segments: string | null;
-};
 type WriteRow = {
   task_id: string;
   path: string;
@@ -34,19 +27,14 @@ const INSERT_CHECKPOINT =
   "INSERT INTO checkpoints (ns, checkpoint_id, parent_id, run_id, checkpoint, metadata)";
 const REPLACE_CHECKPOINT =
   "ON CONFLICT DO UPDATE SET checkpoint = excluded.checkpoint, metadata = excluded.metadata";
-const INSERT_VALUE =
-  "INSERT OR IGNORE INTO channel_values (ns, channel, version, run_id, type, data, segments)";
 const INTO_WRITES =
   "INTO writes (ns, checkpoint_id, task_id, path, idx, run_id, channel, type, data)";
 
-/** A value's channel, version and type. */
-const ENTRY_BYTES = 64;
-
-/** Checkpoints of all namespaces, with each channel value stored once per version. */
+/** Checkpoints of all namespaces, with their values and writes. */
 export class Checkpoints {
   readonly #sql: SqlStorage;
   readonly #parts: Parts;
-  readonly #segments: Segments;
+  readonly #values: ChannelValues;
   readonly #replaced: ReplacedWrites;
   /** Saves a query for threads without checkpoints. */
   #isEmpty = false;
@@ -54,7 +42,7 @@ export class Checkpoints {
   constructor(sql: SqlStorage, parts: Parts) {
     this.#sql = sql;
     this.#parts = parts;
-    this.#segments = new Segments(sql, "value_segments", "channel_values");
+    this.#values = new ChannelValues(sql, parts);
     this.#replaced = new ReplacedWrites(sql);
   }
 
@@ -78,32 +66,7 @@ export class Checkpoints {
       metadata,
     ]);
     insertRows(this.#sql, INSERT_CHECKPOINT, rows, REPLACE_CHECKPOINT);
-    const small: (SqlStorageValue | Uint8Array)[][] = [];
-    for (const { ns, values } of checkpoints) {
-      for (const value of values) {
-        const { channel, version, type, data } = value;
-        if (data.byteLength >= SEGMENTED_BYTES) this.#putLong(ns, run_id, value);
-        else small.push([ns, channel, version, run_id, type, data, null]);
-      }
-    }
-    insertRows(this.#sql, INSERT_VALUE, small);
-  }
-
-  // The newest value of a channel, of any fork, most likely shares its beginning with the next one.
-  #putLong(ns: string, run_id: string | null, { channel, version, type, data }: StoredValue) {
-    const [newest] = this.#sql
-      .exec<Pick<ValueRow, "version" | "segments">>(
-        `SELECT version, segments FROM channel_values WHERE ns = ? AND channel = ?
-         ORDER BY version DESC LIMIT 1`,
-        ns,
-        channel,
-      )
-      .toArray();
-    // Values of one version never change.
-    if (newest?.version === version) return;
-    const { segments, tail } = this.#segments.put(data, newest?.segments ?? null);
-    const row = [ns, channel, version, run_id, type, tail, segments];
-    insertRows(this.#sql, INSERT_VALUE, [row]);
+    this.#values.put(run_id, checkpoints);
   }
 
   // Special writes (errors, interrupts, resumes) have a negative idx and replace; a task's own writes never change.
@@ -160,28 +123,9 @@ export class Checkpoints {
   /** @returns `null` when the checkpoint takes more than is left */
   #load(row: StoredCheckpoint, budget: ByteBudget): LoadedCheckpoint | null {
     if (!budget.take(row.checkpoint.length + row.metadata.length)) return null;
-    const values = this.#values(row, budget);
+    const values = this.#values.read(row, budget);
     const writes = values && this.#writes(row, budget);
     return values && writes && { ...row, values, writes };
-  }
-
-  // Rows are read one by one: together they may be larger than the memory of an isolate.
-  #values({ ns, checkpoint }: StoredCheckpoint, budget: ByteBudget): StoredValue[] | null {
-    const rows = this.#sql.exec<ValueRow>(
-      `SELECT v.channel, v.version, v.type, v.data, v.segments
-       FROM json_each(?1, '$.channel_versions') AS wanted
-       JOIN channel_values AS v ON v.ns = ?2 AND v.channel = wanted.key AND v.version = wanted.value`,
-      checkpoint,
-      ns,
-    );
-    const values: StoredValue[] = [];
-    for (const { channel, version, type, data, segments } of rows) {
-      const own = this.#parts.bytes(valueName(ns, channel, version), data);
-      const whole = segments === null ? own : this.#segments.bytes(segments, own);
-      if (!budget.take(whole.byteLength + ENTRY_BYTES)) return null;
-      values.push({ channel, version, type, data: whole });
-    }
-    return values;
   }
 
   #writes({ ns, checkpoint_id }: StoredCheckpoint, budget: ByteBudget): StoredWrite[] | null {
@@ -217,26 +161,10 @@ export class Checkpoints {
    */
   deleteOf(run_id: string) {
     this.#sql.exec("DELETE FROM checkpoints WHERE run_id = ?", run_id);
-    const values = this.#sql
-      .exec<Pick<ValueRow, "channel" | "version" | "segments"> & { ns: string; is_large: number }>(
-        `DELETE FROM channel_values WHERE run_id = ? AND (ns, channel, version) NOT IN (
-           SELECT shown.ns, wanted.key, wanted.value
-           FROM checkpoints AS shown, json_each(shown.checkpoint, '$.channel_versions') AS wanted)
-         RETURNING ns, channel, version, segments, data IS NULL AS is_large`,
-        run_id,
-      )
-      .toArray();
-    for (const { ns, channel, version, is_large } of values) {
-      if (is_large) this.#parts.delete(valueName(ns, channel, version));
-    }
-    if (values.some(({ segments }) => segments !== null)) this.#segments.dropUnused();
+    this.#values.deleteUnused(run_id);
     this.#sql.exec("DELETE FROM writes WHERE run_id = ?", run_id);
     this.#replaced.restore(run_id);
   }
-}
-
-function valueName(ns: string, channel: string, version: number): string {
-  return `value ${ns} ${channel} ${version}`;
 }
 
 function writeName(ns: string, checkpoint_id: string, task_id: string, idx: number): string {

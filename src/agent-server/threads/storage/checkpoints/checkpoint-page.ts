@@ -1,6 +1,9 @@
-import type { CheckpointQuery, StoredCheckpoint } from "../../../isolate/contract.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { MAX_CHECKPOINT_BYTES, MAX_SCANNED_CHARACTERS } from "../boundary/limits.ts";
+import type { CheckpointQuery, StoredCheckpoint } from "../../../../isolate/contract.ts";
+import { AppError } from "../../../../shared/errors.ts";
+import { MAX_CHECKPOINT_BYTES, MAX_SCANNED_CHARACTERS } from "../../boundary/limits.ts";
+
+/** Bytes of a value's channel, version and type, or of a write's columns beside its data. */
+export const ENTRY_BYTES = 64;
 
 /** Counts the bytes of a page. */
 export class ByteBudget {

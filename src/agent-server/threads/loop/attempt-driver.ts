@@ -1,0 +1,137 @@
+import type { Op, RunOutcome } from "../../../isolate/contract.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { log } from "../../../shared/log.ts";
+import { release } from "../../../shared/rpc.ts";
+import { feedbackUrl } from "../../../traces/feedback/feedback-url-service.ts";
+import { parseOutcome } from "../boundary/answers.ts";
+import { EVENT_LIMIT, MAX_EVENT_CHARACTERS } from "../boundary/limits.ts";
+import { parseOps } from "../boundary/ops.ts";
+import { failed, messageOf } from "../outcomes.ts";
+import type { Loss } from "../runs.ts";
+import type { StoredRun } from "../storage/run-rows.ts";
+import type { ThreadStore } from "../storage/store.ts";
+import { callAgent } from "./agent.ts";
+import type { RunAttempt } from "./attempt.ts";
+import { toRunCall } from "./graph-calls.ts";
+import { inQuarantine, LostAloneError } from "./quarantine.ts";
+import { authenticateRun, refusalOfPrincipal } from "./run-principal.ts";
+import { applierFor, ThreadHost } from "./thread-host.ts";
+import type { TraceCollector } from "./trace-collector.ts";
+
+/** The loop that started the attempt. `isLive` turns false when the run ends, is cancelled or is retried. */
+export type AttemptOwner = {
+  isLive(attempt: RunAttempt): boolean;
+  /** Writes a batch and returns the characters of all events of the run. */
+  commit(run_id: string, ops: Op[]): number;
+  /** `hasWholeTrace`: the outcome has the last operations of the trace. */
+  end(run: StoredRun, outcome: RunOutcome, options?: { hasWholeTrace: boolean }): void;
+  retry(run: StoredRun, loss: Loss, reason: string): void;
+};
+
+/** Calls the isolate for attempts at runs, and checks what it sends. */
+export class AttemptDriver {
+  readonly #env: Env;
+  readonly #store: ThreadStore;
+  readonly #traces: TraceCollector;
+  readonly #owner: AttemptOwner;
+
+  constructor(env: Env, store: ThreadStore, traces: TraceCollector, owner: AttemptOwner) {
+    this.#env = env;
+    this.#store = store;
+    this.#traces = traces;
+    this.#owner = owner;
+  }
+
+  async drive(attempt: RunAttempt) {
+    const { run } = attempt;
+    this.#traces.track(attempt);
+    const call = (quarantine?: string) => this.#call(attempt, quarantine);
+    try {
+      const refusal = await refusalOfPrincipal(this.#env, attempt, this.#store.thread.outline());
+      if (refusal && this.#owner.isLive(attempt)) return this.#owner.end(run, refusal);
+      const { workspace_id } = this.#store.thread.header();
+      const name = `${run.run_id}:${run.attempt}`;
+      await (attempt.isSuspect ? inQuarantine(workspace_id, name, call) : call());
+    } catch (error) {
+      log.warn("attempt_lost", { run_id: run.run_id, attempt: run.attempt, error: String(error) });
+      const loss = error instanceof LostAloneError ? "alone" : "isolate";
+      if (this.#owner.isLive(attempt)) this.#owner.retry(run, loss, messageOf(error));
+    } finally {
+      attempt.close();
+      this.#traces.release(attempt);
+    }
+  }
+
+  async #call(attempt: RunAttempt, quarantine: string | undefined) {
+    // The run may be cancelled during the wait for a turn.
+    if (!this.#owner.isLive(attempt)) return;
+    const { run } = attempt;
+    const revision = quarantine === undefined ? run.revision : { ...run.revision, quarantine };
+    const [call, host] = [toRunCall(run, this.#store), this.#hostOf(attempt)];
+    const outcome = await callAgent(this.#env, revision, (agent) => agent.run(call, host));
+    await this.#handleOutcome(attempt, outcome).finally(() => release(outcome));
+  }
+
+  #hostOf(attempt: RunAttempt): ThreadHost {
+    return new ThreadHost(
+      this.#store,
+      (ops) => this.#commit(attempt, ops),
+      attempt.cancelled,
+      async (body) => authenticateRun(this.#liveRun(attempt), body),
+      applierFor(this.#env, () => this.#liveRun(attempt, attempt.isInGrace)),
+    );
+  }
+
+  async #handleOutcome(attempt: RunAttempt, sent: unknown) {
+    const { run } = attempt;
+    const outcome = this.#parse(attempt, () => parseOutcome(sent), "InvalidOutcomeError");
+    if (!outcome.failure) outcome.ops.push(...(await feedbackOps(this.#env, run)));
+    const isLive = this.#owner.isLive(attempt);
+    if (isLive) this.#owner.end(run, outcome, { hasWholeTrace: outcome.traces === null });
+    attempt.close();
+    await this.#traces.collect(attempt, outcome, isLive);
+  }
+
+  /** Ends the run when its isolate sends invalid data. Its later calls are refused unread. */
+  #parse<T extends { bytes: number }>(attempt: RunAttempt, parse: () => T, error: string): T {
+    try {
+      const parsed = parse();
+      attempt.count(parsed.bytes);
+      return parsed;
+    } catch (reason) {
+      if (this.#owner.isLive(attempt)) this.#refuse(attempt, error, messageOf(reason));
+      throw reason;
+    }
+  }
+
+  #liveRun(attempt: RunAttempt, isInGrace = false): StoredRun {
+    if (this.#owner.isLive(attempt) || isInGrace) return attempt.run;
+    throw new AppError("conflict", "This attempt of the run has ended.");
+  }
+
+  #commit(attempt: RunAttempt, sent: unknown) {
+    const { run_id } = this.#liveRun(attempt);
+    const { ops } = this.#parse(attempt, () => parseOps(sent), "InvalidCommitError");
+    const characters = this.#owner.commit(run_id, ops);
+    if (characters > MAX_EVENT_CHARACTERS) this.#refuse(attempt, "EventLimitError", EVENT_LIMIT);
+  }
+
+  #refuse(attempt: RunAttempt, error: string, message: string) {
+    attempt.cancel({ grace: false });
+    this.#owner.end(attempt.run, failed(error, message));
+  }
+}
+
+/** Returns the last event of a run with `feedback_keys`: a feedback URL for each key. */
+async function feedbackOps(env: Env, run: StoredRun): Promise<Op[]> {
+  const { run_id, created_by, kwargs } = run;
+  if (!kwargs.feedback_keys?.length) return [];
+  const { workspace_id } = created_by.caller;
+  const urls = await Promise.all(
+    kwargs.feedback_keys.map(async (key) => [
+      key,
+      await feedbackUrl(env, created_by.origin, { workspace_id, run_id, key }),
+    ]),
+  );
+  return [{ op: "event", event: "feedback", data: JSON.stringify(Object.fromEntries(urls)) }];
+}

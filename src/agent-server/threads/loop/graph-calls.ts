@@ -1,0 +1,69 @@
+import type { GraphCall, RunCall, WireConfig } from "../../../isolate/contract.ts";
+import type { AgentUser } from "../../../shared/context.ts";
+import type { ThreadRecord } from "../records.ts";
+import type { StoredRun } from "../storage/run-rows.ts";
+import type { ThreadStore } from "../storage/store.ts";
+import { beginTrace, toTrace } from "../storage/trace-roots.ts";
+
+const USER_KEY_PREFIX = "langgraph_auth_";
+
+export function toRunCall(run: StoredRun, store: ThreadStore): RunCall {
+  const { kwargs, run_id, thread_id, graph_id } = run;
+  const resuming = run.attempt > 1 && store.checkpoints.hasAnyOf(run_id);
+  return {
+    run_id,
+    thread_id,
+    graph_id,
+    resuming,
+    input: kwargs.input,
+    command: kwargs.command,
+    strict_resume: kwargs.strict_resume === true,
+    config: withUser(withAttempt(kwargs.config, run.attempt, resuming), run.created_by.user),
+    context: kwargs.context,
+    stream_modes: kwargs.stream_mode,
+    stream_subgraphs: kwargs.subgraphs,
+    short_forms: kwargs.protocol === "v2",
+    interrupt_before: kwargs.interrupt_before,
+    interrupt_after: kwargs.interrupt_after,
+    durability: kwargs.durability,
+    head: store.checkpoints.read("", null),
+    trace: toTrace(run, store.traces.getOpen(run_id) ?? beginTrace(run, run.created_at)),
+  };
+}
+
+function withAttempt(
+  config: RunCall["config"],
+  run_attempt: number,
+  resuming: boolean,
+): RunCall["config"] {
+  // A run that resumes from its own checkpoint must not fork from the requested one again.
+  const { checkpoint_id, ...configurable } = config.configurable ?? {};
+  const from = !resuming && checkpoint_id ? { checkpoint_id } : {};
+  return {
+    ...config,
+    configurable: { ...configurable, ...from },
+    metadata: { ...config.metadata, run_attempt },
+  };
+}
+
+export function toGraphCall(
+  thread: Pick<ThreadRecord, "thread_id" | "metadata" | "config">,
+): GraphCall | null {
+  const { graph_id } = thread.metadata;
+  if (typeof graph_id !== "string") return null;
+  const config = withUser(thread.config, undefined);
+  return { graph_id, thread_id: thread.thread_id, config, context: null };
+}
+
+/** Sets the keys that graphs read the user from, and drops keys of clients with the same prefix. */
+function withUser(config: WireConfig, user: AgentUser | undefined): WireConfig {
+  const own = Object.entries(config.configurable ?? {}).filter(
+    ([key]) => !key.startsWith(USER_KEY_PREFIX),
+  );
+  const userFields = user && {
+    langgraph_auth_user: user,
+    langgraph_auth_user_id: user.identity,
+    langgraph_auth_permissions: user.permissions,
+  };
+  return { ...config, configurable: { ...Object.fromEntries(own), ...userFields } };
+}

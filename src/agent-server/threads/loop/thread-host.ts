@@ -1,0 +1,87 @@
+import { RpcTarget } from "cloudflare:workers";
+import type { AuthAnswer, Host, LoadedCheckpoint } from "../../../isolate/contract.ts";
+import type { StoreAnswer } from "../../../isolate/store-contract.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { applyToStore } from "../../store/service.ts";
+import { parseBody, parseQuery, parseRef } from "../boundary/calls.ts";
+import { ReadPace } from "../boundary/read-pace.ts";
+import type { StoredRun } from "../storage/run-rows.ts";
+import type { ThreadStore } from "../storage/store.ts";
+
+/** Arguments come from the agent's code and are parsed by the callee. */
+type Commit = (ops: unknown) => void;
+type Authenticate = (body: string) => Promise<AuthAnswer>;
+type ApplyToStore = (ops: unknown) => Promise<StoreAnswer>;
+
+type Untrusted<T> = {
+  [K in keyof T]: T[K] extends (...args: infer A) => infer R
+    ? (...args: { [N in keyof A]: unknown }) => R
+    : never;
+};
+
+/**
+ * Host of a call to an isolate. Calls that only read have no commit. The agent's code can call it with any
+ * arguments, so each is parsed first.
+ */
+export class ThreadHost extends RpcTarget implements Untrusted<Host> {
+  readonly #store: ThreadStore;
+  readonly #commit: Commit | null;
+  readonly #cancelled: Promise<boolean>;
+  readonly #authenticate: Authenticate | null;
+  readonly #applyToStore: ApplyToStore | null;
+  readonly #pace = new ReadPace();
+
+  constructor(
+    store: ThreadStore,
+    commit: Commit | null,
+    cancelled = Promise.resolve(false),
+    authenticate: Authenticate | null = null,
+    applyToStore: ApplyToStore | null = null,
+  ) {
+    super();
+    this.#store = store;
+    this.#commit = commit;
+    this.#cancelled = cancelled;
+    this.#authenticate = authenticate;
+    this.#applyToStore = applyToStore;
+  }
+
+  async commit(ops: unknown): Promise<void> {
+    if (!this.#commit) throw new AppError("conflict", "This call is read-only.");
+    this.#commit(ops);
+  }
+
+  async readCheckpoint(ns: unknown, checkpoint_id: unknown): Promise<LoadedCheckpoint | null> {
+    const ref = parseRef(ns, checkpoint_id);
+    return this.#paced(() => this.#store.checkpoints.read(...ref));
+  }
+
+  async listCheckpoints(query: unknown): Promise<LoadedCheckpoint[]> {
+    const parsed = parseQuery(query);
+    return this.#paced(() => this.#store.checkpoints.list(parsed));
+  }
+
+  #paced<T extends LoadedCheckpoint | LoadedCheckpoint[] | null>(read: () => T): Promise<T> {
+    return this.#pace.read(this.#store.thread.header().workspace_id, read);
+  }
+
+  async authenticate(body: unknown): Promise<AuthAnswer> {
+    if (!this.#authenticate) throw new AppError("conflict", "This call has no run.");
+    return this.#authenticate(parseBody(body));
+  }
+
+  async store(ops: unknown): Promise<StoreAnswer> {
+    if (this.#applyToStore) return this.#applyToStore(ops);
+    const message = "The store is only available to runs and state updates.";
+    return { ok: false, refusal: { code: "invalid_request", message } };
+  }
+
+  cancelled(): Promise<boolean> {
+    return this.#cancelled;
+  }
+}
+
+/** Applies store operations for the deployment of a run, as long as `runOf` allows it. */
+export function applierFor(env: Env, runOf: () => StoredRun): ApplyToStore {
+  return async (ops) => applyToStore(env, runOf().revision.deployment_id, ops);
+}

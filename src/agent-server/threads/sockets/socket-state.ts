@@ -1,0 +1,35 @@
+import { SerialQueue } from "../../../shared/work/serial-queue.ts";
+import { MAX_SOCKET_CHARACTERS } from "../events/limits.ts";
+import type { LogReader } from "../events/log-reader.ts";
+import type { ThreadStore } from "../storage/store.ts";
+import { SendBudget } from "./send-budget.ts";
+
+export type WatchedThread = {
+  ctx: DurableObjectState;
+  store: ThreadStore;
+  isOver: (run_id: string) => boolean;
+  isThere: () => boolean;
+};
+
+/** State of a socket while its object is in memory. */
+export type SocketState = {
+  /** Keeps what is sent in order. */
+  queue: SerialQueue;
+  isDue: boolean;
+  reader: LogReader | null;
+  checkedAt: number;
+  /** Until then the socket may subscribe to more. */
+  settlesAt: number;
+  budget: SendBudget;
+};
+
+export function newSocketState(): SocketState {
+  return {
+    queue: new SerialQueue(),
+    isDue: false,
+    reader: null,
+    checkedAt: 0,
+    settlesAt: 0,
+    budget: new SendBudget(MAX_SOCKET_CHARACTERS),
+  };
+}

@@ -1,0 +1,150 @@
+import type { Parts } from "../log/parts.ts";
+import { isFinal } from "../runs.ts";
+import {
+  insertRun,
+  kwargsName,
+  type RunRow,
+  type StoredRun,
+  toStoredRun,
+  updateRun,
+} from "./run-rows.ts";
+import type { StoredThread } from "./thread.ts";
+
+/** `since`: time at which the oldest pending run became due, in epoch milliseconds. */
+export type QueueState = { pending: number; running: number; since: number | null };
+
+export const EMPTY_QUEUE: QueueState = { pending: 0, running: 0, since: null };
+
+type QueuedRun = { row: RunRow; isNew: boolean; isChanged: boolean };
+
+/**
+ * The pending and running runs of a thread, cached. Their changes are written at the end of the transaction,
+ * like those of the thread's row; a run that has ended leaves the queue with it.
+ */
+export class RunQueue {
+  readonly #sql: SqlStorage;
+  readonly #parts: Parts;
+  readonly #thread: StoredThread;
+  #cached: Map<string, QueuedRun> | null = null;
+  #lastSeq = 0;
+
+  constructor(sql: SqlStorage, parts: Parts, thread: StoredThread) {
+    this.#sql = sql;
+    this.#parts = parts;
+    this.#thread = thread;
+  }
+
+  flush() {
+    for (const [run_id, run] of this.#cached ?? []) {
+      if (run.isNew) insertRun(this.#sql, run.row);
+      else if (run.isChanged) updateRun(this.#sql, run.row);
+      run.isNew = run.isChanged = false;
+      if (isFinal(run.row.status)) this.#cached?.delete(run_id);
+    }
+  }
+
+  /** Skips the first read: the tables are new. */
+  startEmpty() {
+    this.#cached = new Map();
+    this.#lastSeq = 0;
+  }
+
+  /** Drops the cache after a failed transaction: it may hold what was not written. */
+  clearCache() {
+    this.#cached = null;
+  }
+
+  add(row: Omit<RunRow, "seq">) {
+    const runs = this.#runs();
+    this.#lastSeq += 1;
+    const queued = { row: { seq: this.#lastSeq, ...row }, isNew: true, isChanged: false };
+    runs.set(row.run_id, queued);
+  }
+
+  /** Returns the row of a run that is in flight or ended in this transaction. */
+  row(run_id: string): Readonly<RunRow> | null {
+    return this.#runs().get(run_id)?.row ?? null;
+  }
+
+  /** @returns `false` when the run is not in the queue */
+  patch(run_id: string, patch: Partial<RunRow>): boolean {
+    const run = this.#runs().get(run_id);
+    if (!run) return false;
+    Object.assign(run.row, patch);
+    run.isChanged = true;
+    return true;
+  }
+
+  remove(run_id: string) {
+    this.#cached?.delete(run_id);
+  }
+
+  get isEmpty(): boolean {
+    return this.inFlight().length === 0;
+  }
+
+  isInFlight(run_id: string): boolean {
+    return this.inFlight().includes(run_id);
+  }
+
+  /** Pending and running runs, by due time. */
+  inFlight(): string[] {
+    return this.#unfinished().map(({ run_id }) => run_id);
+  }
+
+  running(): StoredRun | null {
+    const row = this.#unfinished().find(({ status }) => status === "running");
+    return row ? this.toRun(row) : null;
+  }
+
+  nextPending(): StoredRun | null {
+    const [row] = this.#pendingRows();
+    return row ? this.toRun(row) : null;
+  }
+
+  /** Pending runs, by due time. */
+  pending(): StoredRun[] {
+    return this.#pendingRows().map((row) => this.toRun(row));
+  }
+
+  /** Time at which the next pending run is due, in epoch milliseconds. */
+  nextDue(): number | null {
+    return this.#pendingRows()[0]?.due_at ?? null;
+  }
+
+  state(): QueueState {
+    const pending = this.#pendingRows().length;
+    const running = this.#unfinished().length - pending;
+    return { pending, running, since: this.nextDue() };
+  }
+
+  #pendingRows(): RunRow[] {
+    return this.#unfinished().filter(({ status }) => status === "pending");
+  }
+
+  #unfinished(): RunRow[] {
+    return [...this.#runs().values()]
+      .map(({ row }) => row)
+      .filter(({ status }) => !isFinal(status))
+      .sort((a, b) => a.due_at - b.due_at || a.seq - b.seq);
+  }
+
+  #runs(): Map<string, QueuedRun> {
+    if (this.#cached) return this.#cached;
+    const rows = this.#sql
+      .exec<RunRow>("SELECT * FROM runs WHERE status IN ('pending', 'running')")
+      .toArray();
+    const { seq } = this.#sql
+      .exec<{ seq: number }>("SELECT coalesce(max(seq), 0) AS seq FROM runs")
+      .one();
+    this.#lastSeq = seq;
+    this.#cached = new Map(
+      rows.map((row) => [row.run_id, { row, isNew: false, isChanged: false }]),
+    );
+    return this.#cached;
+  }
+
+  toRun(row: RunRow): StoredRun {
+    return toStoredRun(row, this.#thread.id, this.#parts.text(kwargsName(row.run_id), row.kwargs));
+  }
+}
