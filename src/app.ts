@@ -3,56 +3,24 @@ import { bodyLimit } from "hono/body-limit";
 import { createMiddleware } from "hono/factory";
 import { requestId } from "hono/request-id";
 import { addAgentDocs } from "./agent-docs.ts";
-import { a2aRoutes } from "./agent-server/a2a/routes.ts";
 import { isAgentHost } from "./agent-server/access/agent-urls.ts";
 import { guardOrigin, sandboxAgents } from "./agent-server/access/app-response.ts";
 import { crossOrigin } from "./agent-server/access/cors.ts";
 import { authenticateAgentRequests, bindInternalCalls } from "./agent-server/access/gate.ts";
-import { cronRoutes } from "./agent-server/crons/routes.ts";
-import { mcpRoutes } from "./agent-server/mcp/routes.ts";
-import { storeRoutes } from "./agent-server/store/routes.ts";
-import { protocolRoutes } from "./agent-server/streaming/routes.ts";
-import { assistantRoutes } from "./agent-server/threads/assistants/assistant-routes.ts";
-import { graphRoutes } from "./agent-server/threads/assistants/graph-routes.ts";
-import { inboxRoutes } from "./agent-server/threads/inbox/inbox-routes.ts";
-import { metaRoutes } from "./agent-server/threads/meta/meta-routes.ts";
-import { truncateRoutes } from "./agent-server/threads/meta/truncate-routes.ts";
-import { runRoutes } from "./agent-server/threads/runs/run-routes.ts";
-import { runDeliveryRoutes } from "./agent-server/threads/runs/run-webhook-routes.ts";
-import { threadlessRoutes } from "./agent-server/threads/runs/threadless-routes.ts";
-import { threadRoutes } from "./agent-server/threads/service/routes.ts";
-import { stateRoutes } from "./agent-server/threads/state/state-routes.ts";
-import { uiFileRoutes, uiRoutes } from "./agent-server/ui/routes.ts";
-import { runWebhookRoutes } from "./agent-server/webhooks/routes.ts";
+import { uiFileRoutes } from "./agent-server/ui/routes.ts";
 import { addConsole } from "./console-pages.ts";
-import { listenerRoutes } from "./control-plane/deployments/api/listener-routes.ts";
-import { revisionRoutes } from "./control-plane/deployments/api/revision-routes.ts";
-import { deploymentRoutes } from "./control-plane/deployments/api/routes.ts";
-import { integrationRoutes } from "./control-plane/deployments/git/integration-routes.ts";
-import { webhookRoutes } from "./control-plane/deployments/git/webhook-routes.ts";
-import { logRoutes } from "./control-plane/deployments/logs/log-routes.ts";
-import { uploadRoutes } from "./control-plane/deployments/uploads/upload-routes.ts";
-import { authorizationRoutes } from "./control-plane/oauth/authorizations/authorization-routes.ts";
 import { callbackRoutes } from "./control-plane/oauth/authorizations/callback-routes.ts";
-import { providerRoutes } from "./control-plane/oauth/providers/provider-routes.ts";
-import { connectionRoutes } from "./control-plane/oauth/tokens/connection-routes.ts";
-import { tokenRoutes } from "./control-plane/oauth/tokens/token-routes.ts";
 import { audit } from "./control-plane/workspaces/audit/audit.ts";
-import { workspaceRoutes } from "./control-plane/workspaces/audit/routes.ts";
 import { authenticate } from "./control-plane/workspaces/auth.ts";
 import { configurationProblem } from "./control-plane/workspaces/configuration.ts";
-import { keyRoutes } from "./control-plane/workspaces/keys/key-routes.ts";
-import { memberRoutes } from "./control-plane/workspaces/members/member-routes.ts";
 import { endWithPrincipal } from "./control-plane/workspaces/revocation.ts";
 import { sessionRoutes } from "./control-plane/workspaces/session/session-routes.ts";
 import { readSession } from "./control-plane/workspaces/session-token.ts";
 import { addDocs } from "./docs.ts";
 import { notFoundHandler, onError } from "./error-responses.ts";
-import { destinationRoutes } from "./exports/destinations/routes.ts";
-import { exportRoutes } from "./exports/orders/routes.ts";
-import { previewRoutes } from "./exports/preview/preview-routes.ts";
 import { addDocument, addSystemRoutes, documentOf } from "./openapi.ts";
 import { isIngestion, isUpload, toRoutePath } from "./paths.ts";
+import { ROUTERS } from "./routers.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { AppError } from "./shared/errors.ts";
 import { router } from "./shared/http/http.ts";
@@ -60,16 +28,7 @@ import { methodFinder, operationFinder } from "./shared/http/operations.ts";
 import { assertAnonymousRate, assertRate } from "./shared/http/rate-limit.ts";
 import { isUpgrade, withCredential } from "./shared/http/sockets.ts";
 import { log } from "./shared/log.ts";
-import { traceDeletionRoutes } from "./traces/deletion/trace-deletion-routes.ts";
-import { feedbackRoutes } from "./traces/feedback/feedback-routes.ts";
 import { feedbackUrlRoutes } from "./traces/feedback/feedback-url-routes.ts";
-import { ingestRoutes } from "./traces/ingest/ingest-routes.ts";
-import { liveRoutes } from "./traces/live/live-routes.ts";
-import { projectRoutes } from "./traces/projects/routes.ts";
-import { filterRoutes } from "./traces/query/filter-routes.ts";
-import { queryRoutes } from "./traces/query/query-routes.ts";
-import { traceRunRoutes } from "./traces/query/run-routes.ts";
-import { statsRoutes } from "./traces/stats/stats-routes.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 /** Callers cannot choose the request id: the audit log names it. */
@@ -131,53 +90,6 @@ const GUARDED = [
   "/api/v1/sessions/*",
   "/api/v2/runs/*",
   "/api/v2/traces/*",
-];
-
-/** Behind the authentication. */
-const ROUTERS = [
-  workspaceRoutes,
-  keyRoutes,
-  memberRoutes,
-  deploymentRoutes,
-  revisionRoutes,
-  logRoutes,
-  integrationRoutes,
-  uploadRoutes,
-  listenerRoutes,
-  webhookRoutes,
-  providerRoutes,
-  authorizationRoutes,
-  tokenRoutes,
-  connectionRoutes,
-  assistantRoutes,
-  graphRoutes,
-  threadRoutes,
-  protocolRoutes,
-  inboxRoutes,
-  metaRoutes,
-  stateRoutes,
-  runRoutes,
-  truncateRoutes,
-  threadlessRoutes,
-  storeRoutes,
-  runWebhookRoutes,
-  runDeliveryRoutes,
-  cronRoutes,
-  uiRoutes,
-  mcpRoutes,
-  a2aRoutes,
-  projectRoutes,
-  ingestRoutes,
-  traceRunRoutes,
-  queryRoutes,
-  liveRoutes,
-  statsRoutes,
-  traceDeletionRoutes,
-  feedbackRoutes,
-  filterRoutes,
-  destinationRoutes,
-  exportRoutes,
-  previewRoutes,
 ];
 
 export function createApp(): OpenAPIHono<AppEnv> {

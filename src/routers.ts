@@ -1,0 +1,90 @@
+import { a2aRoutes } from "./agent-server/a2a/routes.ts";
+import { cronRoutes } from "./agent-server/crons/routes.ts";
+import { mcpRoutes } from "./agent-server/mcp/routes.ts";
+import { storeRoutes } from "./agent-server/store/routes.ts";
+import { protocolRoutes } from "./agent-server/streaming/routes.ts";
+import { assistantRoutes } from "./agent-server/threads/assistants/assistant-routes.ts";
+import { graphRoutes } from "./agent-server/threads/assistants/graph-routes.ts";
+import { inboxRoutes } from "./agent-server/threads/inbox/inbox-routes.ts";
+import { metaRoutes } from "./agent-server/threads/meta/meta-routes.ts";
+import { truncateRoutes } from "./agent-server/threads/meta/truncate-routes.ts";
+import { runRoutes } from "./agent-server/threads/runs/run-routes.ts";
+import { runDeliveryRoutes } from "./agent-server/threads/runs/run-webhook-routes.ts";
+import { threadlessRoutes } from "./agent-server/threads/runs/threadless-routes.ts";
+import { threadRoutes } from "./agent-server/threads/service/routes.ts";
+import { stateRoutes } from "./agent-server/threads/state/state-routes.ts";
+import { uiRoutes } from "./agent-server/ui/routes.ts";
+import { runWebhookRoutes } from "./agent-server/webhooks/routes.ts";
+import { listenerRoutes } from "./control-plane/deployments/api/listener-routes.ts";
+import { revisionRoutes } from "./control-plane/deployments/api/revision-routes.ts";
+import { deploymentRoutes } from "./control-plane/deployments/api/routes.ts";
+import { integrationRoutes } from "./control-plane/deployments/git/integration-routes.ts";
+import { webhookRoutes } from "./control-plane/deployments/git/webhook-routes.ts";
+import { logRoutes } from "./control-plane/deployments/logs/log-routes.ts";
+import { uploadRoutes } from "./control-plane/deployments/uploads/upload-routes.ts";
+import { authorizationRoutes } from "./control-plane/oauth/authorizations/authorization-routes.ts";
+import { providerRoutes } from "./control-plane/oauth/providers/provider-routes.ts";
+import { connectionRoutes } from "./control-plane/oauth/tokens/connection-routes.ts";
+import { tokenRoutes } from "./control-plane/oauth/tokens/token-routes.ts";
+import { workspaceRoutes } from "./control-plane/workspaces/audit/routes.ts";
+import { keyRoutes } from "./control-plane/workspaces/keys/key-routes.ts";
+import { memberRoutes } from "./control-plane/workspaces/members/member-routes.ts";
+import { destinationRoutes } from "./exports/destinations/routes.ts";
+import { exportRoutes } from "./exports/orders/routes.ts";
+import { previewRoutes } from "./exports/preview/preview-routes.ts";
+import { traceDeletionRoutes } from "./traces/deletion/trace-deletion-routes.ts";
+import { feedbackRoutes } from "./traces/feedback/feedback-routes.ts";
+import { ingestRoutes } from "./traces/ingest/ingest-routes.ts";
+import { liveRoutes } from "./traces/live/live-routes.ts";
+import { projectRoutes } from "./traces/projects/routes.ts";
+import { filterRoutes } from "./traces/query/filter-routes.ts";
+import { queryRoutes } from "./traces/query/query-routes.ts";
+import { traceRunRoutes } from "./traces/query/run-routes.ts";
+import { statsRoutes } from "./traces/stats/stats-routes.ts";
+
+/** The routers behind the authentication, in order: the first one that knows a path answers. */
+export const ROUTERS = [
+  workspaceRoutes,
+  keyRoutes,
+  memberRoutes,
+  deploymentRoutes,
+  revisionRoutes,
+  logRoutes,
+  integrationRoutes,
+  uploadRoutes,
+  listenerRoutes,
+  webhookRoutes,
+  providerRoutes,
+  authorizationRoutes,
+  tokenRoutes,
+  connectionRoutes,
+  assistantRoutes,
+  graphRoutes,
+  threadRoutes,
+  protocolRoutes,
+  inboxRoutes,
+  metaRoutes,
+  stateRoutes,
+  runRoutes,
+  truncateRoutes,
+  threadlessRoutes,
+  storeRoutes,
+  runWebhookRoutes,
+  runDeliveryRoutes,
+  cronRoutes,
+  uiRoutes,
+  mcpRoutes,
+  a2aRoutes,
+  projectRoutes,
+  ingestRoutes,
+  traceRunRoutes,
+  queryRoutes,
+  liveRoutes,
+  statsRoutes,
+  traceDeletionRoutes,
+  feedbackRoutes,
+  filterRoutes,
+  destinationRoutes,
+  exportRoutes,
+  previewRoutes,
+];
