@@ -1,13 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { CreatedAt, list, UpdatedAt, Uuid } from "../../shared/schema.ts";
-import {
-  NoSecretReferences,
-  RevisionConfigInput,
-  RevisionStatus,
-  SecretInput,
-  SourceConfigInput,
-  SourceRevisionConfig,
-} from "./schema.ts";
+import { NoSecretReferences, RevisionStatus, SecretInput } from "./schema.ts";
+import { RevisionConfigInput, SourceConfigInput, SourceRevisionConfig } from "./source-schema.ts";
 
 export const RevisionCreateRequest = z
   .object({

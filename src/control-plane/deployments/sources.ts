@@ -1,9 +1,6 @@
 import { AppError, invalid } from "../../shared/errors.ts";
-import type {
-  DeploymentCreateRequest,
-  DeploymentPatchRequest,
-  RevisionConfigInput,
-} from "./schema.ts";
+import type { DeploymentCreateRequest, DeploymentPatchRequest } from "./schema.ts";
+import type { RevisionConfigInput } from "./source-schema.ts";
 import type { StoredRevisionConfig, StoredSourceConfig } from "./stored.ts";
 
 /** Decisions about where a revision's code comes from. Pure. */
@@ -83,12 +80,6 @@ type Place = { id: string; workspace_id: string };
 /** Tarballs of a deployment's own uploads, and no other object of the bucket. */
 export function uploadPrefix({ id, workspace_id }: Place): string {
   return `uploads/${workspace_id}/${id}/`;
-}
-
-/** A token goes to the host of its integration only: the API's own, or that without `api.` before. */
-export function isHostOf(api_url: string, repo_url: string): boolean {
-  const [api, repo] = [new URL(api_url), new URL(repo_url)];
-  return repo.host === api.host || `api.${repo.host}` === api.host;
 }
 
 function toStoredSource(source: DeploymentCreateRequest["source"]): StoredSource {

@@ -1,10 +1,8 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import {
-  activeRevision,
-  updateDeployment,
-} from "../../../src/control-plane/deployments/api/service.ts";
+import { activeRevision } from "../../../src/control-plane/deployments/api/service.ts";
+import { updateDeployment } from "../../../src/control-plane/deployments/api/update-service.ts";
 import { claimBuild } from "../../../src/control-plane/deployments/rollout/build-claim-service.ts";
 import { appendLog } from "../../../src/control-plane/deployments/rollout/build-service.ts";
 import {

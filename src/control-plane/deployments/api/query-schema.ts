@@ -1,11 +1,7 @@
 import { z } from "@hono/zod-openapi";
 import { caseless, PageQuery, QueryBoolean, Uuid } from "../../../shared/schema.ts";
-import {
-  DEPLOYMENT_STATUSES,
-  DEPLOYMENT_TYPES,
-  MAX_NAME_CHARACTERS,
-  REVISION_STATUSES,
-} from "../schema.ts";
+import { DEPLOYMENT_STATUSES, MAX_NAME_CHARACTERS, REVISION_STATUSES } from "../schema.ts";
+import { DEPLOYMENT_TYPES } from "../source-schema.ts";
 
 /** Filters of lists. Some concern features that Heddle does not have, and match nothing. */
 

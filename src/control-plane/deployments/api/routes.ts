@@ -14,7 +14,8 @@ import {
 import { deleteDeployments } from "./bulk-service.ts";
 import { listDeployments } from "./list-service.ts";
 import { DeploymentIdsQuery, DeploymentsQuery } from "./query-schema.ts";
-import { createDeployment, deleteDeployment, getDeployment, updateDeployment } from "./service.ts";
+import { createDeployment, deleteDeployment, getDeployment } from "./service.ts";
+import { updateDeployment } from "./update-service.ts";
 
 export const deploymentRoutes = router();
 

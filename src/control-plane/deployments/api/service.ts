@@ -1,39 +1,30 @@
-import { and, eq } from "drizzle-orm";
+import { and, eq, isNull } from "drizzle-orm";
 import { assertMay } from "../../../shared/auth.ts";
 import type { Context } from "../../../shared/context.ts";
 import { assertReachable } from "../../../shared/egress/egress.ts";
-import { AppError, invalid, notFound } from "../../../shared/errors.ts";
+import { AppError, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { isUniqueViolation } from "../../../shared/storage/sql.ts";
+import { createProject, deleteProject } from "../../../traces/projects/service.ts";
 import { type ActiveRevision, findActive, findServed, forgetActive } from "../active.ts";
-import { agentUrl, toDeployment } from "../answers.ts";
+import { toDeployment } from "../answers.ts";
 import { assertIntegration } from "../git/integration-service.ts";
 import { sendBuilds, sendDeletions } from "../queue.ts";
 import { statusesBefore } from "../revisions.ts";
 import {
-  assertChangeable,
   type DeploymentRow,
   findDeployment,
-  findRevisions,
   insertRevision,
   isOurs,
   selectDeployments,
 } from "../rows.ts";
-import type {
-  Deployment,
-  DeploymentCreateRequest,
-  DeploymentDeleteQuery,
-  DeploymentPatchRequest,
-} from "../schema.ts";
+import type { Deployment, DeploymentCreateRequest, DeploymentDeleteQuery } from "../schema.ts";
 import { assertSecrets } from "../secret-rules.ts";
 import { replaceSecrets } from "../secrets.ts";
-import { canBuild, type SourceChange, toChange, toNewSource } from "../sources.ts";
+import { canBuild, toNewSource } from "../sources.ts";
 import { inStatus } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
-import { assertTraffic } from "../traffic.ts";
 import { assertUploadPlan } from "../uploads/uploads.ts";
-import { applyChange, type NewRevision } from "./change.ts";
-import { deleteTracingProject, openTracingProject } from "./tracing-project.ts";
 
 export type { ActiveRevision };
 
@@ -58,9 +49,19 @@ export function servedRevision(
   return findServed(env, ref, thread_id);
 }
 
-/** Returns the project that traces a deployment's runs. 404 when the workspace has no such deployment. */
-export function tracingProject(ctx: Context, deployment_id: string): Promise<string> {
-  return openTracingProject(ctx, deployment_id);
+/**
+ * Returns the project that traces a deployment's runs. It is created with the deployment, or here when that was
+ * cut short. 404 when the workspace has no such deployment.
+ */
+export async function tracingProject(ctx: Context, deployment_id: string): Promise<string> {
+  const { name, tracing_project_id } = await findDeployment(ctx, deployment_id);
+  if (tracing_project_id !== null) return tracing_project_id;
+  const { id } = await createProject(ctx, { name }, true);
+  await ctx.db
+    .update(deployments)
+    .set({ tracing_project_id: id })
+    .where(and(isOurs(ctx, deployment_id), isNull(deployments.tracing_project_id)));
+  return id;
 }
 
 export async function createDeployment(
@@ -105,7 +106,7 @@ export async function createDeployment(
       : error;
   }
   if (isBuilt) await sendBuilds(ctx.env, [revision_id]);
-  await openTracingProject(ctx, id);
+  await tracingProject(ctx, id);
   return getDeployment(ctx, id, origin);
 }
 
@@ -118,75 +119,6 @@ export async function getDeployment(
   const [row] = await selectDeployments(ctx).where(isOurs(ctx, deployment_id));
   if (!row) throw notFound("Deployment", deployment_id);
   return toDeployment(row, ctx.env, origin);
-}
-
-export async function updateDeployment(
-  ctx: Context,
-  deployment_id: string,
-  input: DeploymentPatchRequest,
-  origin: string,
-): Promise<Deployment> {
-  assertMay(ctx, "write");
-  const before = await findDeployment(ctx, deployment_id);
-  assertChangeable(before);
-  const change = toChange(before, input, agentUrl(ctx.env, origin, deployment_id));
-  if (change.source_revision_config?.source_tarball_path) assertUploadPlan(ctx.caller);
-  const secrets = secretsOf(input);
-  if (secrets && input.traffic) {
-    throw invalid(["body", "traffic"], "cannot change together with secrets: send two requests");
-  }
-  await applyChange(ctx, before, {
-    ...change,
-    traffic: await toTraffic(ctx, before, input.traffic),
-    display_name: input.display_name,
-    secrets,
-    revision: makesRevision(before, change)
-      ? { id: newId(), copied: null }
-      : secrets && (await revisionOfSecrets(ctx, before)),
-  });
-  return getDeployment(ctx, deployment_id, origin);
-}
-
-/**
- * Published command-line tools send an empty list with each upload of a folder without env file.
- * @returns `null` when the secrets stay
- */
-function secretsOf({ secrets, source_revision_config: config }: DeploymentPatchRequest) {
-  const isDefault = secrets?.length === 0 && config?.source_tarball_path != null;
-  return isDefault ? null : (secrets ?? null);
-}
-
-/**
- * Copies the active revision when the latest one is deployed. Otherwise builds again: the new secrets may be what
- * the build was missing.
- * @returns `null` when there is nothing to build
- */
-async function revisionOfSecrets(ctx: Context, before: DeploymentRow): Promise<NewRevision | null> {
-  const { latest_revision_id, active_revision_id } = before;
-  const ids = [latest_revision_id, active_revision_id].filter((id) => id !== null);
-  const rows = await findRevisions(ctx, before.id, ids);
-  const latest = rows.find(({ id }) => id === latest_revision_id);
-  const active = rows.find(({ id }) => id === active_revision_id);
-  if (latest?.status === "DEPLOYED" && active) return { id: newId(), copied: active };
-  return latest ? { id: newId(), copied: null } : null;
-}
-
-/** Undefined where it is not to change. */
-async function toTraffic(
-  ctx: Context,
-  before: DeploymentRow,
-  traffic: DeploymentPatchRequest["traffic"],
-) {
-  if (traffic == null) return undefined;
-  const ids = traffic.map(({ revision_id }) => revision_id);
-  assertTraffic(traffic, await findRevisions(ctx, before.id, ids));
-  return traffic;
-}
-
-function makesRevision(before: DeploymentRow, change: SourceChange): boolean {
-  const { source_revision_config: config } = change;
-  if (config === undefined) return false;
-  return canBuild(before.source, { ...before.source_revision_config, ...config });
 }
 
 /** Answers at once; threads, artifacts and rows go with a message of the deletions queue. */
@@ -239,4 +171,15 @@ async function taken(ctx: Context, name: string, cause: unknown): Promise<AppErr
     );
   const text = `A deployment named "${name}" exists in this workspace: choose another name, or update it with PATCH /v2/deployments/${row?.id ?? "{id}"}.`;
   return new AppError("conflict", text, { cause });
+}
+
+/** Idempotent. */
+async function deleteTracingProject(ctx: Context, deployment_id: string): Promise<void> {
+  const { tracing_project_id } = await findDeployment(ctx, deployment_id);
+  if (tracing_project_id === null) return;
+  try {
+    await deleteProject(ctx, tracing_project_id);
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === "not_found")) throw error;
+  }
 }

@@ -3,9 +3,8 @@ import { database } from "../../../shared/context.ts";
 import { egressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
 import { log } from "../../../shared/log.ts";
 import { revisionUrl } from "../answers.ts";
-import { isHostOf } from "../sources.ts";
 import { deployments, revisions } from "../table.ts";
-import { apiHeaders, apiUrl, statusRequest } from "./git-host.ts";
+import { apiHeaders, apiUrl, isHostOf, statusRequest } from "./git-host.ts";
 import { findIntegration, tokenOf } from "./integration-service.ts";
 
 const LIMITS = { timeout_ms: 10_000, max_bytes: 256 * 1024 };

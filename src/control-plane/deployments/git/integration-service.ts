@@ -6,10 +6,10 @@ import { assertReachable } from "../../../shared/egress/egress.ts";
 import { AppError, invalid, notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
 import { isUniqueViolation } from "../../../shared/storage/sql.ts";
-import { isHostOf } from "../sources.ts";
 import type { StoredSourceConfig } from "../stored.ts";
 import { deployments, integrations } from "../table.ts";
 import { installationToken, toPkcs8 } from "./app-token.ts";
+import { isHostOf } from "./git-host.ts";
 import {
   Integration,
   type IntegrationCreateRequest,

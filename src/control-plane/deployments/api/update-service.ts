@@ -1,0 +1,81 @@
+import { assertMay } from "../../../shared/auth.ts";
+import type { Context } from "../../../shared/context.ts";
+import { invalid } from "../../../shared/errors.ts";
+import { newId } from "../../../shared/storage/ids.ts";
+import { agentUrl } from "../answers.ts";
+import { assertChangeable, type DeploymentRow, findDeployment, findRevisions } from "../rows.ts";
+import type { Deployment, DeploymentPatchRequest } from "../schema.ts";
+import { canBuild, type SourceChange, toChange } from "../sources.ts";
+import { assertTraffic } from "../traffic.ts";
+import { assertUploadPlan } from "../uploads/uploads.ts";
+import { applyChange, type NewRevision } from "./change.ts";
+import { getDeployment } from "./service.ts";
+
+export async function updateDeployment(
+  ctx: Context,
+  deployment_id: string,
+  input: DeploymentPatchRequest,
+  origin: string,
+): Promise<Deployment> {
+  assertMay(ctx, "write");
+  const before = await findDeployment(ctx, deployment_id);
+  assertChangeable(before);
+  const change = toChange(before, input, agentUrl(ctx.env, origin, deployment_id));
+  if (change.source_revision_config?.source_tarball_path) assertUploadPlan(ctx.caller);
+  const secrets = secretsOf(input);
+  if (secrets && input.traffic) {
+    throw invalid(["body", "traffic"], "cannot change together with secrets: send two requests");
+  }
+  await applyChange(ctx, before, {
+    ...change,
+    traffic: await toTraffic(ctx, before, input.traffic),
+    display_name: input.display_name,
+    secrets,
+    revision: makesRevision(before, change)
+      ? { id: newId(), copied: null }
+      : secrets && (await revisionOfSecrets(ctx, before)),
+  });
+  return getDeployment(ctx, deployment_id, origin);
+}
+
+/**
+ * Published command-line tools send an empty list with each upload of a folder without env file.
+ * @returns `null` when the secrets stay
+ */
+function secretsOf({ secrets, source_revision_config: config }: DeploymentPatchRequest) {
+  const isDefault = secrets?.length === 0 && config?.source_tarball_path != null;
+  return isDefault ? null : (secrets ?? null);
+}
+
+/**
+ * Copies the active revision when the latest one is deployed. Otherwise builds again: the new secrets may be what
+ * the build was missing.
+ * @returns `null` when there is nothing to build
+ */
+async function revisionOfSecrets(ctx: Context, before: DeploymentRow): Promise<NewRevision | null> {
+  const { latest_revision_id, active_revision_id } = before;
+  const ids = [latest_revision_id, active_revision_id].filter((id) => id !== null);
+  const rows = await findRevisions(ctx, before.id, ids);
+  const latest = rows.find(({ id }) => id === latest_revision_id);
+  const active = rows.find(({ id }) => id === active_revision_id);
+  if (latest?.status === "DEPLOYED" && active) return { id: newId(), copied: active };
+  return latest ? { id: newId(), copied: null } : null;
+}
+
+/** Undefined where it is not to change. */
+async function toTraffic(
+  ctx: Context,
+  before: DeploymentRow,
+  traffic: DeploymentPatchRequest["traffic"],
+) {
+  if (traffic == null) return undefined;
+  const ids = traffic.map(({ revision_id }) => revision_id);
+  assertTraffic(traffic, await findRevisions(ctx, before.id, ids));
+  return traffic;
+}
+
+function makesRevision(before: DeploymentRow, change: SourceChange): boolean {
+  const { source_revision_config: config } = change;
+  if (config === undefined) return false;
+  return canBuild(before.source, { ...before.source_revision_config, ...config });
+}
