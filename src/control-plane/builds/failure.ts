@@ -11,3 +11,7 @@ export class BuildFailure extends Error {
     this.reason = reason;
   }
 }
+
+export function unresolved(message: string): BuildFailure {
+  return new BuildFailure("dependency_unresolved", message);
+}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { disk, splitPackagePath } from "../../../src/control-plane/builds/bundle/disk.ts";
 import type { PackageFiles } from "../../../src/control-plane/builds/packages/package-files.ts";
+import { disk, splitPackagePath } from "../../../src/control-plane/builds/resolve/disk.ts";
 import { emptyTree } from "../../../src/control-plane/builds/tree.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);

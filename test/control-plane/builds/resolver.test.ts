@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Disk } from "../../../src/control-plane/builds/bundle/disk.ts";
-import { createResolver } from "../../../src/control-plane/builds/bundle/resolver.ts";
-import { readTsConfig } from "../../../src/control-plane/builds/bundle/tsconfig.ts";
+import type { Disk } from "../../../src/control-plane/builds/resolve/disk.ts";
+import { createResolver } from "../../../src/control-plane/builds/resolve/resolver.ts";
+import { readTsConfig } from "../../../src/control-plane/builds/resolve/tsconfig.ts";
 
 type Files = Record<string, string>;
 type Options = { provided?: string[]; missing?: string[]; links?: Files; platform?: "browser" };

@@ -16,10 +16,10 @@ import { ARTIFACT_BYTES, BUILD_TIMEOUT_MS, SOURCE_MAP_BYTES } from "../limits.ts
 import { installAll, readDependencies } from "../packages/dependencies.ts";
 import { installer } from "../packages/install.ts";
 import { readProject } from "../packages/project.ts";
+import { loadTsConfig } from "../resolve/tsconfig.ts";
 import { fetchSource } from "../source/source.ts";
 import { bytesText, countText, cutMessage, durationText } from "../text.ts";
 import { compile } from "./compile.ts";
-import { loadTsConfig } from "./tsconfig.ts";
 import { compileUi } from "./ui.ts";
 
 /** Makes the artifact of a revision from its source. Failures are outcomes. */

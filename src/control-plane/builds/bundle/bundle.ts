@@ -5,8 +5,8 @@ import type { UiFiles } from "../contract.ts";
 import { BuildFailure } from "../failure.ts";
 import { BUNDLE_TIMEOUT_MS } from "../limits.ts";
 import { chunkNames, entryFile, UNIT_OPTIONS } from "../prebuilt/unit.ts";
+import type { TsConfig } from "../resolve/tsconfig.ts";
 import { META_DEFINES, metaLength } from "./source-text.ts";
-import type { TsConfig } from "./tsconfig.ts";
 import { withHostRequire } from "./ui-module.ts";
 
 type Failed = { ok: false; errors: string[] };

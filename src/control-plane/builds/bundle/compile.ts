@@ -10,6 +10,10 @@ import type { Installer } from "../packages/install.ts";
 import { type NpmProject, textOf } from "../packages/project.ts";
 import { inRounds } from "../packages/rounds.ts";
 import { closure, RUNTIME_FOLDER } from "../prebuilt/unit.ts";
+import { isBuiltin } from "../resolve/builtins.ts";
+import { disk } from "../resolve/disk.ts";
+import { createResolver } from "../resolve/resolver.ts";
+import type { TsConfig } from "../resolve/tsconfig.ts";
 import { filesToRead } from "../source/bundle-files.ts";
 import { bytesText, countText, durationText } from "../text.ts";
 import type { Tree } from "../tree.ts";
@@ -18,12 +22,9 @@ import { graphsModule } from "../types/graphs-module.ts";
 import { stateTypes } from "../types/state-types.ts";
 import { TYPE_LIMITS, TypeBudget } from "../types/type-budget.ts";
 import type { Schema } from "../types/type-reader.ts";
-import { isBuiltin } from "./builtins.ts";
 import { bundle } from "./bundle.ts";
-import { disk } from "./disk.ts";
-import { AGENT_LOADERS, heddlePlugin, type PluginOptions } from "./plugin.ts";
-import { createResolver } from "./resolver.ts";
-import type { TsConfig } from "./tsconfig.ts";
+import { AGENT_LOADERS } from "./loads.ts";
+import { heddlePlugin, type PluginOptions } from "./plugin.ts";
 
 /** The runtime is part of the artifact: a newer Heddle does not change it. */
 const COMPATIBILITY_DATE = "2026-11-01";

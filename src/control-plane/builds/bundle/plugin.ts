@@ -1,78 +1,41 @@
 import type {
   ImportKind as EsbuildKind,
-  Loader,
-  OnLoadArgs,
-  OnLoadResult,
   OnResolveArgs,
   OnResolveResult,
   Plugin,
 } from "esbuild-wasm";
 import { ASSET_BYTES } from "../limits.ts";
 import { directoryOf } from "../paths.ts";
+import { splitPackagePath } from "../resolve/disk.ts";
+import type { Resolved } from "../resolve/disk-resolver.ts";
+import type { RequestKind, Resolver } from "../resolve/resolver.ts";
 import { bytesText } from "../text.ts";
-import type { Disk } from "./disk.ts";
-import { splitPackagePath } from "./disk.ts";
-import type { Resolved } from "./disk-resolver.ts";
-import type { RequestKind, Resolver } from "./resolver.ts";
-import { warningOfBuiltin, warningsOfSource, withImportMeta } from "./source-text.ts";
+import {
+  ATTRIBUTE_LOADERS,
+  extensionOf,
+  type LoadOptions,
+  loadAbsent,
+  loadFile,
+  loadVirtual,
+} from "./loads.ts";
+import { warningOfBuiltin } from "./source-text.ts";
 
-export type PluginOptions = {
-  disk: Disk;
+export type PluginOptions = LoadOptions & {
   resolve: Resolver;
   /** Resolves what the prebuilt modules lack. */
   resolveInstalled: Resolver;
   /** @returns the path of the prebuilt module that a specifier leads to, or `null` without one. */
   providedModule: (specifier: string) => string | null;
-  /** `heddle:` modules by name. */
-  virtual: Record<string, { text: string; directory: string }>;
-  /** Files that the bundle can hold, by their extensions. */
-  loaders: Record<string, Loader>;
   /** @returns the path of the module of a WebAssembly file, or `null`. Browsers have none. */
   wasmModule?: (path: string) => string | null;
   /** Specifiers that the bundle imports at run time. */
   isShared?: (specifier: string) => boolean;
-  /** Compiles a style sheet before the bundler reads it. */
-  styles?: (css: string, directory: string) => Promise<string>;
   /** Filled while bundling: packages to fetch for a second try. */
   missing: Set<string>;
 };
 
-/** `import text from "./prompt.txt" with { type: "text" }`, whatever the extension. */
-const ATTRIBUTE_LOADERS: Record<string, Loader> = { text: "text", json: "json", bytes: "binary" };
-
 const ESM_STUB = "heddle-esm:";
 const ABSENT = "absent";
-
-export const AGENT_LOADERS: Record<string, Loader> = {
-  ts: "ts",
-  mts: "ts",
-  cts: "ts",
-  tsx: "tsx",
-  jsx: "jsx",
-  js: "js",
-  mjs: "js",
-  cjs: "js",
-  json: "json",
-  txt: "text",
-  md: "text",
-  sql: "text",
-  html: "text",
-  graphql: "text",
-};
-
-/** Bundles for browsers have styles and assets. */
-export const UI_LOADERS: Record<string, Loader> = {
-  ...AGENT_LOADERS,
-  css: "css",
-  gif: "dataurl",
-  jpg: "dataurl",
-  jpeg: "dataurl",
-  png: "dataurl",
-  svg: "dataurl",
-  webp: "dataurl",
-  woff: "dataurl",
-  woff2: "dataurl",
-};
 
 /** esbuild has no file system: it reads only through this plugin. */
 export function heddlePlugin(options: PluginOptions): Plugin {
@@ -130,12 +93,6 @@ function maySpare(kind: EsbuildKind, importer: string): boolean {
   return splitPackagePath(importer) !== null && !/^(import-statement|import-rule)$/.test(kind);
 }
 
-/** Fails when it is imported, like in Node, so that the import can be caught. */
-function loadAbsent(text: string): OnLoadResult {
-  const code = '{ code: "MODULE_NOT_FOUND" }';
-  return { contents: `throw Object.assign(new Error(${JSON.stringify(text)}), ${code});` };
-}
-
 function toRequest(kind: EsbuildKind): RequestKind {
   if (kind === "require-call" || kind === "require-resolve") return "require";
   return kind === "import-rule" ? "style" : "import";
@@ -185,13 +142,6 @@ function toExternal(path: string, kind: EsbuildKind): OnResolveResult {
   return { path, namespace: "external-cjs" };
 }
 
-function loadVirtual({ virtual }: PluginOptions, path: string): OnLoadResult | null {
-  const module = virtual[path];
-  return module
-    ? { contents: module.text, loader: "js", resolveDir: module.directory || "/" }
-    : null;
-}
-
 /** Refuses files at their import, so that esbuild names the line. */
 function toSource(options: PluginOptions, path: string, sideEffects: boolean): OnResolveResult {
   const module = path.endsWith(".wasm") ? options.wasmModule?.(path) : null;
@@ -212,40 +162,4 @@ function refusalOf({ disk, loaders }: PluginOptions, path: string): string | nul
   }
   const isKnown = extension in loaders || (extension === "" && disk.read(path) !== null);
   return isKnown ? null : `${name} cannot be bundled: it is neither code, JSON nor text`;
-}
-
-function extensionOf(path: string): string {
-  return /\.([^./]+)$/.exec(path)?.[1] ?? "";
-}
-
-function loadFile(
-  { disk, loaders, styles }: PluginOptions,
-  { path, with: attributes }: OnLoadArgs,
-): OnLoadResult | Promise<OnLoadResult> {
-  const loader = ATTRIBUTE_LOADERS[attributes?.type ?? ""] ?? loaders[extensionOf(path)] ?? "js";
-  const contents = disk.read(path) ?? "";
-  if (loader === "css" && styles) return loadStyles(path, contents, styles);
-  return /^[jt]sx?$/.test(loader) ? loadScript(path, contents, loader) : { contents, loader };
-}
-
-function loadScript(path: string, bytes: Uint8Array | string, loader: Loader): OnLoadResult {
-  const text = typeof bytes === "string" ? bytes : new TextDecoder().decode(bytes);
-  const contents = withImportMeta(path, text);
-  if (splitPackagePath(path) !== null) return { contents, loader };
-  const warnings = warningsOfSource(path, text);
-  return { contents, loader: loader === "js" ? "jsx" : loader, warnings };
-}
-
-async function loadStyles(
-  path: string,
-  bytes: Uint8Array | string,
-  styles: NonNullable<PluginOptions["styles"]>,
-): Promise<OnLoadResult> {
-  const css = typeof bytes === "string" ? bytes : new TextDecoder().decode(bytes);
-  try {
-    return { contents: await styles(css, directoryOf(path)), loader: "css" };
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return { errors: [{ text: `${path.slice(1)}: ${why}` }] };
-  }
 }

@@ -6,13 +6,14 @@ import { reachable } from "../locks/lockfile.ts";
 import { installer } from "../packages/install.ts";
 import { resolveInstall } from "../packages/registry.ts";
 import { entryFile, SHARED_PACKAGES, specifiersOf, toUnit } from "../prebuilt/unit.ts";
+import { isBuiltin } from "../resolve/builtins.ts";
+import { disk } from "../resolve/disk.ts";
+import { createResolver } from "../resolve/resolver.ts";
+import { readTsConfig } from "../resolve/tsconfig.ts";
 import { emptyTree } from "../tree.ts";
-import { isBuiltin } from "./builtins.ts";
 import { bundleUnit } from "./bundle.ts";
-import { disk } from "./disk.ts";
-import { AGENT_LOADERS, heddlePlugin } from "./plugin.ts";
-import { createResolver } from "./resolver.ts";
-import { readTsConfig } from "./tsconfig.ts";
+import { AGENT_LOADERS } from "./loads.ts";
+import { heddlePlugin } from "./plugin.ts";
 
 /** Builds the unit of one version from the registry alone, because other agents get it: lockfiles are untrusted. */
 export async function prebuildPackage(

@@ -4,7 +4,8 @@ import { assertSize } from "../config/json-file.ts";
 import { JSON_BYTES } from "../limits.ts";
 import { joinPath } from "../paths.ts";
 import { assertEntries, record, text, texts, unreadable } from "./lock-text.ts";
-import { dependencyNames, type Install, type Package, tarballUrl } from "./lockfile.ts";
+import { dependencyNames, type Install, type Package } from "./lockfile.ts";
+import { tarballUrl } from "./tarball-url.ts";
 
 const VERSIONS = [0, 1, 2];
 const NAMES = /(?:@[^/]+\/)?[^/]+/g;

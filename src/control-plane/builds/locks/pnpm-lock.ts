@@ -1,7 +1,8 @@
 import { joinPath } from "../paths.ts";
 import { type Edge, edgesOf, type LockTarget, layOut } from "./layout.ts";
 import { assertEntries, parseLock, record, text, texts, unreadable } from "./lock-text.ts";
-import { type Install, tarballUrl } from "./lockfile.ts";
+import type { Install } from "./lockfile.ts";
+import { tarballUrl } from "./tarball-url.ts";
 
 type Entry = Record<string, unknown>;
 type Options = { registry_url: string; project: string };

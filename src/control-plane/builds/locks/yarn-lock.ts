@@ -2,7 +2,8 @@ import { decodeBytes, encodeBytes } from "../../../shared/crypto/encoding.ts";
 import { joinPath } from "../paths.ts";
 import { type Edge, edgesOf, type LockTarget, layOut } from "./layout.ts";
 import { assertEntries, parseLock, record, text, texts, unreadable } from "./lock-text.ts";
-import { type Install, type Manifest, REGISTRY_INTEGRITY, tarballUrl } from "./lockfile.ts";
+import { type Install, type Manifest, REGISTRY_INTEGRITY } from "./lockfile.ts";
+import { tarballUrl } from "./tarball-url.ts";
 import type { Workspaces } from "./workspaces.ts";
 
 type Entry = Record<string, unknown>;

@@ -1,8 +1,7 @@
 import { maxSatisfying, satisfies, validRange } from "semver";
 import { decodeBytes, encodeBytes } from "../../../shared/crypto/encoding.ts";
-import { type EgressPolicy, safeFetch } from "../../../shared/egress/egress.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { BuildFailure } from "../failure.ts";
+import type { EgressPolicy } from "../../../shared/egress/egress.ts";
+import { type BuildFailure, unresolved } from "../failure.ts";
 import { PACKAGE_LIMITS } from "../limits.ts";
 import {
   dependencyNames,
@@ -10,20 +9,11 @@ import {
   type Install,
   type Manifest,
   type Package,
-  registryTarball,
-  withSlash,
 } from "../locks/lockfile.ts";
-import { retryTransient } from "../retry.ts";
+import { registryTarball } from "../locks/tarball-url.ts";
+import { fetchPackument, type Packument, type Release } from "./packument.ts";
 
 /** Chooses versions without a lockfile: breadth first, flat, nested where two requirements conflict. */
-
-type Release = Manifest & {
-  deprecated?: unknown;
-  os?: string[];
-  cpu?: string[];
-  dist?: { tarball?: string; integrity?: string; shasum?: string };
-};
-type Packument = { "dist-tags"?: Record<string, string>; versions?: Record<string, Release> };
 
 type Requirement = { name: string; range: string; from: string; by: string; is_optional: boolean };
 
@@ -137,7 +127,7 @@ function aliasOf({ name, range, by }: Requirement): { name: string; range: strin
   if (alias) return { name: alias[1] ?? name, range: alias[2] ?? "*" };
   if (/^(git|github:|file:|link:|workspace:|https?:)|^[\w.-]+\/[\w.-]+/.test(range)) {
     const text = `${by} requires ${name} from "${range}"; Heddle installs packages from the registry.`;
-    throw new BuildFailure("dependency_unresolved", text);
+    throw unresolved(text);
   }
   return { name, range };
 }
@@ -183,32 +173,6 @@ function toPackage(
   };
 }
 
-async function fetchPackument(
-  { policy, registry_url }: ResolveOptions,
-  name: string,
-): Promise<Packument | null> {
-  const url = withSlash(registry_url) + name.replace("/", "%2f");
-  const attempt = async () => {
-    const limits = {
-      timeout_ms: PACKAGE_LIMITS.timeout_ms,
-      max_bytes: PACKAGE_LIMITS.metadata_bytes,
-    };
-    const headers = { accept: "application/vnd.npm.install-v1+json, application/json;q=0.5" };
-    const response = await safeFetch(policy, url, { headers }, limits);
-    if (response.ok) return response.json<Packument>();
-    await response.body?.cancel();
-    if (response.status < 500 && response.status !== 429) return null;
-    throw new AppError("unavailable", `The registry returned ${response.status} for ${name}.`);
-  };
-  return retryTransient(attempt, (error) => AppError.from(error).code === "unavailable").catch(
-    (error: unknown) => {
-      throw new BuildFailure("dependency_unresolved", AppError.from(error).message, {
-        cause: error,
-      });
-    },
-  );
-}
-
 function flatOverrides(overrides: Manifest["overrides"]): Record<string, string> {
   const flat: Record<string, string> = {};
   for (const [name, value] of Object.entries(overrides ?? {})) {
@@ -221,7 +185,7 @@ function flatOverrides(overrides: Manifest["overrides"]): Record<string, string>
 function assertCount(install: Install) {
   if (install.packages.size <= PACKAGE_LIMITS.count) return;
   const text = `package.json leads to more than ${PACKAGE_LIMITS.count} packages: remove dependencies.`;
-  throw new BuildFailure("dependency_unresolved", text);
+  throw unresolved(text);
 }
 
 function noVersion({ name, range, by }: Requirement, packument: Packument | null): BuildFailure {
@@ -230,5 +194,5 @@ function noVersion({ name, range, by }: Requirement, packument: Packument | null
     packument === null
       ? "the registry does not have it"
       : `no version fits${newest === undefined ? "" : `; the newest is ${newest}`}`;
-  return new BuildFailure("dependency_unresolved", `${by} requires ${name}@${range}: ${why}.`);
+  return unresolved(`${by} requires ${name}@${range}: ${why}.`);
 }

@@ -1,0 +1,101 @@
+import type { Loader, OnLoadArgs, OnLoadResult } from "esbuild-wasm";
+import { directoryOf } from "../paths.ts";
+import { type Disk, splitPackagePath } from "../resolve/disk.ts";
+import { warningsOfSource, withImportMeta } from "./source-text.ts";
+
+export type LoadOptions = {
+  disk: Disk;
+  /** `heddle:` modules by name. */
+  virtual: Record<string, { text: string; directory: string }>;
+  /** Files that the bundle can hold, by their extensions. */
+  loaders: Record<string, Loader>;
+  /** Compiles a style sheet before the bundler reads it. */
+  styles?: (css: string, directory: string) => Promise<string>;
+};
+
+/** `import text from "./prompt.txt" with { type: "text" }`, whatever the extension. */
+export const ATTRIBUTE_LOADERS: Record<string, Loader> = {
+  text: "text",
+  json: "json",
+  bytes: "binary",
+};
+
+export const AGENT_LOADERS: Record<string, Loader> = {
+  ts: "ts",
+  mts: "ts",
+  cts: "ts",
+  tsx: "tsx",
+  jsx: "jsx",
+  js: "js",
+  mjs: "js",
+  cjs: "js",
+  json: "json",
+  txt: "text",
+  md: "text",
+  sql: "text",
+  html: "text",
+  graphql: "text",
+};
+
+/** Bundles for browsers have styles and assets. */
+export const UI_LOADERS: Record<string, Loader> = {
+  ...AGENT_LOADERS,
+  css: "css",
+  gif: "dataurl",
+  jpg: "dataurl",
+  jpeg: "dataurl",
+  png: "dataurl",
+  svg: "dataurl",
+  webp: "dataurl",
+  woff: "dataurl",
+  woff2: "dataurl",
+};
+
+export function loadVirtual({ virtual }: LoadOptions, path: string): OnLoadResult | null {
+  const module = virtual[path];
+  return module
+    ? { contents: module.text, loader: "js", resolveDir: module.directory || "/" }
+    : null;
+}
+
+/** Fails when it is imported, like in Node, so that the import can be caught. */
+export function loadAbsent(text: string): OnLoadResult {
+  const code = '{ code: "MODULE_NOT_FOUND" }';
+  return { contents: `throw Object.assign(new Error(${JSON.stringify(text)}), ${code});` };
+}
+
+export function extensionOf(path: string): string {
+  return /\.([^./]+)$/.exec(path)?.[1] ?? "";
+}
+
+export function loadFile(
+  { disk, loaders, styles }: LoadOptions,
+  { path, with: attributes }: OnLoadArgs,
+): OnLoadResult | Promise<OnLoadResult> {
+  const loader = ATTRIBUTE_LOADERS[attributes?.type ?? ""] ?? loaders[extensionOf(path)] ?? "js";
+  const contents = disk.read(path) ?? "";
+  if (loader === "css" && styles) return loadStyles(path, contents, styles);
+  return /^[jt]sx?$/.test(loader) ? loadScript(path, contents, loader) : { contents, loader };
+}
+
+function loadScript(path: string, bytes: Uint8Array | string, loader: Loader): OnLoadResult {
+  const text = typeof bytes === "string" ? bytes : new TextDecoder().decode(bytes);
+  const contents = withImportMeta(path, text);
+  if (splitPackagePath(path) !== null) return { contents, loader };
+  const warnings = warningsOfSource(path, text);
+  return { contents, loader: loader === "js" ? "jsx" : loader, warnings };
+}
+
+async function loadStyles(
+  path: string,
+  bytes: Uint8Array | string,
+  styles: NonNullable<LoadOptions["styles"]>,
+): Promise<OnLoadResult> {
+  const css = typeof bytes === "string" ? bytes : new TextDecoder().decode(bytes);
+  try {
+    return { contents: await styles(css, directoryOf(path)), loader: "css" };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { errors: [{ text: `${path.slice(1)}: ${why}` }] };
+  }
+}
