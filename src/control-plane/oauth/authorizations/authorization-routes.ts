@@ -10,8 +10,9 @@ import {
   WaitQuery,
 } from "../authorization-schema.ts";
 import { ProviderPath } from "../provider-schema.ts";
-import { authenticateUser, waitAuthorization } from "./authorization-service.ts";
+import { authenticateUser } from "./authorization-service.ts";
 import { submitCallback } from "./callback-service.ts";
+import { waitAuthorization } from "./wait-service.ts";
 
 export const authorizationRoutes = router();
 

@@ -5,7 +5,7 @@ import { encrypt, randomToken, sha256Hex } from "../../../shared/crypto/crypto.t
 import { encodeBytes } from "../../../shared/crypto/encoding.ts";
 import { notFound } from "../../../shared/errors.ts";
 import { newId } from "../../../shared/storage/ids.ts";
-import type { AuthenticateRequest, Authentication, Waited } from "../authorization-schema.ts";
+import type { AuthenticateRequest, Authentication } from "../authorization-schema.ts";
 import { resourceOf } from "../client/metadata.ts";
 import { ownerOf, ownUserId, subjectOf } from "../owner.ts";
 import { consentUrl, redirectUri } from "../redirect.ts";
@@ -16,14 +16,11 @@ import { readToken, type TokenRow } from "../tokens/token-service.ts";
 import { choose, type Wanted } from "./choice.ts";
 
 const AUTHORIZATION_MS = 10 * 60 * 1000;
-const POLL_MS = 200;
-const SLOWEST_POLL_MS = 1000;
 /** A code verifier has 43 to 128 unreserved characters (RFC 7636). */
 const VERIFIER_LENGTH = 64;
 const STATE_LENGTH = 43;
 
 type AuthorizationRequest = { owner: string; subject: string; agent_id: string | null };
-type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
 
 /** The token if there is one, else where to consent. */
 export async function authenticateUser(
@@ -183,65 +180,4 @@ function connectionRequired(ctx: Context, { id, subject }: TokenRow): Authentica
     user_id: subject || ownUserId(ctx.caller),
     metadata: { token_id: id },
   };
-}
-
-/** Answers as soon as the consent has ended, or when the time is over. */
-export async function waitAuthorization(
-  ctx: Context,
-  auth_id: string,
-  timeout_seconds: number,
-): Promise<Waited> {
-  assertMay(ctx, "read");
-  const owner = ownerOf(ctx.caller);
-  const until = Date.now() + timeout_seconds * 1000;
-  for (let pause = POLL_MS; ; pause = Math.min(pause * 1.2, SLOWEST_POLL_MS)) {
-    const row = await findAuthorization(ctx, auth_id, owner);
-    const ended = row ? await endOf(ctx, row) : waited("not_found");
-    if (ended !== null) return ended;
-    if (Date.now() >= until) return waited(timeout_seconds === 0 ? "pending" : "timeout");
-    await scheduler.wait(Math.min(pause, until - Date.now()));
-  }
-}
-
-async function findAuthorization(ctx: Context, auth_id: string, owner: string) {
-  const [row] = await ctx.db
-    .select()
-    .from(oauth_authorizations)
-    .where(
-      and(
-        eq(oauth_authorizations.id, auth_id),
-        eq(oauth_authorizations.workspace_id, ctx.caller.workspace_id),
-        eq(oauth_authorizations.owner, owner),
-      ),
-    );
-  return row;
-}
-
-async function endOf(ctx: Context, row: AuthorizationRow): Promise<Waited | null> {
-  if (row.status === "failed") return waited("failed", row.error);
-  if (row.status === "completed") return waitedToken(ctx, row);
-  if (row.expires_at > new Date().toISOString()) return null;
-  return waited("failed", "The authorization expired: authenticate again.");
-}
-
-async function waitedToken(ctx: Context, row: AuthorizationRow): Promise<Waited> {
-  const [token] = await ctx.db
-    .select()
-    .from(oauth_tokens)
-    .where(
-      and(
-        eq(oauth_tokens.id, row.token_id),
-        eq(oauth_tokens.workspace_id, ctx.caller.workspace_id),
-      ),
-    );
-  if (!token) return waited("not_found");
-  const provider = await needProvider(ctx, row.provider_id);
-  const answer = await readToken(ctx.env, ctx.db, token, provider);
-  if (answer.ok) return { ...waited("completed"), token: answer.access_token };
-  if (answer.reason === "ended") return waited("failed", answer.message);
-  throw toError(answer);
-}
-
-function waited(status: Waited["status"], error: string | null = null): Waited {
-  return { status, token: null, error };
 }

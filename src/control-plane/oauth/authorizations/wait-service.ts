@@ -1,0 +1,75 @@
+import { and, eq } from "drizzle-orm";
+import { assertMay } from "../../../shared/auth.ts";
+import type { Context } from "../../../shared/context.ts";
+import type { Waited } from "../authorization-schema.ts";
+import { ownerOf } from "../owner.ts";
+import { toError } from "../storage/deletion.ts";
+import { needProvider } from "../storage/rows.ts";
+import { oauth_authorizations, oauth_tokens } from "../table.ts";
+import { readToken } from "../tokens/token-service.ts";
+
+const POLL_MS = 200;
+const SLOWEST_POLL_MS = 1000;
+
+type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
+
+/** Answers as soon as the consent has ended, or when the time is over. */
+export async function waitAuthorization(
+  ctx: Context,
+  auth_id: string,
+  timeout_seconds: number,
+): Promise<Waited> {
+  assertMay(ctx, "read");
+  const owner = ownerOf(ctx.caller);
+  const until = Date.now() + timeout_seconds * 1000;
+  for (let pause = POLL_MS; ; pause = Math.min(pause * 1.2, SLOWEST_POLL_MS)) {
+    const row = await findAuthorization(ctx, auth_id, owner);
+    const ended = row ? await endOf(ctx, row) : waited("not_found");
+    if (ended !== null) return ended;
+    if (Date.now() >= until) return waited(timeout_seconds === 0 ? "pending" : "timeout");
+    await scheduler.wait(Math.min(pause, until - Date.now()));
+  }
+}
+
+async function findAuthorization(ctx: Context, auth_id: string, owner: string) {
+  const [row] = await ctx.db
+    .select()
+    .from(oauth_authorizations)
+    .where(
+      and(
+        eq(oauth_authorizations.id, auth_id),
+        eq(oauth_authorizations.workspace_id, ctx.caller.workspace_id),
+        eq(oauth_authorizations.owner, owner),
+      ),
+    );
+  return row;
+}
+
+async function endOf(ctx: Context, row: AuthorizationRow): Promise<Waited | null> {
+  if (row.status === "failed") return waited("failed", row.error);
+  if (row.status === "completed") return waitedToken(ctx, row);
+  if (row.expires_at > new Date().toISOString()) return null;
+  return waited("failed", "The authorization expired: authenticate again.");
+}
+
+async function waitedToken(ctx: Context, row: AuthorizationRow): Promise<Waited> {
+  const [token] = await ctx.db
+    .select()
+    .from(oauth_tokens)
+    .where(
+      and(
+        eq(oauth_tokens.id, row.token_id),
+        eq(oauth_tokens.workspace_id, ctx.caller.workspace_id),
+      ),
+    );
+  if (!token) return waited("not_found");
+  const provider = await needProvider(ctx, row.provider_id);
+  const answer = await readToken(ctx.env, ctx.db, token, provider);
+  if (answer.ok) return { ...waited("completed"), token: answer.access_token };
+  if (answer.reason === "ended") return waited("failed", answer.message);
+  throw toError(answer);
+}
+
+function waited(status: Waited["status"], error: string | null = null): Waited {
+  return { status, token: null, error };
+}
