@@ -77,6 +77,7 @@ const ANONYMOUS = [
   "/uploads/*",
   "/v1/me",
   "/v1/session",
+  "/v1/session/*",
   "/v2/auth/callback/*",
   "/v2/auth/setup/*",
   "/webhooks/*",

@@ -22,6 +22,9 @@ const PUBLIC = {
   receiveUpload: "the URL is signed for one upload",
   createSession: "a person signs in with a key in the body",
   deleteSession: "deletes a cookie of the browser that sends it",
+  getSignInWays: "the sign-in page asks before there is a session",
+  beginSignIn: "a browser is led to the issuer; its cookie keeps the state",
+  finishSignIn: "a browser comes back from the issuer; cookie and state are the proof",
   receiveWebhook: "the host signs the event with the integration's secret",
 };
 

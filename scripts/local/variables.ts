@@ -13,11 +13,17 @@ export const SETTABLE = [
   "EGRESS_DNS_URL",
   "OIDC_ISSUER",
   "OIDC_AUDIENCE",
+  "OIDC_CLIENT_ID",
   "PUBLISHED_READ_LIMITS",
   "TRUNCATE_ALLOWED",
 ] as const;
 
-export type Variables = Partial<Record<(typeof SETTABLE)[number], string>>;
+/** Secrets that an installation may do without. */
+const SECRETS = ["OIDC_CLIENT_SECRET"] as const;
+
+export type Variables = Partial<
+  Record<(typeof SETTABLE)[number] | (typeof SECRETS)[number], string>
+>;
 
 /** The git host, the S3 server and receivers of a local stack are on loopback. Agents have no switch. */
 export const LOCAL_SWITCHES = {
@@ -37,9 +43,11 @@ export function readVariables(environment: NodeJS.ProcessEnv): Variables {
   for (const [key, value] of Object.entries(environment)) {
     const name = key.slice(PREFIX.length);
     if (!key.startsWith(PREFIX) || OTHERS.includes(name) || value === undefined) continue;
-    const known = SETTABLE.find((each) => each === name);
+    const known = [...SETTABLE, ...SECRETS].find((each) => each === name);
     if (known === undefined) {
-      const names = [...OTHERS, ...SETTABLE].map((each) => `${PREFIX}${each}`).join(", ");
+      const names = [...OTHERS, ...SETTABLE, ...SECRETS]
+        .map((each) => `${PREFIX}${each}`)
+        .join(", ");
       throw new Error(`${key} is not a setting. Settings: ${names}.`);
     }
     variables[known] = value;

@@ -33,7 +33,10 @@ const root = createRootRouteWithContext<{ queryClient: QueryClient }>()();
 const login = createRoute({
   getParentRoute: () => root,
   path: "/login",
-  validateSearch: (search): { to?: string | undefined } => ({ to: textParam(search, "to") }),
+  validateSearch: (search): { to?: string | undefined; problem?: string | undefined } => ({
+    to: textParam(search, "to"),
+    problem: textParam(search, "problem"),
+  }),
   component: lazyRouteComponent(() => import("./pages/login/page.tsx"), "LoginPage"),
 });
 

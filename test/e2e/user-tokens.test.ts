@@ -2,9 +2,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../scripts/local/ports.ts";
 import { type Stack, startStack } from "../../scripts/local/stack.ts";
+import { startBrowser } from "../support/node/browser.ts";
+import { browserTest } from "../support/node/browser-test.ts";
 import { fetchIdToken, registerClient } from "../support/node/id-token.ts";
 import { type Oidc, startOidc } from "../support/node/oidc.ts";
 import { type Answer, request } from "./support/http.ts";
@@ -24,8 +27,15 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "heddle-tokens-"));
   const port = await freePort();
   redirect_uri = `http://127.0.0.1:${port}/ok`;
-  oidc = await startOidc({ redirect_uris: [redirect_uri] });
-  const variables = { OIDC_ISSUER: oidc.issuer, OIDC_AUDIENCE: oidc.client_id };
+  const callback = `http://localhost:${port}/v1/session/issuer/callback`;
+  oidc = await startOidc({ redirect_uris: [redirect_uri, callback] });
+  const variables = {
+    BASE_URL: `http://localhost:${port}`,
+    OIDC_ISSUER: oidc.issuer,
+    OIDC_AUDIENCE: oidc.client_id,
+    OIDC_CLIENT_ID: oidc.client_id,
+    OIDC_CLIENT_SECRET: oidc.client_secret,
+  };
   stack = await startStack({ dir, port, variables, quiet: true });
 });
 
@@ -100,4 +110,54 @@ test("a removed user is refused within 10 seconds, with the token and with perso
   expect((await admin("DELETE", `${MEMBERS}/${id}`)).status).toBe(200);
   await expect.poll(() => read(alan), EFFECT).toBeOneOf([401, 403]);
   await expect.poll(() => read(personal), EFFECT).toBe(401);
+});
+
+async function withSignInPage(
+  account: string,
+  work: (page: Page, context: BrowserContext) => Promise<void>,
+) {
+  const browser: Browser = await startBrowser();
+  try {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    oidc.seat(account);
+    const to = `/w/${stack.info.tenant_id}/deployments`;
+    await page.goto(`http://localhost:${new URL(stack.info.base_url).port}/console${to}`);
+    await page.getByRole("link", { name: `Sign in with ${new URL(oidc.issuer).host}` }).click();
+    await work(page, context);
+  } finally {
+    await browser.close();
+  }
+}
+
+browserTest(
+  "a member signs in to the console with the issuer, for as long as they are one",
+  async () => {
+    const { id } = await addMember("linus", "viewer");
+    await withSignInPage("linus", async (page, context) => {
+      await page.getByRole("heading", { name: "Deployments", exact: true }).waitFor();
+      expect(page.url()).toContain(`/console/w/${stack.info.tenant_id}/deployments`);
+      const names = (await context.cookies()).map(({ name }) => name);
+      expect(names.filter((name) => name.startsWith("__Host-heddle"))).toEqual(["__Host-heddle"]);
+      expect((await admin("DELETE", `${MEMBERS}/${id}`)).status).toBe(200);
+      await page.reload();
+      await page.getByRole("heading", { name: "No such workspace" }).waitFor();
+    });
+  },
+);
+
+browserTest("a person whom no admin added is led back with the reason", async () => {
+  await withSignInPage("mallory", async (page) => {
+    await page.getByRole("alert").filter({ hasText: "an admin must add" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("problem")).toBe("unknown_user");
+  });
+});
+
+test("a return that this browser did not begin creates no session", async () => {
+  const query = "code=stolen&state=another";
+  const url = `${stack.info.base_url}/v1/session/issuer/callback?${query}`;
+  const response = await fetch(url, { redirect: "manual" });
+  expect(response.status).toBe(302);
+  expect(response.headers.get("Location")).toBe("/console/login?problem=expired");
+  expect(response.headers.get("Set-Cookie")).not.toContain("hds_");
 });

@@ -1,5 +1,5 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
-import type { Me } from "../../control-plane/workspaces/session/session-schema.ts";
+import type { Me, SignInWays } from "../../control-plane/workspaces/session/session-schema.ts";
 import { call } from "./client.ts";
 import { useWorkspaceId } from "./hooks.ts";
 
@@ -8,6 +8,12 @@ export type WorkspaceOfMe = Me["workspaces"][number];
 export const meQuery = queryOptions({
   queryKey: ["me"],
   queryFn: ({ signal }) => call<Me>("/v1/me", { signal }),
+  staleTime: 60_000,
+});
+
+export const signInWaysQuery = queryOptions({
+  queryKey: ["sign-in-ways"],
+  queryFn: ({ signal }) => call<SignInWays>("/v1/session", { signal }),
   staleTime: 60_000,
 });
 

@@ -19,24 +19,55 @@ const COOKIE = "__Host-heddle";
 const CONSOLE_HEADER = "X-Heddle-Console";
 const OWNER = "session";
 
-export async function sealSession(env: Env, session: ConsoleSession): Promise<string> {
-  const { key_id, ciphertext } = await encrypt(env, JSON.stringify(session), OWNER);
-  return `${SESSION_START}${key_id}:${ciphertext}`;
+export function sealSession(env: Env, session: ConsoleSession): Promise<string> {
+  return sealToken(env, session, OWNER);
 }
 
-export async function openSession(env: Env, token: string): Promise<ConsoleSession> {
-  const [key_id = "", ciphertext = ""] = token.slice(SESSION_START.length).split(":");
-  const session = await decrypt(env, { key_id, ciphertext }, OWNER)
-    .then((text) => Session.parse(JSON.parse(text)))
-    .catch((cause: unknown) => {
-      throw new AppError("unauthenticated", "The session is not valid: sign in again.", { cause });
-    });
-  if (session.expires_at > new Date().toISOString()) return session;
-  throw new AppError("unauthenticated", "The session has expired: sign in again.");
+export function openSession(env: Env, token: string): Promise<ConsoleSession> {
+  return openToken(env, token, Session, OWNER);
 }
 
 export function sessionCookie(token: string, max_age_s: number): string {
-  return `${COOKIE}=${token}; Path=/; Max-Age=${max_age_s}; Secure; HttpOnly; SameSite=Strict`;
+  return setCookie(COOKIE, token, max_age_s, "Strict");
+}
+
+/** Seals a value for a cookie. `owner` is its purpose: a token of another purpose does not open. */
+export async function sealToken(env: Env, value: object, owner: string): Promise<string> {
+  const { key_id, ciphertext } = await encrypt(env, JSON.stringify(value), owner);
+  return `${SESSION_START}${key_id}:${ciphertext}`;
+}
+
+export async function openToken<T extends { expires_at: string }>(
+  env: Env,
+  token: string,
+  schema: z.ZodType<T>,
+  owner: string,
+): Promise<T> {
+  const [key_id = "", ciphertext = ""] = token.slice(SESSION_START.length).split(":");
+  const opened = await decrypt(env, { key_id, ciphertext }, owner)
+    .then((text) => schema.parse(JSON.parse(text)))
+    .catch((cause: unknown) => {
+      throw new AppError("unauthenticated", "The session is not valid: sign in again.", { cause });
+    });
+  if (opened.expires_at > new Date().toISOString()) return opened;
+  throw new AppError("unauthenticated", "The session has expired: sign in again.");
+}
+
+export function setCookie(
+  name: string,
+  value: string,
+  max_age_s: number,
+  same_site: "Strict" | "Lax",
+): string {
+  return `${name}=${value}; Path=/; Max-Age=${max_age_s}; Secure; HttpOnly; SameSite=${same_site}`;
+}
+
+/** Returns a cookie that `sealToken` has made. */
+export function cookieOf(headers: Headers, name: string): string | null {
+  const cookies = (headers.get("Cookie") ?? "").split(/; */);
+  const value = cookies.find((cookie) => cookie.startsWith(`${name}=`));
+  const token = value?.slice(name.length + 1) ?? "";
+  return token.startsWith(SESSION_START) ? token : null;
 }
 
 /**
@@ -60,8 +91,5 @@ function sessionTokenOf(headers: Headers): string | null {
   if (headers.get(CONSOLE_HEADER) !== "1" || headers.get("Sec-Fetch-Site") !== "same-origin") {
     return null;
   }
-  const cookies = (headers.get("Cookie") ?? "").split(/; */);
-  const value = cookies.find((cookie) => cookie.startsWith(`${COOKIE}=`));
-  const token = value?.slice(COOKIE.length + 1) ?? "";
-  return token.startsWith(SESSION_START) ? token : null;
+  return cookieOf(headers, COOKIE);
 }

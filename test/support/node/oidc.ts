@@ -19,6 +19,8 @@ export type Oidc = {
   /** An MCP server beside it whose tokens it gives. */
   mcp_server_url: string;
   log: string[];
+  /** Chooses who sits at the browser when a request has no login_hint. */
+  seat(account: string): void;
   /** An access token that it would let in now. */
   find(access_token: string): Promise<AccessToken | undefined>;
   fail(fault: Fault): void;
@@ -44,6 +46,7 @@ export async function startOidc({ redirect_uris, revokes = true }: OidcOptions):
   provider.on("refresh_token.destroyed", () => log.push("refresh token destroyed"));
   provider.on("access_token.destroyed", () => log.push("access token destroyed"));
 
+  let seated = "ada";
   const faults: Fault[] = [];
   const held: Held[] = [];
   const callback = provider.callback();
@@ -60,7 +63,7 @@ export async function startOidc({ redirect_uris, revokes = true }: OidcOptions):
     if (hold) holdAnswer(response, hold);
     const page = pages[pathname];
     if (page) page(response);
-    else if (pathname.startsWith("/person/")) void decide(provider, request, response);
+    else if (pathname.startsWith("/person/")) void decide(provider, seated, request, response);
     else callback(request, response);
   });
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
@@ -70,6 +73,9 @@ export async function startOidc({ redirect_uris, revokes = true }: OidcOptions):
     mcp_server_url,
     log,
     find: (access_token) => provider.AccessToken.find(access_token),
+    seat: (account) => {
+      seated = account;
+    },
     fail: (fault) => void faults.push(fault),
     hold: (path) => {
       const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -144,9 +150,14 @@ function configuration(redirect_uris: string[], revokes: boolean, mcp_server_url
 }
 
 /** Signs in as the login_hint and consents, unless the scope is `refuse`. */
-async function decide(provider: Provider, request: IncomingMessage, response: ServerResponse) {
+async function decide(
+  provider: Provider,
+  seated: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+) {
   const { params, session, grantId } = await provider.interactionDetails(request, response);
-  const accountId = session?.accountId ?? params.login_hint ?? "ada";
+  const accountId = session?.accountId ?? params.login_hint ?? seated;
   const { client_id: clientId, scope = "", resource } = params;
   if (scope.includes("refuse")) {
     const refusal = { error: "access_denied", error_description: "The person said no" };

@@ -1,7 +1,8 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useRouter } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
-import { meQuery, signIn } from "../../api/session.ts";
+import type { SignInProblem } from "../../../control-plane/workspaces/session/session-schema.ts";
+import { meQuery, signIn, signInWaysQuery } from "../../api/session.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty } from "../../ui/panel.tsx";
 import { Weave } from "./weave.tsx";
@@ -9,7 +10,7 @@ import { Weave } from "./weave.tsx";
 const route = getRouteApi("/login");
 
 export function LoginPage() {
-  const { to } = route.useSearch();
+  const { to, problem } = route.useSearch();
   return (
     <div className="login">
       <title>Sign in - Heddle</title>
@@ -21,10 +22,44 @@ export function LoginPage() {
         <h1 className="login-h">Sign in</h1>
         <p className="mid mb-5">To {location.host}</p>
         {to !== undefined && <p className="note mb-4">Sign in to continue where you were.</p>}
+        <IssuerLink to={to} problem={problem} />
         <KeyForm to={to} />
       </main>
       <Weave />
     </div>
+  );
+}
+
+const PROBLEMS: Record<SignInProblem, string> = {
+  not_configured: "This installation has no issuer: sign in with a key.",
+  unavailable: "The issuer did not answer as expected: try again, or sign in with a key.",
+  expired: "The sign-in took longer than ten minutes or began in another browser: start again.",
+  denied: "The sign-in was cancelled.",
+  unknown_user:
+    "You are not a member of an organization here: an admin must add your verified email address first.",
+};
+
+/** Shown where an issuer is configured, or where its sign-in has failed. */
+function IssuerLink({ to, problem }: { to: string | undefined; problem: string | undefined }) {
+  const { data } = useQuery(signInWaysQuery);
+  const text = Object.entries(PROBLEMS).find(([name]) => name === problem)?.[1];
+  const query = to === undefined ? "" : `?${new URLSearchParams({ to })}`;
+  return (
+    <>
+      {text !== undefined && (
+        <div className="bad mb-4" role="alert">
+          <Icon name="status-failed" small />
+          {text}
+        </div>
+      )}
+      {data?.issuer != null && (
+        <p className="mb-5">
+          <a className="btn pri" href={`/v1/session/issuer${query}`}>
+            Sign in with {data.issuer}
+          </a>
+        </p>
+      )}
+    </>
   );
 }
 

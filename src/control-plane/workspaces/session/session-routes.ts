@@ -1,7 +1,14 @@
-import { router } from "../../../shared/http/http.ts";
+import { originOf, router } from "../../../shared/http/http.ts";
 import { body, json, operationWithTag } from "../../../shared/schema.ts";
 import { sessionCookie } from "../session-token.ts";
-import { Me, SessionCreateRequest } from "./session-schema.ts";
+import { beginSignIn, finishSignIn, type Redirect, signInWays } from "./issuer-service.ts";
+import {
+  IssuerReturn,
+  Me,
+  SessionCreateRequest,
+  SignInQuery,
+  SignInWays,
+} from "./session-schema.ts";
 import { createSession, getMe } from "./session-service.ts";
 
 export const sessionRoutes = router();
@@ -22,6 +29,48 @@ sessionRoutes.openapi(create, async (c) => {
   c.header("Set-Cookie", cookie);
   return c.json(me, 200);
 });
+
+const ways = operation("get", PATH, "getSignInWays", {
+  summary: "Get the ways to sign in",
+  description: "What the sign-in page of the console offers.",
+  security: [],
+  responses: { 200: json(SignInWays, "The ways to sign in") },
+});
+sessionRoutes.openapi(ways, (c) => c.json(signInWays(c.env), 200));
+
+const REDIRECT = { 302: { description: "The browser is led on" } };
+
+const begin = operation("get", `${PATH}/issuer`, "beginSignIn", {
+  summary: "Open the sign-in page of the issuer",
+  description:
+    "Leads a browser to the issuer (authorization code with PKCE), which returns it to `/v1/session/issuer/callback`.",
+  security: [],
+  request: { query: SignInQuery },
+  responses: REDIRECT,
+});
+sessionRoutes.openapi(begin, async (c) =>
+  redirect(await beginSignIn(c.env, originOf(c.req.url), c.req.valid("query").to)),
+);
+
+const finish = operation("get", `${PATH}/issuer/callback`, "finishSignIn", {
+  summary: "Receive the browser after sign-in",
+  description:
+    "Creates a session for the person, and leads the browser to the console, or back to its sign-in page with the reason.",
+  security: [],
+  request: { query: IssuerReturn },
+  responses: REDIRECT,
+});
+sessionRoutes.openapi(finish, async (c) =>
+  redirect(await finishSignIn(c.env, c.req.raw.headers, new URL(c.req.url))),
+);
+
+/** The addresses hold secrets of one sign-in. */
+function redirect({ location, cookies }: Redirect): Response {
+  const headers = new Headers({ Location: location, "Cache-Control": "no-store" });
+  headers.set("Referrer-Policy", "no-referrer");
+  for (const cookie of cookies) headers.append("Set-Cookie", cookie);
+  return new Response(null, { status: 302, headers });
+}
 
 const end = operation("delete", PATH, "deleteSession", {
   summary: "Delete the session of the console",

@@ -59,3 +59,35 @@ export const Me = z
   })
   .openapi("Me");
 export type Me = z.infer<typeof Me>;
+
+export const SignInWays = z
+  .object({
+    issuer: z.string().nullable().openapi({
+      description:
+        "Host of the issuer that people sign in with, `null` when only keys are accepted",
+      example: "login.example.com",
+    }),
+  })
+  .openapi("SignInWays");
+export type SignInWays = z.infer<typeof SignInWays>;
+
+/** Why a sign-in with the issuer ended, for the page that the browser is led back to. */
+export type SignInProblem =
+  | "not_configured"
+  | "unavailable"
+  | "expired"
+  | "denied"
+  | "unknown_user";
+
+export const SignInQuery = z.object({
+  to: z.string().max(2048).optional().openapi({
+    description: "Page below `/console` to open after it",
+    example: "/w/019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071/deployments",
+  }),
+});
+
+export const IssuerReturn = z.object({
+  code: z.string().max(8192).optional().describe("Code that is exchanged for the person"),
+  state: z.string().max(512).optional().describe("State of this sign-in"),
+  error: z.string().max(512).optional().describe("Reason of a refusal"),
+});

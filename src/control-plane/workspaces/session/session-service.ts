@@ -12,7 +12,7 @@ import { api_keys, organizations, users } from "../table.ts";
 import type { Me, SessionCreateRequest } from "./session-schema.ts";
 
 const SESSION_S = 12 * 60 * 60;
-const MAX_WORKSPACES = 1000;
+export const MAX_WORKSPACES = 1000;
 
 type SignedIn = { me: Me; cookie: string };
 

@@ -1,0 +1,99 @@
+import * as oauth from "oauth4webapi";
+import { AppError } from "../../../shared/errors.ts";
+
+/** `OIDC_CLIENT_SECRET` is a secret of the Worker; an issuer that takes public clients needs none. */
+export type IssuerEnv = Pick<Env, "OIDC_ISSUER" | "OIDC_CLIENT_ID"> & {
+  OIDC_CLIENT_SECRET?: string;
+};
+export type Person = { subject: string; email: string | null };
+type Consent = { state: string; nonce: string; verifier: string; redirect_uri: string };
+
+const TIMEOUT_MS = 10_000;
+const SCOPE = "openid email";
+
+/** New secrets of one sign-in. The browser keeps them sealed until it returns. */
+export function newConsent(redirect_uri: string): Consent {
+  return {
+    state: oauth.generateRandomState(),
+    nonce: oauth.generateRandomNonce(),
+    verifier: oauth.generateRandomCodeVerifier(),
+    redirect_uri,
+  };
+}
+
+/** Returns the address of the issuer's sign-in page (authorization code with PKCE). */
+export async function consentUrl(env: IssuerEnv, consent: Consent): Promise<string> {
+  const { authorization_endpoint } = await discover(env);
+  if (authorization_endpoint === undefined) throw unavailable("publishes no authorization page");
+  const url = new URL(authorization_endpoint);
+  const parameters = {
+    response_type: "code",
+    client_id: env.OIDC_CLIENT_ID,
+    redirect_uri: consent.redirect_uri,
+    scope: SCOPE,
+    state: consent.state,
+    nonce: consent.nonce,
+    code_challenge: await oauth.calculatePKCECodeChallenge(consent.verifier),
+    code_challenge_method: "S256",
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url.href;
+}
+
+/**
+ * Exchanges the code of the browser's return for the person. The token endpoint itself sends the ID token, so
+ * its signature adds nothing (OpenID Connect Core 3.1.3.7).
+ */
+export async function personOf(env: IssuerEnv, consent: Consent, returned: URL): Promise<Person> {
+  const server = await discover(env);
+  const client = { client_id: env.OIDC_CLIENT_ID };
+  const parameters = oauth.validateAuthResponse(server, client, returned, consent.state);
+  const response = await oauth.authorizationCodeGrantRequest(
+    server,
+    client,
+    authenticationOf(env),
+    parameters,
+    consent.redirect_uri,
+    consent.verifier,
+    optionsOf(env),
+  );
+  const expected = { expectedNonce: consent.nonce, requireIdToken: true };
+  const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, expected);
+  const claims = oauth.getValidatedIdTokenClaims(tokens);
+  if (claims === undefined) throw unavailable("sent no ID token");
+  if (claims.email !== undefined || server.userinfo_endpoint === undefined) {
+    return { subject: claims.sub, email: provenEmail(claims) };
+  }
+  // Some issuers name the email only here.
+  const answer = await oauth.userInfoRequest(server, client, tokens.access_token, optionsOf(env));
+  const info = await oauth.processUserInfoResponse(server, client, claims.sub, answer);
+  return { subject: claims.sub, email: provenEmail(info) };
+}
+
+function provenEmail({ email, email_verified }: Record<string, unknown>): string | null {
+  return typeof email === "string" && email_verified === true ? email : null;
+}
+
+async function discover(env: IssuerEnv): Promise<oauth.AuthorizationServer> {
+  const issuer = new URL(env.OIDC_ISSUER);
+  return oauth.processDiscoveryResponse(
+    issuer,
+    await oauth.discoveryRequest(issuer, optionsOf(env)),
+  );
+}
+
+function authenticationOf({ OIDC_CLIENT_SECRET = "" }: IssuerEnv): oauth.ClientAuth {
+  return OIDC_CLIENT_SECRET === "" ? oauth.None() : oauth.ClientSecretBasic(OIDC_CLIENT_SECRET);
+}
+
+/** The operator names the issuer, so its own scheme decides whether plain HTTP is allowed. */
+function optionsOf({ OIDC_ISSUER }: IssuerEnv) {
+  return {
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    [oauth.allowInsecureRequests]: OIDC_ISSUER.startsWith("http:"),
+  };
+}
+
+function unavailable(problem: string): AppError {
+  return new AppError("unavailable", `The issuer ${problem}.`);
+}
