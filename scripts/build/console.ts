@@ -7,6 +7,7 @@ import { build } from "esbuild";
 import { compile } from "tailwindcss";
 
 const SOURCE = "src/console";
+const ENTRY = `${SOURCE}/main.tsx`;
 /** Path of the pages below the origin. */
 const ROOT = "/console";
 
@@ -29,7 +30,7 @@ export async function buildConsole(outdir: string): Promise<void> {
 /** @returns the name of the entry's file */
 async function bundlePages(outdir: string): Promise<string> {
   const { metafile } = await build({
-    entryPoints: [`${SOURCE}/main.tsx`],
+    entryPoints: [ENTRY],
     outdir,
     bundle: true,
     splitting: true,
@@ -44,7 +45,9 @@ async function bundlePages(outdir: string): Promise<string> {
     tsconfig: `${SOURCE}/tsconfig.json`,
     logLevel: "error",
   });
-  const [entry] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint) ?? [];
+  // Each page that is imported when it is opened has an entry point too.
+  const isEntry = ([, { entryPoint }]: [string, { entryPoint?: string }]) => entryPoint === ENTRY;
+  const [entry] = Object.entries(metafile.outputs).find(isEntry) ?? [];
   if (entry === undefined) throw new Error("esbuild wrote no entry of the console");
   await writeFile("dist/console-meta.json", JSON.stringify(metafile));
   return entry.split("/").at(-1) ?? entry;

@@ -46,6 +46,11 @@ const entryOf = (source: string) =>
   Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === source)?.[0] ?? "";
 
 describe("the console's files", () => {
+  test("begin with the entry, whatever the names of the pages are", async () => {
+    const html = await readFile("dist/assets/console/index.html", "utf8");
+    expect(html).toContain(basename(entryOf("src/console/main.tsx")));
+  });
+
   test("need at most 125 KB before the first page, gzipped", async () => {
     expect(await gzippedBytes(closureOf(entryOf("src/console/main.tsx")))).toBeLessThan(
       INITIAL_BYTES,
