@@ -40,6 +40,8 @@ export default defineConfig({
         ],
         test: {
           name: "workerd",
+          // Two processes: the isolates of all tests would exceed the memory of one.
+          maxWorkers: 2,
           isolate: false,
           // A busy machine must not decide a test.
           testTimeout: 60_000,
@@ -53,6 +55,7 @@ export default defineConfig({
       {
         test: {
           name: "node",
+          maxWorkers: 2,
           include: ["test/node/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -64,7 +67,7 @@ export default defineConfig({
           include: ["test/e2e/**/*.test.ts", "test/s3/**/*.test.ts"],
           globalSetup: ["test/e2e/support/global-setup.ts"],
           // As many stacks; a group of its own, because the other projects have workers of another number.
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
           testTimeout: 300_000,
           hookTimeout: 300_000,

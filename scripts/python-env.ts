@@ -1,10 +1,12 @@
-// The virtual environment of the Python tests, created once for each content of test/python/requirements.txt.
+// Creates the virtual environment of the Python tests, once for each content of test/python/requirements.txt, and
+// prints the path of its Python.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { readOptions } from "./options.ts";
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "..");
@@ -41,4 +43,9 @@ async function create(base: string, folder: string): Promise<void> {
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
+}
+
+if (import.meta.main) {
+  readOptions({});
+  process.stdout.write(`${await pythonEnv()}\n`);
 }
