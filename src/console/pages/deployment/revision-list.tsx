@@ -75,8 +75,8 @@ type RevisionRole = { kind: StatusKind; word: string; percent: number };
 
 /** Names the part of a revision in its deployment: it serves, is a canary, was replaced, or builds. */
 export function roleOf(deployment: Deployment, revision: Revision): RevisionRole {
-  const { kind, word } = showStatus(revision.status);
-  if (revision.status !== "DEPLOYED") return { kind, word, percent: 0 };
+  const shown = showStatus(revision.status);
+  if (revision.status !== "DEPLOYED") return { kind: shown.kind, word: shown.word, percent: 0 };
   const share = deployment.traffic.find(({ revision_id }) => revision_id === revision.id);
   if (share !== undefined && share.percent < 100) {
     const isActive = deployment.active_revision_id === revision.id;
@@ -87,5 +87,7 @@ export function roleOf(deployment: Deployment, revision: Revision): RevisionRole
     return { kind: "ok", word: "Serving", percent: 100 };
   }
   if (revision.is_preview) return { kind: "preview", word: "Preview", percent: 0 };
-  return { kind: "idle", word: "Replaced", percent: 0 };
+  // The deployment was read before this revision was built, so that it may serve by now.
+  const word = revision.updated_at > deployment.updated_at ? "Built" : "Replaced";
+  return { kind: "idle", word, percent: 0 };
 }
