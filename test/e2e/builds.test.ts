@@ -332,6 +332,19 @@ test("calls that throw on Workers are warnings with file and line", async () => 
   }
 });
 
+test("transformers of a graph are a warning with file and line", async () => {
+  const agent = `const graph = { compile: (options) => options };
+    graph.compile({ checkpointer: null });
+    graph.compile({
+      name: "agent",
+      transformers: [],
+    });
+    export async function agent() { return {}; }`;
+  const text = textOf(await buildFiles(agentFiles({ "agent.js": agent })));
+  expect(text.match(/WARNING agent\.js:\d+:/g)).toEqual(["WARNING agent.js:5:"]);
+  expect(text).toContain("transformers are not run");
+});
+
 test("TypeScript, tsconfig paths, JSX, JSON and CommonJS with a builtin are bundled", async () => {
   const built = await buildFiles({
     "langgraph.json": config({

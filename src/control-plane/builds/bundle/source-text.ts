@@ -38,19 +38,45 @@ const IMPOSSIBLE: [RegExp, string][] = [
     "Workers compile no WebAssembly at run time: import the .wasm file",
   ],
 ];
+const COMPILE = ".compile(";
+/** A call that compiles a graph fits this. */
+const CALL_CHARS = 500;
+const TRANSFORMERS_TEXT =
+  "Stream transformers are not run: their extensions stay empty. Emit custom events instead";
 const MAX_WARNINGS = 20;
 
-/** Calls that throw on Workers. A comment may be found too: these are warnings. */
+/** Calls that throw on Workers, or have no effect. A comment may be found too: these are warnings. */
 export function warningsOfSource(path: string, text: string): PartialMessage[] {
-  if (!/Function|WebAssembly/.test(text)) return [];
-  const warnings = text.split("\n").flatMap((lineText, index) =>
+  if (!/Function|WebAssembly|transformers/.test(text)) return [];
+  const lines = text.split("\n");
+  const warnings = lines.flatMap((lineText, index) =>
     IMPOSSIBLE.flatMap(([pattern, message]) => {
       const column = lineText.search(pattern);
       const location = { file: path.slice(1), line: index + 1, column, lineText };
       return column < 0 || /^\s*(\/\/|\*)/.test(lineText) ? [] : [{ text: message, location }];
     }),
   );
-  return warnings.slice(0, MAX_WARNINGS);
+  return [...warnings, ...warningsOfTransformers(path, text, lines)].slice(0, MAX_WARNINGS);
+}
+
+function warningsOfTransformers(path: string, text: string, lines: string[]): PartialMessage[] {
+  return transformersIn(text).map((offset) => {
+    const before = text.slice(0, offset).split("\n");
+    const [line, column] = [before.length, before.at(-1)?.length ?? 0];
+    const location = { file: path.slice(1), line, column, lineText: lines[line - 1] ?? "" };
+    return { text: TRANSFORMERS_TEXT, location };
+  });
+}
+
+/** Returns the offsets of the option in `graph.compile({..., transformers})`, which may have several lines. */
+function transformersIn(text: string): number[] {
+  const offsets: number[] = [];
+  for (let at = text.indexOf(COMPILE); at >= 0; at = text.indexOf(COMPILE, at + 1)) {
+    const [call = ""] = text.slice(at, at + CALL_CHARS).split(";", 1);
+    const found = call.search(/\btransformers\b/);
+    if (found >= 0) offsets.push(at + found);
+  }
+  return offsets.slice(0, MAX_WARNINGS);
 }
 
 const PROCESSES = /^(node:)?(child_process|cluster|worker_threads|inspector|repl|vm)(\/|$)/;
