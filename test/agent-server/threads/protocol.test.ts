@@ -356,6 +356,18 @@ describe("interrupts", () => {
     expect(rest.at(-1)).toBe("lifecycle interrupted");
   });
 
+  test("an answer before the end of the run that interrupts waits for that end", async () => {
+    const { start, events, command } = protocol();
+    await start("interrupts_both", { input: { delay_ms: 500 } });
+    const seen = await events(({ method }) => method === "input.requested");
+    expect(seen.map(inShort)).not.toContain("lifecycle interrupted");
+    const [{ interrupt_id } = {}] = dataOf(seen, "input.requested");
+    const answer = await command("input.respond", { interrupt_id, response: "yes" });
+    expect(answer).toMatchObject({ type: "success" });
+    const [first, second] = dataOf(await events(endOfRun(2)), "input.requested");
+    expect([first, second]).toMatchObject([{ payload: "left?" }, { payload: "right?" }]);
+  });
+
   test("the input of a new run resumes the pending interrupt", async () => {
     const { start, events, command } = protocol();
     await start("ask");

@@ -14,6 +14,9 @@ import type { ThreadStore } from "../storage/store.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { RunReaders } from "./run-readers.ts";
 
+/** Maximum wait of an answer for the end of the run that it answers. */
+const ENDING_MS = 2000;
+
 /** `interrupts` is `null` when they are too large. */
 export type WaitingState = { interrupts: Interrupts | null };
 
@@ -120,12 +123,28 @@ export class RunMethods {
 
   /** `last_event` is the thread's last event before the run. */
   async commandRun(request: RunRequest): Promise<Accepted<{ last_event: number }>> {
+    if (Array.isArray(request.answers)) await this.#endOfInterrupting(request.answers);
     const last_event = this.#thread.open() ? this.#thread.store.events.lastId() : 0;
     const answering = this.#thread.openVisible()
       ? resolveAnswer(request, this.#thread.store)
       : request;
     if (typeof answering === "string") return { ok: false, refusal: answering };
     return this.#accept(answering, () => ({ last_event }));
+  }
+
+  /**
+   * Waits for the end of the run whose event named the interrupts: a client may answer before it. Another run in
+   * flight is not waited for, because its next interrupt can have the same id.
+   */
+  async #endOfInterrupting(interrupt_ids: string[]): Promise<void> {
+    const { store, followers } = this.#thread;
+    const [run_id, ...others] = this.#thread.openVisible() ? store.runs.queue.inFlight() : [];
+    if (run_id === undefined || others.length > 0) return;
+    if (!interrupt_ids.every((id) => followers.hasEmitted(run_id, id))) return;
+    const deadline = Date.now() + ENDING_MS;
+    while (this.#thread.openVisible() && store.runs.queue.isInFlight(run_id)) {
+      if (!(await followers.changeOfAny(deadline - Date.now()))) return;
+    }
   }
 
   /** @returns the run of an earlier request with the same id or idempotency key */

@@ -65,6 +65,16 @@ export class Followers {
     return found;
   }
 
+  /** Returns whether an event of the run names an interrupt. */
+  hasEmitted(run_id: string, interrupt_id: string): boolean {
+    const quoted = JSON.stringify(interrupt_id);
+    for (let page = this.#page(run_id, -1); page.length > 0; ) {
+      if (page.some(({ data }) => data.includes(quoted))) return true;
+      page = this.#page(run_id, page.at(-1)?.id ?? 0);
+    }
+    return false;
+  }
+
   #page(run_id: string, after: number): EventRow[] {
     const { exists, runs, events } = this.#store;
     const first = exists ? runs.firstEvent(run_id) : null;
