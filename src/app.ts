@@ -20,7 +20,7 @@ import { addDocs } from "./docs.ts";
 import { notFoundHandler, onError } from "./error-responses.ts";
 import { addDocument, addSystemRoutes, documentOf } from "./openapi.ts";
 import { isIngestion, isUpload, toRoutePath } from "./paths.ts";
-import { ROUTERS } from "./routers.ts";
+import { PUBLIC_TRACE_ROUTERS, ROUTERS } from "./routers.ts";
 import type { AppEnv } from "./shared/context.ts";
 import { AppError } from "./shared/errors.ts";
 import { router } from "./shared/http/http.ts";
@@ -28,7 +28,6 @@ import { methodFinder, operationFinder } from "./shared/http/operations.ts";
 import { assertAnonymousRate, assertRate } from "./shared/http/rate-limit.ts";
 import { isUpgrade, withCredential } from "./shared/http/sockets.ts";
 import { log } from "./shared/log.ts";
-import { feedbackUrlRoutes } from "./traces/feedback/feedback-url-routes.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 /** Callers cannot choose the request id: the audit log names it. */
@@ -66,14 +65,24 @@ const CONTROL_READ = { name: "control_read", calls: 3000, in_s: 60 };
 const CONTROL_WRITE = { name: "control_write", calls: 600, in_s: 60 };
 
 /** Paths whose changes are audited. Threads, ingested runs and feedback are traffic. */
-const AUDITED = [...CONTROLLED, "/api/v1/runs/delete", "/api/v1/sessions/*"];
+const AUDITED = [
+  ...CONTROLLED,
+  "/api/v1/runs/:run_id/share",
+  "/api/v1/runs/delete",
+  "/api/v1/sessions/*",
+  "/api/v2/runs/:run_id/share",
+];
 
 /** Routes without a caller that cost a query or more. Those of agents' apps are limited by the gate. */
 const ANONYMOUS = [
   "/agents/:deployment_id/docs/*",
   "/agents/:deployment_id/openapi.json",
   "/agents/:deployment_id/ui/:agent/:file",
+  "/api/v1/attachments/*",
   "/api/v1/feedback/tokens/*",
+  "/api/v1/public/*",
+  "/api/v2/public/*",
+  "/public/*",
   "/uploads/*",
   "/v1/me",
   "/v1/session",
@@ -90,6 +99,7 @@ const GUARDED = [
   "/api/v1/runs/*",
   "/api/v1/sessions/*",
   "/api/v2/runs/*",
+  "/api/v2/threads/*",
   "/api/v2/traces/*",
 ];
 
@@ -107,8 +117,8 @@ export function createApp(): OpenAPIHono<AppEnv> {
   addSystemRoutes(app);
   for (const path of ANONYMOUS) app.use(path, limitAnonymous);
   app.route("/", callbackRoutes);
-  app.route("/", feedbackUrlRoutes);
   app.route("/", sessionRoutes);
+  for (const routes of PUBLIC_TRACE_ROUTERS) app.route("/", routes);
   const document = documentOf(app);
   addAgentDocs(app, document, "before the gate");
   app.use("/agents/*", sandboxAgents);

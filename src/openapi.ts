@@ -37,6 +37,8 @@ const TAGS = [
   { name: "Traces", description: "Traces of agents and programs" },
   { name: "Projects", description: "Groups of traces, named `session` in paths and fields" },
   { name: "Trace runs", description: "Runs within traces of any program" },
+  { name: "Trace threads", description: "Traces grouped by thread" },
+  { name: "Shared traces", description: "Links that show a trace without a key" },
   { name: "Feedback", description: "Scores, values and comments on trace runs" },
   {
     name: "Bulk exports",

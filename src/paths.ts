@@ -2,7 +2,10 @@ import { MALFORMED_PATH, slugOf, toAgentPath } from "./agent-server/access/agent
 
 const CONTROL_PLANE_PREFIX = "/api-host";
 /** Clients of LangSmith have three forms of one endpoint: the host, /api and /api/v1. */
-const TRACE_PATH = /^(?:\/api)?(?:\/v1)?\/(sessions|runs|feedback|api-key|workspaces|orgs)(?=\/|$)/;
+const TRACE_PATH =
+  /^(?:\/api)?(?:\/v1)?\/(sessions|runs|feedback|api-key|workspaces|orgs|attachments|public(?=\/[^/]+\/run))(?=\/|$)/;
+/** LangSmith's JavaScript SDK lists a shared trace's runs at a path that ends with its query. */
+const LIST_SHARED_RUNS = /^(\/api\/v1\/public\/[^/]+\/runs)share_token=[^/]*$/;
 const INFO_PATH = /^\/api(?:\/v1)?\/info$/;
 
 /**
@@ -25,7 +28,10 @@ export function toRoutePath(
 function toRoute(path: string): string {
   if (INFO_PATH.test(path)) return "/info";
   if (path.startsWith("/agents/")) return toAgentPath(path);
-  return path.replace(TRACE_PATH, "/api/v1/$1").replace(/^\/v2\/(runs|traces)(?=\/)/, "/api/v2/$1");
+  return path
+    .replace(TRACE_PATH, "/api/v1/$1")
+    .replace(LIST_SHARED_RUNS, "$1")
+    .replace(/^\/v2\/(runs|traces|threads|public)(?=\/)/, "/api/v2/$1");
 }
 
 function withoutControlPlanePrefix(path: string): string {
@@ -35,7 +41,7 @@ function withoutControlPlanePrefix(path: string): string {
 
 /** Returns a path for the log. The token in a path is a credential. */
 export function withoutToken(path: string): string {
-  return path.replace(/(\/feedback\/tokens\/)[^/]+/, "$1...");
+  return path.replace(/(\/(?:feedback\/tokens|public|v1\/attachments)\/)[^/]+/, "$1...");
 }
 
 /** Returns whether a request ingests runs, whose bodies have any size and encoding. */

@@ -32,15 +32,30 @@ import { memberRoutes } from "./control-plane/workspaces/members/member-routes.t
 import { destinationRoutes } from "./exports/destinations/routes.ts";
 import { exportRoutes } from "./exports/orders/routes.ts";
 import { previewRoutes } from "./exports/preview/preview-routes.ts";
+import { attachmentRoutes, attachmentUrlRoutes } from "./traces/attachments/attachment-routes.ts";
 import { traceDeletionRoutes } from "./traces/deletion/trace-deletion-routes.ts";
 import { feedbackRoutes } from "./traces/feedback/feedback-routes.ts";
+import { feedbackTokenRoutes } from "./traces/feedback/feedback-token-routes.ts";
+import { feedbackUrlRoutes } from "./traces/feedback/feedback-url-routes.ts";
 import { ingestRoutes } from "./traces/ingest/ingest-routes.ts";
 import { liveRoutes } from "./traces/live/live-routes.ts";
 import { projectRoutes } from "./traces/projects/routes.ts";
 import { filterRoutes } from "./traces/query/filter-routes.ts";
 import { queryRoutes } from "./traces/query/query-routes.ts";
 import { traceRunRoutes } from "./traces/query/run-routes.ts";
+import { sharedPageRoutes } from "./traces/shares/page-routes.ts";
+import { shareRoutes } from "./traces/shares/share-routes.ts";
+import { sharedRunRoutes } from "./traces/shares/shared-run-routes.ts";
 import { statsRoutes } from "./traces/stats/stats-routes.ts";
+import { threadTraceRoutes } from "./traces/threads/thread-routes.ts";
+
+/** Before the authentication: a token in the URL is the credential. */
+export const PUBLIC_TRACE_ROUTERS = [
+  feedbackUrlRoutes,
+  attachmentUrlRoutes,
+  sharedRunRoutes,
+  sharedPageRoutes,
+];
 
 /** The routers behind the authentication, in order: the first one that knows a path answers. */
 export const ROUTERS = [
@@ -82,6 +97,10 @@ export const ROUTERS = [
   liveRoutes,
   statsRoutes,
   traceDeletionRoutes,
+  attachmentRoutes,
+  shareRoutes,
+  threadTraceRoutes,
+  feedbackTokenRoutes,
   feedbackRoutes,
   filterRoutes,
   destinationRoutes,

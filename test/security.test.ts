@@ -17,6 +17,13 @@ const PUBLIC = {
   confirmOAuth: "a browser answers the page of the callback; state and code are the proof",
   oauthSetup: "a browser comes back from a provider; the state is the proof",
   getUiFile: "a page loads scripts without a key, and they are for everybody who sees the page",
+  getAttachmentByUrl: "the URL is signed for one attachment, for an hour",
+  getSharedTrace: "the token of the link names one trace",
+  getSharedRun: "the same",
+  getSharedRunV2: "the same",
+  listSharedRuns: "the same",
+  querySharedRuns: "the same",
+  querySharedRunsV2: "the same",
   giveFeedback: "who rates a run has no key; the signed URL names the run and what may be said",
   giveFeedbackByLink: "the same, as a link",
   receiveUpload: "the URL is signed for one upload",
@@ -58,6 +65,8 @@ const READING = [
   "validateTraceQuery",
   "getTraceRunStats",
   "groupTraceRuns",
+  "queryTraceThreads",
+  "getTraceThreadsStats",
   "queryTraceRuns",
   "queryTraceRunsV2",
   "listTraceRunChanges",
@@ -83,6 +92,12 @@ const READING = [
 
 /** An id in a path that names nothing of a workspace alone: the answer is empty for others. */
 const EMPTY_FOR_OTHERS = ["listAgentConnections", "waitForOAuth"];
+
+/** Below their path is a public operation, which refuses a token of 5000 characters. */
+const ABOVE_PUBLIC = ["createFeedbackToken", "listFeedbackTokens"];
+
+/** A thread of traces is a text of the client; its project is in the query. */
+const THREADS_OF_PROJECTS = ["listThreadTraces", "getTraceThreadStats"];
 
 /** SDKs send runs with other types too; test/traces/ingest.test.ts has what is refused. */
 const LENIENT = ["createTraceRun", "ingestRunsBatch", "patchTraceRun"];
@@ -149,11 +164,12 @@ describe("without credentials", () => {
     },
   );
 
-  test.each(named(guarded))("%s has no other path around its 401", async (_, operation) => {
+  test.each(named(guarded))("%s has no other path around its 401", async (id, operation) => {
     const url = urlOf(operation, ours.ids);
+    const refused = ABOVE_PUBLIC.includes(id) ? [401, 404, 422] : [401, 404];
     for (const trick of tricks(url)) {
       const { status } = await call(operation, { url: trick });
-      expect([401, 404], trick).toContain(status);
+      expect(refused, trick).toContain(status);
     }
   });
 });
@@ -274,7 +290,8 @@ describe("odd requests of an admin", () => {
       const ids = { ...ours.ids, [name]: odd, [name === "run_id" ? "agent_run_id" : name]: odd };
       const url = urlOf(operation, ids);
       const { status, text } = await call(operation, { key: ours.admin, url });
-      const isFree = EMPTY_FOR_OTHERS.includes(id) || FREE_IDS.includes(name);
+      const isThread = name === "thread_id" && THREADS_OF_PROJECTS.includes(id);
+      const isFree = isThread || EMPTY_FOR_OTHERS.includes(id) || FREE_IDS.includes(name);
       const allowed = isFree ? [200, 201, 400, 404, 422] : [400, 404, 422];
       expect(allowed, `${name}=${odd.slice(0, 20)}: ${text}`).toContain(status);
     }

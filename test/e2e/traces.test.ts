@@ -1,4 +1,4 @@
-import type { Client } from "langsmith";
+import { Client } from "langsmith";
 import { getCurrentRunTree, traceable } from "langsmith/traceable";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { request } from "./support/http.ts";
@@ -124,6 +124,65 @@ describe.each([
       selects: ["NAME", "TOTAL_TOKENS"],
     });
     expect(run).toMatchObject({ name: "model", total_tokens: 14 });
+  });
+
+  test("shares a trace by a link, and revokes it", async () => {
+    const { agent = "", model = "" } = ids;
+    const link = await client.shareRun(agent);
+    const token = link.split("/").at(-2) ?? "";
+    expect(await client.readRunSharedLink(model)).toBe(link);
+    const stranger = new Client({ apiUrl: stack.base_url, apiKey: "none" });
+    const names = (runs: { name?: string }[] = []) => runs.map(({ name }) => name);
+    expect(names(await stranger.listSharedRuns(token))).toEqual(["agent", "step", "model"]);
+    expect(names(await stranger.listSharedRuns(token, { runIds: [model] }))).toEqual(["model"]);
+    const { items } = await stranger.public.runs.query(token, { selects: ["NAME"] });
+    expect(names(items)).toEqual(["agent", "step", "model"]);
+    const page = await fetch(`${stack.base_url}/public/${token}/r`);
+    expect(await page.text()).toContain("3 runs. These are all.");
+    await client.unshareRun(agent);
+    expect(await client.readRunSharedLink(agent)).toBeUndefined();
+    await expect(stranger.listSharedRuns(token)).rejects.toThrow("404");
+    const { session_id = "" } = await client.readRun(agent);
+    const share = await client.runs.share.create(agent, { session_id, trace_id: agent });
+    expect(share.share_token).not.toBe(token);
+    await client.runs.share.delete(agent, { session_id });
+  });
+
+  test("finds threads, and the traces of one", async () => {
+    const { id } = await client.readProject({ projectName: project });
+    const listed = await client.listThreads({ projectId: id, isRoot: false });
+    expect(listed.map(({ thread_id }) => thread_id)).toEqual(["t-1"]);
+    const read = client.readThread({ threadId: "t-1", projectId: id, isRoot: false });
+    expect((await collect(read)).map(({ name }) => name)).toEqual(["model"]);
+    const thread_id = `t-${crypto.randomUUID()}`;
+    const options = { client, project_name: `${project}-turns`, tracingEnabled: true };
+    const turn = traceable(async () => "done", {
+      ...options,
+      name: "turn",
+      metadata: { thread_id },
+    });
+    await turn();
+    await client.awaitPendingTraceBatches();
+    const project_id = (await client.readProject({ projectName: `${project}-turns` })).id;
+    const found = await collect(client.threads.query({ project_id, page_size: 1 }));
+    expect(found).toMatchObject([{ thread_id, count: 1 }]);
+    const traces = client.threads.listTraces(thread_id, { project_id, selects: ["NAME"] });
+    expect(await collect(traces)).toMatchObject([{ name: "turn" }]);
+    const stats = client.threads.stats(thread_id, {
+      session_id: project_id,
+      selects: ["TURNS"],
+    });
+    expect(await stats).toEqual({ turns: 1 });
+  });
+
+  test("creates presigned feedback URLs, and lists them", async () => {
+    const { step = "" } = ids;
+    const token = await client.createPresignedFeedbackToken(step, "stars");
+    expect(await collect(client.listPresignedFeedbackTokens(step))).toEqual([token]);
+    expect((await fetch(`${token.url}?score=1`)).status).toBe(200);
+    const [given] = await collect(client.listFeedback({ runIds: [step] }));
+    expect(given).toMatchObject({ key: "stars", score: 1 });
+    await client.deleteFeedback(given?.id ?? "");
   });
 
   test("gives feedback, and reads it back", async () => {

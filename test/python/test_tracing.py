@@ -172,7 +172,64 @@ def test_attachment(tracing, project):
     tracing.flush()
     run = until(lambda: list(tracing.list_runs(run_ids=[id])), len)[0]
     assert run.inputs == {"q": 1}
-    assert tracing.read_run(id).inputs == {"q": 1}
+    assert run.attachments["note"]["reader"].read() == b"of a file"
+    read = tracing.read_run(id)
+    assert read.inputs == {"q": 1}
+    assert read.attachments["note"]["mime_type"] == "text/plain"
+    assert read.attachments["note"]["reader"].read() == b"of a file"
+
+
+async def test_share(tracing, project, stack):
+    id = create(tracing, project, end_time=now(), outputs={"a": 1})
+    child = create(
+        tracing,
+        project,
+        name="child",
+        trace_id=id,
+        parent_run_id=id,
+        dotted_order=f"{now():%Y%m%dT%H%M%S%fZ}{id}.{now():%Y%m%dT%H%M%S%fZ}{langsmith.uuid7()}",
+    )
+    tracing.flush()
+    until(lambda: list(tracing.list_runs(trace_id=id, project_id=project.id)), lambda r: len(r) == 2)
+    assert not tracing.run_is_shared(id)
+    link = tracing.share_run(id)
+    token = link.split("/")[-2]
+    assert tracing.run_is_shared(child)
+    assert tracing.read_run_shared_link(id) == link
+    stranger = Client(api_url=stack["base_url"], api_key="none")
+    assert stranger.read_shared_run(token).outputs == {"a": 1}
+    assert stranger.read_shared_run(link, child).name == "child"
+    assert {run.id for run in stranger.list_shared_runs(token)} == {id, child}
+    assert [run.id for run in stranger.list_shared_runs(token, [str(child)])] == [child]
+    async with AsyncClient(api_url=stack["base_url"], api_key=stack["api_key"]) as client:
+        assert await client.share_run(id) == link
+        assert await client.read_run_shared_link(id) == link
+        assert await client.run_is_shared(id)
+    tracing.unshare_run(id)
+    assert not tracing.run_is_shared(id)
+    with pytest.raises(LangSmithNotFoundError):
+        stranger.read_shared_run(token)
+
+
+async def test_presigned_feedback(tracing, project, stack):
+    id = create(tracing, project, end_time=now())
+    tracing.flush()
+    until(lambda: list(tracing.list_runs(run_ids=[id])), len)
+    hour = datetime.timedelta(hours=1)
+    one = tracing.create_presigned_feedback_token(id, "one", expiration=hour)
+    two, three = tracing.create_presigned_feedback_tokens(id, ["two", "three"])
+    assert {each.id for each in tracing.list_presigned_feedback_tokens(id)} == {
+        one.id,
+        two.id,
+        three.id,
+    }
+    tracing.create_feedback_from_token(one.id, 1, comment="by token")
+    tracing.create_feedback_from_token(two.url, 0.5)
+    async with AsyncClient(api_url=stack["base_url"], api_key=stack["api_key"]) as client:
+        four = await client.create_presigned_feedback_token(id, "four", expiration=now() + hour)
+        await client.create_feedback_from_token(four.id, 0)
+    given = {each.key: each.score for each in tracing.list_feedback(run_ids=[id])}
+    assert given == {"one": 1, "two": 0.5, "four": 0}
 
 
 def test_filters(tracing, project):

@@ -87,7 +87,8 @@ export async function belongings(): Promise<Belongings> {
     agent_run_id: agent_run.run_id ?? "",
     run_id: run.id,
     trace_id: run.id,
-    session_id: session.id ?? "",
+    ...idsOfProject(session),
+    share_token: newId(),
     feedback_id: feedback.id ?? "",
     provider_id,
     token_id,
@@ -108,6 +109,11 @@ export async function belongings(): Promise<Belongings> {
   };
   await vi.waitFor(() => allPublished(workspace_id), { timeout: 20_000, interval: 100 });
   return { ...owner, ids, marker };
+}
+
+/** A project is a session on the wire, and in version 2 a project. */
+function idsOfProject({ id = "" }: Record<string, string>) {
+  return { session_id: id, project_id: id };
 }
 
 /** A service key, a member and a personal key of the member. */

@@ -38,6 +38,9 @@ export function operationBody(operation: Operation, ids: Record<string, string>)
     queryTraceRunsV2: { project_ids: [session_id] },
     getTraceRunStats: { session: [session_id] },
     groupTraceRuns: { session_id, group_by: "conversation" },
+    queryTraceThreads: { project_id: session_id },
+    getTraceThreadsStats: { project_id: session_id, select: ["THREAD_COUNT"] },
+    createFeedbackToken: { run_id, feedback_key: "stolen" },
     createFeedback: { run_id, key: "stolen", score: 0 },
     createOAuthProvider: {
       provider_id: "new",

@@ -2,6 +2,7 @@ import { and, eq, isNotNull, lte, sql } from "drizzle-orm";
 import { database } from "../../shared/context.ts";
 import { deleteBelow } from "../../shared/storage/objects-below.ts";
 import { deleteSome } from "../../shared/storage/sql.ts";
+import { deleteShareLinksOf } from "../links/share-links.ts";
 import { type ProjectDeletionMessage, sendProjectDeletions } from "../messages.ts";
 import { payloadPrefix } from "../object/payloads.ts";
 import { tracePartition } from "../object/stub.ts";
@@ -24,7 +25,7 @@ export async function consumeProjectDeletion(
     .from(projects)
     .where(and(eq(projects.id, project_id), isNotNull(projects.deleted_at)));
   if (!row?.deleted_at) return;
-  for (const clean of [deletePartitions, deletePayloads, deleteLocations]) {
+  for (const clean of [deleteShareLinksOf, deletePartitions, deletePayloads, deleteLocations]) {
     if (!(await clean(env, project_id))) return sendProjectDeletions(env, [project_id]);
   }
   // Keeps the row until the sweep has deleted late writes.

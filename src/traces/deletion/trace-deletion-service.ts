@@ -4,6 +4,7 @@ import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
+import { deleteShareLinks } from "../links/share-links.ts";
 import { dayOfId, findLocations, livePartitions } from "../object/catalogue.ts";
 import { resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
@@ -64,6 +65,8 @@ async function deleteFrom(
   trace_ids: string[],
 ): Promise<number> {
   let runs = 0;
+  const project_ids = keys.map(({ project_id }) => project_id);
+  await deleteShareLinks(ctx, project_ids, trace_ids);
   await mapConcurrent(keys, AT_ONCE, async (partition) => {
     for (;;) {
       const n = await tracePartition(ctx.env, partition).deleteTraces(partition, trace_ids);

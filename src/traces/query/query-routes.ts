@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { router } from "../../shared/http/http.ts";
+import { originOf, router } from "../../shared/http/http.ts";
 import { body, ErrorDetail, json, operationWithTag, problem } from "../../shared/schema.ts";
 import { RunsPage, RunsPageV2, RunsQueryRequest, RunsQueryV2Request } from "./query-schema.ts";
 import { queryRuns } from "./query-service.ts";
@@ -44,6 +44,8 @@ const getV2 = operation("get", "/api/v2/runs/{run_id}", "getTraceRunV2", {
   },
   responses: { 200: json(z.record(z.string(), z.unknown()), "The run"), ...problems },
 });
-queryRoutes.openapi(getV2, async (c) =>
-  c.json(await getRunV2(c.var.ctx, c.req.valid("param").run_id, c.req.valid("query").selects), 200),
-);
+queryRoutes.openapi(getV2, async (c) => {
+  const { run_id } = c.req.valid("param");
+  const { selects } = c.req.valid("query");
+  return c.json(await getRunV2(c.var.ctx, run_id, selects, originOf(c.req.url)), 200);
+});

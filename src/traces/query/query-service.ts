@@ -16,7 +16,7 @@ import { RunsPage, type RunsQueryRequest } from "./query-schema.ts";
 import { type PartitionRange, partitionsInScope } from "./scope.ts";
 import { toRun } from "./to-run.ts";
 
-type RunMatch = { partition: PartitionKey; row: TraceRunRow; read: ReadRuns };
+export type RunMatch = { partition: PartitionKey; row: TraceRunRow; read: ReadRuns };
 
 export type FoundRuns = { runs: JsonObject[]; next: string | null };
 
@@ -93,7 +93,11 @@ function compare(a: TraceRunRow, b: TraceRunRow): number {
   return a.id < b.id ? -1 : 1;
 }
 
-async function findByIds(ctx: Context, ids: string[], columns: Columns): Promise<RunMatch[]> {
+export async function findByIds(
+  ctx: Context,
+  ids: string[],
+  columns: Columns,
+): Promise<RunMatch[]> {
   const located = await findPartitions(ctx, ids);
   const answers = await Promise.all(
     located.map(async ({ partition, ids: here }) => {
@@ -115,7 +119,7 @@ export async function toRuns(
 ) {
   const wanted = select === null ? null : new Set([...select, "id"]);
   const runs = found.map(async ({ partition, row, read }) => {
-    const run = await toRun(ctx.env, partition, row, read, wanted);
+    const run = await toRun(ctx, partition, row, read, wanted);
     if (wanted === null) return run;
     return Object.fromEntries(Object.entries(run).filter(([name]) => wanted.has(name)));
   });

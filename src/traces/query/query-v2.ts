@@ -2,6 +2,7 @@ import type { Context } from "../../shared/context.ts";
 import { invalid } from "../../shared/errors.ts";
 import { DAY_US, nowMicros } from "../../shared/times.ts";
 import type { JsonObject } from "../json.ts";
+import { findShareToken, shareUrl } from "../links/share-links.ts";
 import { RunsPageV2, type RunsQueryV2Request } from "./query-schema.ts";
 import { findPage } from "./query-service.ts";
 import { getTraceRun } from "./run-service.ts";
@@ -57,12 +58,19 @@ export async function getRunV2(
   ctx: Context,
   run_id: string,
   selects: string[] | undefined,
+  origin: string,
 ): Promise<JsonObject> {
   const run = await getTraceRun(ctx, run_id);
-  const item = toItem(run);
-  if (selects === undefined) return item;
+  if (selects === undefined) return toItem(run);
   const wanted = new Set(["id", ...selects.map((name) => name.toLowerCase())]);
+  const share = wanted.has("share_url") ? await shareUrlOf(ctx, run.trace_id, origin) : {};
+  const item = { ...toItem(run), ...share };
   return Object.fromEntries(Object.entries(item).filter(([name]) => wanted.has(name)));
+}
+
+async function shareUrlOf(ctx: Context, trace_id: string, origin: string) {
+  const token = await findShareToken(ctx, trace_id);
+  return token === null ? {} : { share_url: shareUrl(ctx.env, origin, token) };
 }
 
 export function toSelect(names: string[]): string[] {

@@ -72,7 +72,19 @@ export const TraceRun = z
           }),
         }),
       )
-      .describe("Attachments by name. The Python SDK reserves the name `attachments`"),
+      .describe("Attachments by name"),
+    s3_urls: z
+      .record(
+        z.string(),
+        z.object({
+          presigned_url: z.string().openapi({
+            description: "URL that needs no key for an hour. Without a public origin, its path",
+            example: "https://heddle.example/api/v1/attachments/eyJydW5faWQiOiIuLi4ifQ.k1.9f2c",
+          }),
+          mime_type: z.string().openapi({ description: "Media type", example: "image/png" }),
+        }),
+      )
+      .describe("Signed URLs of the attachments, by `attachment.` and their name"),
     app_path: z.string().openapi({ description: "Path of the run in a web app", example: "" }),
     in_dataset: z.boolean().describe("Always `false`"),
   })

@@ -6,9 +6,9 @@ import type { PartitionKey } from "../changes.ts";
 import { findPartitions, partitionsOn } from "../object/catalogue.ts";
 import type { ReadRuns } from "../object/object.ts";
 import { tracePartition } from "../object/stub.ts";
-import { assertReadRate, assertTraceRate } from "../rates.ts";
+import { assertReadRate } from "../rates.ts";
 import type { Columns } from "../reads/reads.ts";
-import type { Pointers, TraceRunRow } from "../reads/rows.ts";
+import type { TraceRunRow } from "../reads/rows.ts";
 import { TraceRun } from "./run-schema.ts";
 import { RUN_COLUMNS, toRun } from "./to-run.ts";
 
@@ -23,7 +23,7 @@ export async function getTraceRun(ctx: Context, run_id: string): Promise<TraceRu
   const { partition, row, ...read } = await findRun(ctx, run_id, RUN_COLUMNS);
   const below = await runsBelow(ctx, partition, row);
   return TraceRun.parse({
-    ...(await toRun(ctx.env, partition, row, read)),
+    ...(await toRun(ctx, partition, row, read)),
     child_run_ids: below.map(({ id }) => id),
     direct_child_run_ids: below.filter((run) => run.parent_run_id === run_id).map(({ id }) => id),
   });
@@ -49,18 +49,6 @@ function daysOf(day: string, { end_us }: TraceRunRow): string[] {
     days.push(dayOf(midnight + n * DAY_US));
   }
   return days;
-}
-
-/** Returns the bytes of an attachment and their type. */
-export async function getAttachment(ctx: Context, run_id: string, name: string) {
-  assertMay(ctx, "read");
-  assertTraceRate(ctx, "read");
-  const { row } = await findRun(ctx, run_id, ["id", "pointers"]);
-  const pointers: Pointers = row.pointers ? JSON.parse(row.pointers) : {};
-  const attachment = pointers.attachments?.[name];
-  const object = attachment ? await ctx.env.ARTIFACTS.get(attachment.key) : null;
-  if (!attachment || !object) throw notFound("Attachment", `${run_id}/${name}`);
-  return { body: object.body, content_type: attachment.content_type };
 }
 
 export async function findRun(ctx: Context, run_id: string, columns: Columns): Promise<LocatedRun> {

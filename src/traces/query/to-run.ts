@@ -1,9 +1,11 @@
+import type { Context } from "../../shared/context.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { toIso } from "../../shared/times.ts";
 import type { PartitionKey, PayloadName } from "../changes.ts";
 import { parseDottedOrder } from "../dotted-order.ts";
 import { parseToWrite } from "../exact-json.ts";
 import type { JsonObject } from "../json.ts";
+import { attachmentUrl } from "../links/attachment-urls.ts";
 import type { ReadRuns } from "../object/object.ts";
 import { loadText } from "../object/payloads.ts";
 import type { Pointers, TraceRunRow } from "../reads/rows.ts";
@@ -42,7 +44,7 @@ export const RUN_COLUMNS = [
 
 /** Converts a row to its wire form. Fetches payloads from R2 when selected. */
 export async function toRun(
-  env: Env,
+  ctx: Pick<Context, "env" | "caller">,
   partition: PartitionKey,
   row: TraceRunRow,
   read: Pick<ReadRuns, "feedback" | "values">,
@@ -53,7 +55,7 @@ export async function toRun(
   const parents = row.parent_run_id === null ? [] : [row.parent_run_id];
   const [inputs, outputs, extra, events, serialized] = await Promise.all(
     (["inputs", "outputs", "extra", "events", "serialized"] as const).map((name) =>
-      wanted === null || wanted.has(name) ? payloadOf(env, row, pointers, name) : null,
+      wanted === null || wanted.has(name) ? payloadOf(ctx.env, row, pointers, name) : null,
     ),
   );
   return {
@@ -70,7 +72,9 @@ export async function toRun(
     serialized,
     tags: row.tags ? JSON.parse(row.tags) : [],
     feedback_stats: statsOf(row.id, read),
-    files: attachmentsOf(row.id, pointers),
+    files: filesOf(row.id, pointers),
+    s3_urls:
+      wanted === null || wanted.has("s3_urls") ? await signedUrls(ctx, row.id, pointers) : {},
     app_path: `/projects/p/${partition.project_id}/r/${row.id}`,
     in_dataset: false,
   };
@@ -107,11 +111,24 @@ export function statsOf(
   );
 }
 
-function attachmentsOf(run_id: string, { attachments = {} }: Pointers) {
+function filesOf(run_id: string, { attachments = {} }: Pointers) {
   return Object.fromEntries(
     Object.entries(attachments).map(([name, { content_type, bytes }]) => {
       const url = `/api/v1/runs/${run_id}/attachments/${encodeURIComponent(name)}`;
       return [name, { content_type, bytes, url }];
     }),
   );
+}
+
+/** LangSmith's Python SDK downloads attachments from here, without its key. */
+async function signedUrls(
+  { env, caller: { workspace_id } }: Pick<Context, "env" | "caller">,
+  run_id: string,
+  { attachments = {} }: Pointers,
+) {
+  const urls = Object.entries(attachments).map(async ([name, { content_type }]) => {
+    const presigned_url = await attachmentUrl(env, { workspace_id, run_id, name });
+    return [`attachment.${name}`, { presigned_url, mime_type: content_type }] as const;
+  });
+  return Object.fromEntries(await Promise.all(urls));
 }

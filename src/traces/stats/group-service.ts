@@ -4,6 +4,7 @@ import { toIso } from "../../shared/times.ts";
 import type { PartitionKey } from "../changes.ts";
 import { loadText } from "../object/payloads.ts";
 import { tracePartition } from "../object/stub.ts";
+import type { RunsQueryRequest } from "../query/query-schema.ts";
 import { assertTraceRate } from "../rates.ts";
 import type { Pointers, TraceRunRow } from "../reads/rows.ts";
 import type { ThreadTotals } from "../storage/threads.ts";
@@ -15,15 +16,31 @@ import { toTraceStats } from "./run-stats.ts";
 const PREVIEW_CHARS = 1000;
 
 type End = { id: string; start_us: number; partition: PartitionKey };
-type Thread = { thread_id: string; totals: RunTotals; first: End; last: End };
+/** Totals of a thread, by the roots of its traces. */
+export type TraceThread = { thread_id: string; totals: RunTotals; first: End; last: End };
+export type ThreadsQuery = Pick<
+  RunsQueryRequest,
+  "session" | "filter" | "trace_filter" | "tree_filter" | "start_time" | "end_time"
+>;
 
 /** Groups a project's root runs by thread, most recently active first. */
 export async function groupRuns(ctx: Context, input: GroupRunsRequest): Promise<RunGroups> {
   assertMay(ctx, "read");
   assertTraceRate(ctx, "read");
-  const { session_id, filter, start_time, end_time, limit, offset } = input;
-  const query = { session: [session_id], filter, start_time, end_time, is_root: true };
-  const threads = new Map<string, Thread>();
+  const { session_id, limit, offset, ...query } = input;
+  const sorted = await findThreads(ctx, { ...query, session: [session_id] });
+  const page = sorted.slice(offset, offset + limit);
+  const groups = await Promise.all(page.map((thread) => toGroup(ctx, thread)));
+  return RunGroups.parse({ groups, total: sorted.length });
+}
+
+/** Returns the threads of the matching root runs, most recently active first. */
+export async function findThreads(
+  ctx: Context,
+  { session, filter, trace_filter, tree_filter, start_time, end_time }: ThreadsQuery,
+): Promise<TraceThread[]> {
+  const query = { session, filter, trace_filter, tree_filter, start_time, end_time, is_root: true };
+  const threads = new Map<string, TraceThread>();
   const answers = queryPartitions(ctx, query, async (partition, runsQuery) => ({
     partition,
     found: await tracePartition(ctx.env, partition).getThreads(runsQuery),
@@ -33,13 +50,14 @@ export async function groupRuns(ctx: Context, input: GroupRunsRequest): Promise<
       for (const one of found) addTo(threads, one, partition);
     }
   }
-  const sorted = [...threads.values()].sort((a, b) => b.last.start_us - a.last.start_us);
-  const page = sorted.slice(offset, offset + limit);
-  const groups = await Promise.all(page.map((thread) => toGroup(ctx, thread)));
-  return RunGroups.parse({ groups, total: threads.size });
+  return [...threads.values()].sort((a, b) => b.last.start_us - a.last.start_us);
 }
 
-function addTo(threads: Map<string, Thread>, one: ThreadTotals, partition: PartitionKey): void {
+function addTo(
+  threads: Map<string, TraceThread>,
+  one: ThreadTotals,
+  partition: PartitionKey,
+): void {
   const [first, last] = [
     { ...one.first, partition },
     { ...one.last, partition },
@@ -52,7 +70,7 @@ function addTo(threads: Map<string, Thread>, one: ThreadTotals, partition: Parti
   threads.set(thread_id, thread);
 }
 
-async function toGroup(ctx: Context, { thread_id, totals, first, last }: Thread) {
+export async function toGroup(ctx: Context, { thread_id, totals, first, last }: TraceThread) {
   const [begun, ended] = await Promise.all([
     read(ctx, first, "inputs"),
     read(ctx, last, "outputs"),

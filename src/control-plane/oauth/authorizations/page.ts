@@ -1,3 +1,4 @@
+import { escapeHtml } from "../../../shared/http/html.ts";
 import type { Ended } from "./callback-service.ts";
 import type { Question } from "./consent-service.ts";
 
@@ -63,16 +64,4 @@ function page(title: string, ...content: string[]): string {
     ...content,
     "</main></body></html>",
   ].join("");
-}
-
-const ENTITIES: Record<string, string> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (letter) => ENTITIES[letter] ?? letter);
 }

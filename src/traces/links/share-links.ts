@@ -1,0 +1,81 @@
+import { and, eq } from "drizzle-orm";
+import type { Context } from "../../shared/context.ts";
+import { database } from "../../shared/context.ts";
+import { createLink, hashToken, tokenOfLink } from "../../shared/crypto/link-tokens.ts";
+import { baseUrl } from "../../shared/http/base-url.ts";
+import { among, deleteSome } from "../../shared/storage/sql.ts";
+import { trace_shares } from "./table.ts";
+
+const PURPOSE = "trace-share";
+const BATCH = 5000;
+
+export type SharedTrace = { workspace_id: string; project_id: string; trace_id: string };
+
+/** Returns the token of a trace's link, and creates the link when there is none. */
+export async function createShareLink(
+  ctx: Context,
+  { project_id, trace_id }: Omit<SharedTrace, "workspace_id">,
+): Promise<string> {
+  const known = await findShareToken(ctx, trace_id);
+  if (known !== null) return known;
+  const { token, ...link } = await createLink(ctx.env, PURPOSE);
+  const { workspace_id } = ctx.caller;
+  const created_at = new Date().toISOString();
+  const row = { ...link, workspace_id, project_id, trace_id, created_at };
+  const [made] = await ctx.db.insert(trace_shares).values(row).onConflictDoNothing().returning();
+  return made ? token : createShareLink(ctx, { project_id, trace_id });
+}
+
+/** @returns `null` when the trace is not shared. Deletes a link whose token no key derives any more. */
+export async function findShareToken(ctx: Context, trace_id: string): Promise<string | null> {
+  const [row] = await ctx.db.select().from(trace_shares).where(isShareOf(ctx, trace_id));
+  if (!row) return null;
+  const token = await tokenOfLink(ctx.env, PURPOSE, row);
+  if (token === null) await deleteShareLink(ctx, trace_id);
+  return token;
+}
+
+export async function deleteShareLink(ctx: Context, trace_id: string): Promise<void> {
+  await ctx.db.delete(trace_shares).where(isShareOf(ctx, trace_id));
+}
+
+/** Deletes the links of traces that are being deleted from these projects. */
+export async function deleteShareLinks(
+  ctx: Context,
+  project_ids: string[],
+  trace_ids: string[],
+): Promise<void> {
+  const isOurs = eq(trace_shares.workspace_id, ctx.caller.workspace_id);
+  const areTheirs = and(
+    among(trace_shares.project_id, project_ids),
+    among(trace_shares.trace_id, trace_ids),
+  );
+  await ctx.db.delete(trace_shares).where(and(isOurs, areTheirs));
+}
+
+/** Not scoped to a workspace: deletes the links of a deleted project. */
+export function deleteShareLinksOf(env: Env, project_id: string): Promise<boolean> {
+  return deleteSome(database(env), trace_shares, eq(trace_shares.project_id, project_id), BATCH);
+}
+
+/** Not scoped to a workspace: the token is the credential. */
+export async function findSharedTrace(env: Env, token: string): Promise<SharedTrace | null> {
+  const { workspace_id, project_id, trace_id } = trace_shares;
+  const [row] = await database(env)
+    .select({ workspace_id, project_id, trace_id })
+    .from(trace_shares)
+    .where(eq(trace_shares.token_hash, hashToken(token)));
+  return row ?? null;
+}
+
+/** Returns the URL of the page for people. */
+export function shareUrl(env: Env, origin: string, token: string): string {
+  return `${baseUrl(env, origin)}/public/${token}/r`;
+}
+
+function isShareOf({ caller }: Context, trace_id: string) {
+  return and(
+    eq(trace_shares.workspace_id, caller.workspace_id),
+    eq(trace_shares.trace_id, trace_id),
+  );
+}

@@ -1,0 +1,69 @@
+import type { Context } from "../../shared/context.ts";
+import { chunks } from "../../shared/work/chunks.ts";
+import { parseToWrite } from "../exact-json.ts";
+import { findSharedTrace } from "../links/share-links.ts";
+import type { TraceSpan } from "../live/trace-schema.ts";
+import { readTrace } from "../live/trace-service.ts";
+import { findByIds } from "../query/query-service.ts";
+import type { Pointers, TraceRunRow } from "../reads/rows.ts";
+import { openShare } from "./shared-run-service.ts";
+
+export type PageLimits = { runs: number; chars: number };
+export type SpanTexts = { Inputs: string | null; Outputs: string | null; Error: string | null };
+export type SharedSpan = { span: TraceSpan; texts: SpanTexts };
+
+/** Below the limits of memory and of subrequests. */
+export const PAGE_LIMITS: PageLimits = { runs: 500, chars: 20_000 };
+/** Rows of a run have up to 500 KB of inputs and outputs; a message holds 32 MiB. */
+const AT_ONCE = 20;
+
+export type SharedPage = {
+  root: TraceSpan;
+  is_cut: boolean;
+  spans: AsyncGenerator<SharedSpan>;
+};
+
+/** @returns `null` when the link does not exist. */
+export async function openPage(env: Env, token: string): Promise<SharedPage | null> {
+  if ((await findSharedTrace(env, token)) === null) return null;
+  const { ctx, trace } = await openShare(env, token);
+  const found: TraceSpan[] = [];
+  for await (const line of await readTrace(ctx, trace.trace_id, undefined)) {
+    if ("id" in line) found.push(line);
+    if (found.length > PAGE_LIMITS.runs) break;
+  }
+  const [root] = found;
+  if (!root) return null;
+  const shown = found.slice(0, PAGE_LIMITS.runs);
+  return { root, is_cut: shown.length < found.length, spans: withTexts(ctx, shown) };
+}
+
+async function* withTexts(ctx: Context, spans: TraceSpan[]): AsyncGenerator<SharedSpan> {
+  for (const some of chunks(spans, AT_ONCE)) {
+    const ids = some.map(({ id }) => id);
+    const found = await findByIds(ctx, ids, ["id", "inputs", "outputs", "error", "pointers"]);
+    const rows = new Map(found.map(({ row }) => [row.id, row]));
+    for (const span of some) yield { span, texts: textsOf(rows.get(span.id)) };
+  }
+}
+
+function textsOf(row: TraceRunRow | undefined): SpanTexts {
+  const pointers: Pointers = row?.pointers ? JSON.parse(row.pointers) : {};
+  const textOf = (name: "inputs" | "outputs") => {
+    const pointer = pointers[name];
+    if (pointer) return `${pointer.bytes} bytes: read them by the API.`;
+    return row?.[name] == null ? null : cut(pretty(row[name]));
+  };
+  const error = row?.error == null ? null : cut(row.error);
+  return { Inputs: textOf("inputs"), Outputs: textOf("outputs"), Error: error };
+}
+
+function pretty(json: string): string {
+  return JSON.stringify(parseToWrite(json), null, 2);
+}
+
+function cut(text: string): string {
+  const { chars } = PAGE_LIMITS;
+  if (text.length <= chars) return text;
+  return `${text.slice(0, chars)}\n[${text.length - chars} more characters]`;
+}

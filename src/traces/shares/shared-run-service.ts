@@ -1,0 +1,101 @@
+import { type Context, jobContext } from "../../shared/context.ts";
+import { AppError, notFound } from "../../shared/errors.ts";
+import { DAY_US } from "../../shared/times.ts";
+import { mapConcurrent } from "../../shared/work/chunks.ts";
+import { findSharedTrace, type SharedTrace } from "../links/share-links.ts";
+import { columnsOf } from "../query/query-plan.ts";
+import { findPage, toRuns } from "../query/query-service.ts";
+import { toItem, toSelect } from "../query/query-v2.ts";
+import { findRun } from "../query/run-service.ts";
+import { assertTraceRate } from "../rates.ts";
+import {
+  SHARED_FIELDS,
+  SharedRun,
+  SharedRunsPage,
+  type SharedRunsRequest,
+  type SharedRunsV2Request,
+} from "./share-schema.ts";
+
+type OpenShare = { ctx: Context; trace: SharedTrace };
+
+const AT_ONCE = 10;
+const PAGE_RUNS = 100;
+const PAGE_RUNS_V2 = 1000;
+
+/** Counts the reads of all links of a workspace together, apart from those of its keys. */
+export async function openShare(env: Env, token: string): Promise<OpenShare> {
+  const trace = await findSharedTrace(env, token);
+  if (trace === null) {
+    const text = "The link does not exist: it was revoked, or its trace was deleted.";
+    throw new AppError("not_found", text);
+  }
+  const ctx = jobContext(env, trace.workspace_id, "shared_trace");
+  assertTraceRate(ctx, "read");
+  return { ctx, trace };
+}
+
+/** Returns a run of the shared trace, by default its root. */
+export async function getSharedRun(env: Env, token: string, run_id?: string): Promise<SharedRun> {
+  return SharedRun.parse(await readRun(await openShare(env, token), run_id));
+}
+
+async function readRun({ ctx, trace }: OpenShare, run_id = trace.trace_id) {
+  const located = await findRun(ctx, run_id, columnsOf(SHARED_FIELDS));
+  const { row, partition } = located;
+  const isShared = row.trace_id === trace.trace_id && partition.project_id === trace.project_id;
+  if (!isShared) throw notFound("Run", run_id);
+  const [run = {}] = await toRuns(ctx, [{ row, partition, read: located }], SHARED_FIELDS);
+  return run;
+}
+
+export async function querySharedRuns(
+  env: Env,
+  token: string,
+  { id, cursor, limit }: SharedRunsRequest,
+): Promise<SharedRunsPage> {
+  const opened = await openShare(env, token);
+  const { runs, next } = id
+    ? { runs: await mapConcurrent(id, AT_ONCE, (run_id) => readRun(opened, run_id)), next: null }
+    : await findRuns(opened, { cursor, limit: limit ?? PAGE_RUNS, select: SHARED_FIELDS });
+  return SharedRunsPage.parse({ runs, cursors: { next } });
+}
+
+/** Inputs and outputs are read run by run: a page has up to 1000 runs. */
+export async function querySharedRunsV2(
+  env: Env,
+  token: string,
+  { selects, cursor }: SharedRunsV2Request,
+) {
+  const select = toSharedSelect(selects ?? ["ID"]).filter(
+    (name) => name !== "inputs" && name !== "outputs",
+  );
+  const opened = await openShare(env, token);
+  const { runs, next } = await findRuns(opened, { cursor, limit: PAGE_RUNS_V2, select });
+  return { items: runs.map(toItem), has_more: next !== null, next_cursor: next };
+}
+
+export async function getSharedRunV2(env: Env, token: string, run_id: string, selects?: string[]) {
+  const run = await getSharedRun(env, token, run_id);
+  const wanted = selects ? new Set(["id", ...toSharedSelect(selects)]) : null;
+  const fields = Object.entries(run).filter(([name]) => wanted === null || wanted.has(name));
+  return toItem(Object.fromEntries(fields));
+}
+
+function toSharedSelect(selects: string[]): string[] {
+  return toSelect(selects).filter((name) => SHARED_FIELDS.includes(name));
+}
+
+type Page = { cursor: string | null | undefined; limit: number; select: string[] };
+
+/** Reads the days from the root's to its end: a project may have years of them. */
+async function findRuns({ ctx, trace }: OpenShare, page: Page) {
+  const { row } = await findRun(ctx, trace.trace_id, ["id", "start_us", "end_us"]);
+  return findPage(ctx, {
+    ...page,
+    session: [trace.project_id],
+    trace: trace.trace_id,
+    start_time: row.start_us - DAY_US,
+    end_time: row.end_us === null ? null : row.end_us + DAY_US,
+    order: "asc",
+  });
+}

@@ -1,0 +1,65 @@
+import { env } from "cloudflare:workers";
+import { beforeAll, expect, test } from "vitest";
+import { signClaim } from "../../src/shared/crypto/claims.ts";
+import { api, type TestWorkspace, workspace } from "../support/workspace.ts";
+import { multipart, projectId, read, type WireRun, wireRun } from "./support/runs.ts";
+
+type Urls = Record<string, { presigned_url: string; mime_type: string }>;
+
+let ours: TestWorkspace;
+beforeAll(async () => {
+  ours = await workspace();
+});
+
+async function runWithFile(project: string): Promise<WireRun> {
+  const run = wireRun(project);
+  const form = await multipart([
+    { name: `post.${run.id}`, data: JSON.stringify(run) },
+    { name: `attachment.${run.id}.a note`, type: "text/html; length=5", data: "<b>hi" },
+  ]);
+  const headers = {
+    "Content-Type": "multipart/form-data; boundary=----boundary",
+    "X-Api-Key": ours.editor,
+  };
+  const answer = await api("/runs/multipart", {
+    method: "POST",
+    headers,
+    body: new TextDecoder().decode(form),
+  });
+  expect(answer.status).toBe(202);
+  return run;
+}
+
+test("a run has a signed URL of each attachment, which needs no key", async () => {
+  const run = await runWithFile("signed");
+  const { s3_urls } = await read(ours.viewer, run.id);
+  const { "attachment.a note": file, ...others } = s3_urls as Urls;
+  expect([file?.mime_type, others]).toEqual(["text/html", {}]);
+  const answer = await api(file?.presigned_url ?? "");
+  expect([answer.status, await answer.text()]).toEqual([200, "<b>hi"]);
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    "content-disposition": "attachment",
+    "content-security-policy": "sandbox",
+    "cache-control": "no-store",
+  });
+  const json = { session: [await projectId(ours.viewer, "signed")], select: ["s3_urls"] };
+  const listed = await api("/runs/query", { key: ours.viewer, json });
+  expect(await listed.json()).toMatchObject({ runs: [{ s3_urls: { "attachment.a note": {} } }] });
+});
+
+test("a signed URL ends with its hour, with its trace, and with a changed claim", async () => {
+  const run = await runWithFile("expired");
+  const { s3_urls } = await read(ours.viewer, run.id);
+  const url = (s3_urls as Urls)["attachment.a note"]?.presigned_url ?? "";
+  const ref = { workspace_id: ours.workspace_id, run_id: run.id, name: "a note" };
+  const status = async (token: string) => (await api(`/api/v1/attachments/${token}`)).status;
+  expect(await status(await signClaim(env, "attachment-url", ref, 1))).toBe(200);
+  expect(await status(await signClaim(env, "attachment-url", ref, -1))).toBe(403);
+  expect(await status(await signClaim(env, "feedback-url", ref, 1))).toBe(403);
+  expect(await status("none")).toBe(403);
+  const [claim = "", ...signature] = url.split("/").at(-1)?.split(".") ?? [];
+  expect(await status([`${claim}x`, ...signature].join("."))).toBe(403);
+  const session_id = await projectId(ours.viewer, "expired");
+  await api("/runs/delete", { key: ours.admin, json: { session_id, trace_ids: [run.id] } });
+  expect((await api(url)).status).toBe(404);
+});
