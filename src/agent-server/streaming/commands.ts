@@ -104,7 +104,7 @@ async function startRun(
   });
   if (isFailure(run)) return run;
   const started = await commandRun(ctx, toTarget(session, "input"), run.ok);
-  if ("refusal" in started) return refused(started.refusal);
+  if (!started.ok) return refused(started.refusal);
   const { run_id } = started.run;
   return { result: { run_id }, applied_through_seq: lastSeqOf(started.last_event) };
 }
@@ -127,7 +127,7 @@ async function respond(ctx: Context, session: Session, call: Call): Promise<Done
   const run = toRunCreate({ assistant_id, command, config, metadata, strict_resume });
   if (isFailure(run)) return run;
   const started = await commandRun(ctx, toTarget(session, answers), run.ok);
-  if ("refusal" in started) return refused(started.refusal);
+  if (!started.ok) return refused(started.refusal);
   return { result: {}, applied_through_seq: lastSeqOf(started.last_event) };
 }
 

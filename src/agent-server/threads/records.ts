@@ -71,7 +71,7 @@ export type NewThread = {
 
 /** Fields of a thread that a run changes, before the change. */
 export type ThreadSnapshot = Pick<ThreadRecord, "status" | "config" | "error"> & {
-  /** Graph and assistant of the run before. */
+  /** Graph and assistant of the previous run. */
   served_by: { graph_id?: unknown; assistant_id?: unknown };
   revision: RevisionRef | null;
 };
@@ -128,6 +128,11 @@ export type RunRefusal =
   | "key_reused"
   | "no_pending_interrupt"
   | "unknown_interrupt";
+
+/** A read or a change of a thread, which can be too large. */
+export type ThreadResult<T> =
+  | ({ ok: true } & T)
+  | { ok: false; refusal: "thread_missing" | "too_large" };
 
 export type Accepted<T> = ({ ok: true; run: RunRecord } & T) | { ok: false; refusal: RunRefusal };
 

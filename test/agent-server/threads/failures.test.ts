@@ -69,7 +69,7 @@ describe("errors of a graph", () => {
     await stream("fails", { input: { messages: [] } });
     const at = { ns: "", checkpoint_id: null, subgraphs: false };
     const answer = await object.getState(at, revision);
-    if (!("ok" in answer && answer.ok)) throw new Error(JSON.stringify(answer));
+    if (!answer.ok) throw new Error(JSON.stringify(answer));
     const [task] = JSON.parse(answer.value).tasks;
     const { error, name, message } = JSON.parse(task.error);
     expect([error, name, message]).toEqual(["RangeError", "RangeError", "the node broke"]);
@@ -81,7 +81,7 @@ describe("errors of a graph", () => {
     const at = { ns: "", checkpoint_id: null, subgraphs: false };
     const answer = await object.getState(at, revision);
     expect(answer).toMatchObject({ ok: true });
-    if ("ok" in answer && answer.ok) {
+    if (answer.ok) {
       expect(JSON.parse(answer.value)).toMatchObject({ values: { n: 1 }, next: ["left", "right"] });
     }
   });

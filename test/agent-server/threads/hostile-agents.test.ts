@@ -400,7 +400,7 @@ test("a history of large states is cut by bytes, and before reads on", async () 
   const page = async (before_id: string | null) => {
     const call = { ns: "", checkpoint_id: null, limit: 1000, before_id, metadata: null };
     const answer = await thread.object.getHistory(call, active);
-    if (!("ok" in answer && answer.ok)) throw new Error(JSON.stringify(answer));
+    if (!answer.ok) throw new Error(JSON.stringify(answer));
     const states = JSON.parse(answer.value) as { checkpoint: { checkpoint_id: string } }[];
     return {
       characters: answer.value.length,

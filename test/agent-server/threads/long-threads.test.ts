@@ -75,7 +75,7 @@ test("each checkpoint of a long thread has the messages that it had then", async
   for (let n = 0; n < 20; n++) await wait("echo", { input: { messages: talk(1, n) } });
   const call = { ns: "", checkpoint_id: null, before_id: null, metadata: null, limit: 100 };
   const answer = await object.getHistory(call, revision);
-  if (!("ok" in answer) || !answer.ok) throw new Error(JSON.stringify(answer));
+  if (!answer.ok) throw new Error(JSON.stringify(answer));
   const states: { values: { messages?: { content: string }[] } }[] = JSON.parse(answer.value);
   const contents = states.map(({ values }) => values.messages?.map(({ content }) => content) ?? []);
   const newest = contents[0] ?? [];
@@ -171,7 +171,7 @@ test("a copy of a long thread has its whole history, and continues independently
   const [ours, theirs] = await Promise.all(
     [object, stub].map(async (thread) => {
       const answer = await thread.getHistory(call, revision);
-      return "ok" in answer && answer.ok ? answer.value : JSON.stringify(answer);
+      return answer.ok ? answer.value : JSON.stringify(answer);
     }),
   );
   expect(theirs).toBe(ours?.replaceAll(place.thread_id, copy.thread_id));

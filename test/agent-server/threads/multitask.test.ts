@@ -9,7 +9,8 @@ test("reject refuses a run while another is in flight, and changes nothing", asy
   const { run_id } = await create("steps", slow);
   const second = await object.createRun(order("steps", { ...quick, multitask_strategy: "reject" }));
   expect(second).toEqual({ ok: false, refusal: "busy" });
-  expect(await object.listRuns({ limit: 10, offset: 0 })).toHaveLength(1);
+  const listed = await object.listRuns({ limit: 10, offset: 0 });
+  expect(listed.ok && listed.runs).toHaveLength(1);
   expect((await join(run_id)).log).toEqual(["a", "b", "c"]);
 });
 

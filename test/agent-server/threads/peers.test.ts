@@ -66,7 +66,7 @@ test("the history is whole after the day for which events are kept", async () =>
   const call = { ns: "", checkpoint_id: null, before_id: null, metadata: null, limit: 100 };
   const history = async () => {
     const answer = await object.getHistory(call, revision);
-    return "ok" in answer && answer.ok ? JSON.parse(answer.value) : answer;
+    return answer.ok ? JSON.parse(answer.value) : answer;
   };
   const before = await history();
   await runInDurableObject(stubOf(place), (_thread, { storage }) => {

@@ -103,8 +103,8 @@ describe("a joined stream that begins after a checkpoint", () => {
           event === "debug" ? (data as { payload: StateEvent }).payload : (data as StateEvent);
         return modes.includes(event) && parts.checkpoint ? [parts] : [];
       });
-      const runs = await object.listRuns({ limit: 1, offset: 0 });
-      const [run] = Array.isArray(runs) ? runs : [];
+      const listed = await object.listRuns({ limit: 1, offset: 0 });
+      const [run] = listed.ok ? listed.runs : [];
       const since = async (checkpoint_id: string) => {
         const joined = await object.followRun(run?.run_id ?? "", { ...EVERYTHING, checkpoint_id });
         return joined ? readEvents(joined) : [];

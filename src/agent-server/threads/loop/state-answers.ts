@@ -1,11 +1,11 @@
 import { AppError, invalid } from "../../../shared/errors.ts";
-import type { StateAnswer } from "./states.ts";
+import type { StateAnswer, StateRefusal } from "./states.ts";
 
 /** @throws AppError for a refusal, and 502 when the graph cannot read the state: the request is valid */
 export function readText(answer: StateAnswer, thread_id: string, withoutGraph: string): string {
-  if ("missing" in answer && answer.missing === "graph") return withoutGraph;
-  if ("missing" in answer) throw refusal(answer.missing, thread_id);
   if (answer.ok) return answer.value;
+  if (answer.error === "graph_missing") return withoutGraph;
+  if (typeof answer.error === "string") throw refusal(answer.error, thread_id);
   const { error, message } = answer.error;
   if (error === "AnswerLimitError") throw new AppError("too_large", message);
   const text = `The graph cannot read the state of the thread: ${error}: ${message}`;
@@ -14,14 +14,14 @@ export function readText(answer: StateAnswer, thread_id: string, withoutGraph: s
 
 /** @throws AppError for a refusal, and 422 when the graph rejects the update */
 export function updateText(answer: StateAnswer, thread_id: string): string {
-  if ("missing" in answer) throw refusal(answer.missing, thread_id);
   if (answer.ok) return answer.value;
+  if (typeof answer.error === "string") throw refusal(answer.error, thread_id);
   throw invalid(["body"], `${answer.error.error}: ${answer.error.message}`);
 }
 
-function refusal(missing: "thread" | "graph" | "idle", thread_id: string): AppError {
-  if (missing === "thread") return threadNotFound(thread_id);
-  if (missing === "idle") return new AppError("conflict", "Thread is busy");
+function refusal(reason: StateRefusal, thread_id: string): AppError {
+  if (reason === "thread_missing") return threadNotFound(thread_id);
+  if (reason === "busy") return new AppError("conflict", "Thread is busy");
   const text = `Thread ${thread_id} has no graph ID; run a graph on it first`;
   return new AppError("bad_request", text);
 }

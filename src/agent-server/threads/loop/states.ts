@@ -17,8 +17,11 @@ import { type AgentStub, callAgent } from "./agent.ts";
 import { toGraphCall } from "./graph-calls.ts";
 import { ThreadHost } from "./thread-host.ts";
 
-/** JSON text from the graph, or the reason why the graph was not called: `idle` means that the thread is busy. */
-export type StateAnswer = Answer<string> | { missing: "thread" | "graph" | "idle" };
+/** Reason why the graph was not called. */
+export type StateRefusal = "thread_missing" | "graph_missing" | "busy";
+
+/** JSON text from the graph. */
+export type StateAnswer = Answer<string> | { ok: false; error: StateRefusal };
 
 export type HistoryPart = Omit<HistoryCall, keyof GraphCall>;
 export type UpdatePart = Omit<UpdateCall, keyof GraphCall>;
@@ -55,7 +58,7 @@ export class ThreadStates {
   }
 
   async update(call: UpdatePart, active: RevisionRef): Promise<StateAnswer> {
-    if (!this.#isFree()) return { missing: "idle" };
+    if (!this.#isFree()) return { ok: false, error: "busy" };
     return this.#callGraph(active, async (agent, graph) => {
       // A run accepted during the call began from the state before the update.
       const apply = (sent: unknown) => {
@@ -68,7 +71,7 @@ export class ThreadStates {
       const host = new ThreadHost(this.#store, apply, Promise.resolve(false), null, applyOps);
       const sent = await agent.updateState({ ...graph, ...call }, host);
       const answer = parseAnswer("updateState", UpdateAnswer, sent);
-      if (!answer.ok) return this.#isFree() ? answer : { missing: "idle" };
+      if (!answer.ok) return this.#isFree() ? answer : { ok: false, error: "busy" };
       const { checkpoint, summary } = answer.value;
       const status = threadStatusAfter({ failed: false, next: summary.next }, false);
       if (this.#isFree()) {
@@ -89,7 +92,7 @@ export class ThreadStates {
     work: (agent: AgentStub, graph: GraphCall) => Promise<StateAnswer>,
   ): Promise<StateAnswer> {
     const graph = toGraphCall(this.#store.thread.outline());
-    if (!graph) return { missing: "graph" };
+    if (!graph) return { ok: false, error: "graph_missing" };
     const revision = this.#store.thread.header().revision ?? active;
     return callAgent(this.#env, revision, (agent) => work(agent, graph));
   }

@@ -7,15 +7,21 @@ import type { ThreadRecord } from "../records.ts";
 type PackedRecord = Omit<ThreadRecord, "values"> & { packed_values: string };
 
 export function packRecord(result: unknown): unknown {
+  if (hasThread(result)) return { ...result, thread: packRecord(result.thread) };
   if (!isRecord(result, "values")) return result;
   const { values, ...record } = result as ThreadRecord;
   return { ...record, packed_values: JSON.stringify(values ?? null) };
 }
 
 export function unpackRecord(result: unknown): unknown {
+  if (hasThread(result)) return { ...result, thread: unpackRecord(result.thread) };
   if (!isRecord(result, "packed_values")) return result;
   const { packed_values, ...record } = result as PackedRecord;
   return { ...record, values: JSON.parse(packed_values) };
+}
+
+function hasThread(result: unknown): result is { thread: unknown } {
+  return typeof result === "object" && result !== null && "ok" in result && "thread" in result;
 }
 
 function isRecord(result: unknown, field: string): result is object {

@@ -6,6 +6,7 @@ import type {
   RunRefusal,
   RunRequest,
   StreamChoice,
+  ThreadResult,
 } from "../records.ts";
 import { type CancelAction, chooseRuns } from "../runs.ts";
 import { EMPTY_QUEUE, type QueueState } from "../storage/run-queue.ts";
@@ -71,9 +72,10 @@ export class RunMethods {
     return this.#thread.open() && this.#thread.store.runs.get(run_id) !== null;
   }
 
-  /** @returns `null` when the thread does not exist */
-  async listRuns(query: RunQuery): Promise<RunRecord[] | "too_large" | null> {
-    return this.#thread.openVisible() ? this.#thread.store.runs.list(query) : null;
+  async listRuns(query: RunQuery): Promise<ThreadResult<{ runs: RunRecord[] }>> {
+    if (!this.#thread.openVisible()) return { ok: false, refusal: "thread_missing" };
+    const runs = this.#thread.store.runs.list(query);
+    return runs ? { ok: true, runs } : { ok: false, refusal: "too_large" };
   }
 
   /** How many runs wait and run, and since when the first has been waiting, in epoch milliseconds. */

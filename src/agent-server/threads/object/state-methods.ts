@@ -18,15 +18,19 @@ export class StateMethods {
   }
 
   async getState(call: StatePart, active: RevisionRef): Promise<StateAnswer> {
-    return this.#thread.openVisible() ? this.#states.get(call, active) : { missing: "thread" };
+    return this.#thread.openVisible()
+      ? this.#states.get(call, active)
+      : { ok: false, error: "thread_missing" };
   }
 
   async getHistory(call: HistoryPart, active: RevisionRef): Promise<StateAnswer> {
-    return this.#thread.openVisible() ? this.#states.history(call, active) : { missing: "thread" };
+    return this.#thread.openVisible()
+      ? this.#states.history(call, active)
+      : { ok: false, error: "thread_missing" };
   }
 
   async updateState(call: UpdatePart, active: RevisionRef): Promise<StateAnswer> {
-    if (!this.#thread.openVisible()) return { missing: "thread" };
+    if (!this.#thread.openVisible()) return { ok: false, error: "thread_missing" };
     const answer = await this.#states.update(call, active);
     await this.#thread.alarm.publish();
     return answer;

@@ -1,7 +1,7 @@
 import type { Filters } from "../../../shared/filters.ts";
 import { isKeepable } from "../loop/merge.ts";
 import type { ThreadStreamChoice } from "../readers/thread-stream.ts";
-import type { NewThread, RunRefusal, ThreadRecord } from "../records.ts";
+import type { NewThread, ThreadRecord, ThreadResult } from "../records.ts";
 import type { CopiedPage, CopiedTable, CopyHead } from "../storage/copy.ts";
 import type { Ttl } from "../ttl.ts";
 import { copyHistory, type HistorySource, headOf } from "./copying.ts";
@@ -36,20 +36,24 @@ export class ThreadMethods {
     return this.#thread.openVisible() ? this.#thread.store.thread.record() : null;
   }
 
-  async getThreadWithin(characters: number): Promise<ThreadRecord | "too_large" | false> {
-    return this.#thread.openVisible() && this.#thread.store.thread.recordWithin(characters);
+  /** Does not parse values of more characters. */
+  async getThreadWithin(characters: number): Promise<ThreadResult<{ thread: ThreadRecord }>> {
+    if (!this.#thread.openVisible()) return { ok: false, refusal: "thread_missing" };
+    const { thread } = this.#thread.store;
+    if ((thread.valuesText()?.length ?? 0) > characters) return { ok: false, refusal: "too_large" };
+    return { ok: true, thread: thread.record() };
   }
 
   async patchThread(
     change: Record<string, unknown>,
     ttl: Ttl | null = null,
-  ): Promise<ThreadRecord | Exclude<RunRefusal, "busy">> {
-    if (!this.#thread.openVisible()) return "thread_missing";
+  ): Promise<ThreadResult<{ thread: ThreadRecord }>> {
+    if (!this.#thread.openVisible()) return { ok: false, refusal: "thread_missing" };
     const { thread } = this.#thread.store;
     const metadata = { ...thread.outline().metadata, ...change };
-    if (!isKeepable(metadata)) return "too_large";
+    if (!isKeepable(metadata)) return { ok: false, refusal: "too_large" };
     this.#thread.store.transaction(() => thread.patch({ metadata, ttl }));
-    return this.#thread.publishRecord();
+    return { ok: true, thread: await this.#thread.publishRecord() };
   }
 
   /** @returns `false` when the thread does not exist or a run is in flight */

@@ -66,7 +66,7 @@ export async function commandRun(ctx: Context, target: RunTarget, input: RunCrea
     !answer.ok &&
     (answer.refusal === "no_pending_interrupt" || answer.refusal === "unknown_interrupt")
   ) {
-    return { refusal: answer.refusal };
+    return { ok: false as const, refusal: answer.refusal };
   }
   return accepted(answer, built.thread_id);
 }
@@ -107,13 +107,11 @@ export async function listRuns(
   query: { status?: RunStatus | undefined; limit: number; offset: number },
 ) {
   const { object } = await openThread(ctx, thread, "search", { metadata: {} });
-  const runs = await object.listRuns(query);
-  if (!runs) throw threadNotFound(thread.thread_id);
-  if (runs === "too_large") {
-    const message = `limit: the runs have more than ${MAX_LIST_CHARACTERS} characters; use a smaller limit.`;
-    throw new AppError("too_large", message);
-  }
-  return runs;
+  const listed = await object.listRuns(query);
+  if (listed.ok) return listed.runs;
+  if (listed.refusal === "thread_missing") throw threadNotFound(thread.thread_id);
+  const message = `limit: the runs have more than ${MAX_LIST_CHARACTERS} characters; use a smaller limit.`;
+  throw new AppError("too_large", message);
 }
 
 export async function joinRun(ctx: Context, id: RunId, cancel_on_disconnect: boolean) {

@@ -62,7 +62,7 @@ async function withState(
   const call = { ns: "", checkpoint_id: null, supersteps: updates };
   const answer = await object.updateState(call, toRevisionRef(agent));
   const thread = await object.getThread();
-  if ("ok" in answer && answer.ok && thread) return thread;
+  if (answer.ok && thread) return thread;
   await object.deleteThread();
   updateText(answer, thread?.thread_id ?? "");
   throw new AppError("conflict", "The thread was deleted while it was created.");
@@ -85,10 +85,10 @@ export async function updateThread(
   { metadata, ttl }: Pick<ThreadPatch, "metadata"> & Partial<ThreadPatch>,
 ) {
   const { object, value } = await openThread(ctx, ref, "update", { metadata });
-  const thread = await object.patchThread(keepable(value), ttl ?? null);
-  if (thread === "thread_missing") throw threadNotFound(ref.thread_id);
-  if (thread === "too_large") throw valueTooLarge("metadata");
-  return thread;
+  const patched = await object.patchThread(keepable(value), ttl ?? null);
+  if (patched.ok) return patched.thread;
+  if (patched.refusal === "thread_missing") throw threadNotFound(ref.thread_id);
+  throw valueTooLarge("metadata");
 }
 
 export async function deleteThread(ctx: Context, deployment_id: string, thread_id: string) {

@@ -58,21 +58,26 @@ type Read<R> = (row: R, characters: number) => ReturnType<ThreadCalls["getThread
 async function readThreads<R>(rows: R[], query: ThreadSearch, read: Read<R>) {
   const found: ReturnType<typeof toFound>[] = [];
   let left = MAX_FOUND_CHARACTERS;
-  const add = (thread: Awaited<ReturnType<Read<R>>>) => {
-    if (!thread) return;
-    if (thread === "too_large") throw tooMuchFound();
-    const shown = toFound(Thread.parse(thread), query);
+  const add = (read: Awaited<ReturnType<Read<R>>>) => {
+    if (isTooLarge(read)) throw tooMuchFound();
+    if (!read.ok) return;
+    const shown = toFound(Thread.parse(read.thread), query);
     left -= JSON.stringify(shown).length;
     if (left < 0) throw tooMuchFound();
     found.push(shown);
   };
   for (const some of chunks(rows, AT_ONCE)) {
-    const threads = await Promise.all(some.map((row) => read(row, MAX_FOUND_CHARACTERS / AT_ONCE)));
-    for (const [n, row] of some.entries()) {
-      add(threads[n] === "too_large" ? await read(row, left) : (threads[n] ?? false));
-    }
+    const each = MAX_FOUND_CHARACTERS / AT_ONCE;
+    const reads = await Promise.all(
+      some.map(async (row) => ({ row, first: await read(row, each) })),
+    );
+    for (const { row, first } of reads) add(isTooLarge(first) ? await read(row, left) : first);
   }
   return found;
+}
+
+function isTooLarge(read: Awaited<ReturnType<ThreadCalls["getThreadWithin"]>>): boolean {
+  return !read.ok && read.refusal === "too_large";
 }
 
 export async function countThreads(ctx: Context, deployment_id: string, query: ThreadCount) {

@@ -142,7 +142,7 @@ export function listRecords(
   sql: SqlStorage,
   { status, limit, offset }: RunQuery,
   read: (row: RunRow) => StoredRun,
-): RunRecord[] | "too_large" {
+): RunRecord[] | null {
   const rows = sql.exec<RunRow>(
     `SELECT * FROM runs WHERE (?1 IS NULL OR status = ?1)
      ORDER BY created_at DESC, seq DESC LIMIT ?2 OFFSET ?3`,
@@ -155,7 +155,7 @@ export function listRecords(
   for (const row of rows) {
     const record = toRecord(read(row));
     characters += JSON.stringify(record).length;
-    if (characters > MAX_LIST_CHARACTERS && records.length > 0) return "too_large";
+    if (characters > MAX_LIST_CHARACTERS && records.length > 0) return null;
     records.push(record);
   }
   return records;

@@ -41,8 +41,8 @@ export class Runs {
     return row && this.queue.toRun(row);
   }
 
-  /** @returns `"too_large"` when the runs have more than `MAX_LIST_CHARACTERS` */
-  list(query: RunQuery): RunRecord[] | "too_large" {
+  /** @returns `null` when the runs have more than `MAX_LIST_CHARACTERS` */
+  list(query: RunQuery): RunRecord[] | null {
     return listRecords(this.#sql, query, (row) => this.queue.toRun(row));
   }
 

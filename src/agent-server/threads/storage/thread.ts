@@ -64,14 +64,6 @@ export class StoredThread {
     return toThreadRecord(this.#row.get(), this.valuesText());
   }
 
-  /** @returns `"too_large"` when the values have more characters; they are not parsed then */
-  recordWithin(characters: number): ThreadRecord | "too_large" {
-    const values = this.valuesText();
-    return (values?.length ?? 0) > characters
-      ? "too_large"
-      : toThreadRecord(this.#row.get(), values);
-  }
-
   /** @returns `null` unless the run of a temporary thread has ended */
   endedAt(): number | null {
     return this.#row.get().ended_at;

@@ -2,7 +2,7 @@ import type { z } from "@hono/zod-openapi";
 import { isTransient } from "./grants.ts";
 import { issuersOf, metadataUrls, ServerMetadata } from "./metadata.ts";
 import type { ProviderFailure } from "./provider-access.ts";
-import { callProvider, isFailure } from "./provider-client.ts";
+import { callProvider } from "./provider-client.ts";
 
 type Discovered<T> = { ok: true; value: T | null } | ProviderFailure;
 
@@ -16,7 +16,7 @@ async function readDocument<T extends z.ZodType>(
   url: string,
 ): Promise<Discovered<z.infer<T>>> {
   const answer = await callProvider(env, { method: "GET", url });
-  if (isFailure(answer)) return answer;
+  if (!answer.ok) return answer;
   if (isTransient(answer.status)) {
     const message = `${answer.host} answers ${answer.status} for ${url}.`;
     return { ok: false, reason: "unavailable", message };

@@ -7,6 +7,7 @@ import type { Grant, ProviderAccess, ProviderFailure } from "./provider-access.t
 const LIMITS = { timeout_ms: 10_000, max_bytes: 256 * 1024, redirects: "answer" } as const;
 
 type ProviderAnswer = {
+  ok: true;
   status: number;
   body: Record<string, unknown>;
   headers: Headers;
@@ -20,7 +21,7 @@ type Request = {
   body?: string | URLSearchParams;
 };
 
-/** Any status is an answer. What is none becomes a failure, so that callers decide by value. */
+/** Returns responses of any status. A request without a response is returned as a failure. */
 export async function callProvider(
   env: Env,
   { method, url, headers, body }: Request,
@@ -35,17 +36,13 @@ export async function callProvider(
     );
     const { status } = response;
     const answer = { status, headers: response.headers, host: new URL(url).host };
-    return { ...answer, body: parse(await response.text()) };
+    return { ok: true, ...answer, body: parse(await response.text()) };
   } catch (error) {
     const { code, message } = AppError.from(error);
     if (code === "internal") throw error;
     const reason = code === "unavailable" ? "unavailable" : "refused";
     return { ok: false, reason, message, retry_after_seconds: retryAfter(null, Date.now()) };
   }
-}
-
-export function isFailure(answer: object): answer is ProviderFailure {
-  return "ok" in answer && answer.ok === false;
 }
 
 /** Sends an exchange or a refresh to the token endpoint. */
@@ -57,7 +54,7 @@ export async function requestGrant(
   const { resource, token_url: url } = provider;
   const { headers, form } = signed(provider, { ...params, ...(resource && { resource }) });
   const answer = await callProvider(env, { method: "POST", url, headers, body: form });
-  if (isFailure(answer)) return answer;
+  if (!answer.ok) return answer;
   const { status, body, host } = answer;
   const retry_after = answer.headers.get("retry-after");
   return readGrant({ status, body, host, retry_after }, Date.now());

@@ -1,7 +1,7 @@
 import { discoverRevocation } from "./discovery.ts";
 import { retryAfter } from "./grants.ts";
 import type { Grant, ProviderAccess, ProviderFailure } from "./provider-access.ts";
-import { basic, callProvider, isFailure, signed } from "./provider-client.ts";
+import { basic, callProvider, signed } from "./provider-client.ts";
 import { judge, overall, refusalText, revocationForm, type Verdict } from "./revocation.ts";
 
 /** `revoked`: the provider has taken it back, or never knew it. `unsupported`: it takes nothing back. */
@@ -57,7 +57,7 @@ async function revokePart(
   part: Part,
 ): Promise<Verdict | ProviderFailure> {
   const answer = await callProvider(env, toRequest(provider, way, part));
-  if (isFailure(answer)) return answer;
+  if (!answer.ok) return answer;
   const { host, status, body } = answer;
   const verdict = judge(way.kind, status, body);
   if (verdict === "unavailable") {

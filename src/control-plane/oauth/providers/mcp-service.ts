@@ -13,7 +13,7 @@ import {
   resourceMetadataUrls,
   ServerMetadata,
 } from "../client/metadata.ts";
-import { callProvider, isFailure } from "../client/provider-client.ts";
+import { callProvider } from "../client/provider-client.ts";
 import type { ClientAuth, McpDiscoverRequest, Provider } from "../provider-schema.ts";
 import { redirectUri } from "../redirect.ts";
 import { toError } from "../storage/deletion.ts";
@@ -67,7 +67,7 @@ export async function discoverProvider(
 /** RFC 9728: the server's challenge names its metadata. Without it the server is its own issuer. */
 async function issuerOf(env: Env, mcp_server_url: string): Promise<string> {
   const answer = await callProvider(env, { method: "GET", url: mcp_server_url });
-  if (isFailure(answer)) throw asIssue(answer);
+  if (!answer.ok) throw asIssue(answer);
   const named = resourceMetadataOf(answer.headers.get("www-authenticate"));
   const urls = [...(named === null ? [] : [named]), ...resourceMetadataUrls(mcp_server_url)];
   const { origin } = new URL(mcp_server_url);
@@ -106,7 +106,7 @@ async function register(env: Env, server: ServerMetadata, redirect_uri: string) 
       token_endpoint_auth_method: wanted,
     }),
   });
-  if (isFailure(answer)) throw asIssue(answer);
+  if (!answer.ok) throw asIssue(answer);
   const { status, body } = answer;
   const registered = ClientRegistration.safeParse(body);
   if (status >= 300 || !registered.success) {
