@@ -35,7 +35,7 @@ import { consumeProjectDeletion, sweepProjectDeletions } from "./traces/deletion
 import type { ProjectDeletionMessage } from "./traces/messages.ts";
 
 export { CronObject } from "./agent-server/crons/object.ts";
-export { ThreadCrons } from "./agent-server/crons/thread-crons.ts";
+export { ThreadCrons } from "./agent-server/crons/stub.ts";
 export { StoreObject } from "./agent-server/store/object.ts";
 export { ThreadSession } from "./agent-server/streaming/thread-session.ts";
 export { ThreadObject } from "./agent-server/threads/object/object.ts";

@@ -3,7 +3,7 @@ import {
   type RevisionCode,
   readRevisionCode,
 } from "../../../src/control-plane/deployments/isolate/isolate.ts";
-import { appendLines } from "../../../src/control-plane/deployments/logs/append-lines.ts";
+import { appendLines } from "../../../src/control-plane/deployments/logs/tail.ts";
 import {
   type AgentLine,
   type ReceivedLine,

@@ -1,4 +1,4 @@
-import type { DurableObject } from "cloudflare:workers";
+import { type DurableObject, WorkerEntrypoint } from "cloudflare:workers";
 import type { Filters } from "../../shared/filters.ts";
 import { inRegion } from "../../shared/storage/objects.ts";
 import type { CronObject } from "./object.ts";
@@ -21,4 +21,15 @@ export function cronsWithFilters(env: Env, deployment_id: string, filters: Filte
 
 export function cronObject(env: Env, deployment_id: string): CronCalls {
   return inRegion(env, env.CRONS).getByName(deployment_id) as unknown as CronCalls;
+}
+
+/** Deletes the crons of a thread or an assistant that is being deleted. */
+export class ThreadCrons extends WorkerEntrypoint<Env> {
+  async end(deployment_id: string, thread_id: string): Promise<void> {
+    await cronObject(this.env, deployment_id).endOfThread(thread_id);
+  }
+
+  async endOfAssistant(deployment_id: string, assistant_id: string): Promise<void> {
+    await cronObject(this.env, deployment_id).endOfAssistant(assistant_id);
+  }
 }

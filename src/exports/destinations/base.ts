@@ -12,3 +12,19 @@ export function baseOf({
     .map((part) => `${part}/`)
     .join("");
 }
+
+/** Returns the policy of AWS that grants what exports use, below the prefix only. */
+export function policyFor(config: DestinationConfig) {
+  const bucket = `arn:aws:s3:::${config.bucket_name}`;
+  return {
+    Version: "2012-10-17",
+    Statement: [
+      {
+        Effect: "Allow",
+        Action: ["s3:PutObject", "s3:GetObject", "s3:DeleteObject", "s3:AbortMultipartUpload"],
+        Resource: `${bucket}/${baseOf(config)}*`,
+      },
+      { Effect: "Allow", Action: "s3:ListBucketMultipartUploads", Resource: bucket },
+    ],
+  };
+}

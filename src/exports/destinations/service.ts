@@ -17,8 +17,8 @@ import {
 } from "../destination-schema.ts";
 import type { S3Target } from "../s3/signing.ts";
 import { bulk_export_destinations, bulk_exports, type DestinationRow } from "../table.ts";
-import { baseOf } from "./base.ts";
-import { policyFor } from "./policy.ts";
+import { baseOf, policyFor } from "./base.ts";
+
 import { type Probed, probe } from "./probe.ts";
 import { checkRights } from "./rights.ts";
 import { toTarget } from "./target.ts";

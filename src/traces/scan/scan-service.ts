@@ -10,20 +10,21 @@ import { findProject, resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
 import { partitions } from "../object/table.ts";
 import { statsOf } from "../query/to-run.ts";
-import { unpackTexts } from "../reads/packed-texts.ts";
+import { NULL_SIZE, type PackedTexts, unpackTexts } from "../reads/packed-texts.ts";
 import type { ScanPlanQuery } from "../reads/scan.ts";
 import type { FarPayload, RowsPart } from "../reads/scan-page.ts";
-import type {
-  PageRequest,
-  ScanChunk,
-  ScanColumns,
-  ScanPage,
-  ScanPart,
-  ScanPlan,
-  ScanRequest,
+import {
+  isNumeric,
+  type PageRequest,
+  type RunColumn,
+  type ScanChunk,
+  type ScanColumns,
+  type ScanPage,
+  type ScanPart,
+  type ScanPlan,
+  type ScanRequest,
 } from "../reads/scan-types.ts";
 import { type ScanFilter, toScanFilter } from "./scan-filter.ts";
-import { toColumns } from "./scan-part.ts";
 
 export type {
   PageRequest,
@@ -169,4 +170,24 @@ function feedbackStats(
     if (ours === undefined) return null;
     return JSON.stringify(statsOf(id, { feedback: ours, values: valuesByRun.get(id) ?? [] }));
   });
+}
+
+/** Decodes a part: numbers as values, texts packed. */
+function toColumns(
+  { rows, numbers, texts }: Pick<RowsPart, "rows" | "numbers" | "texts">,
+  columns: readonly RunColumn[],
+): ScanColumns {
+  const table: (number | null)[][] = JSON.parse(numbers);
+  const names = columns.filter((name) => !isNumeric(name));
+  const packed = names.map((name, at) => {
+    const sizes = new Int32Array(rows);
+    for (let row = 0; row < rows; row++) sizes[row] = table[row]?.[at] ?? NULL_SIZE;
+    const one: PackedTexts = { bytes: new Uint8Array(texts[at] ?? new ArrayBuffer(0)), sizes };
+    return [name, one] as const;
+  });
+  const values = columns.filter(isNumeric).map((name, n) => {
+    const at = names.length + n;
+    return [name, table.map((row) => row[at] ?? null)] as const;
+  });
+  return Object.fromEntries([...packed, ...values]);
 }

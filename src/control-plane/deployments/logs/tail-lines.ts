@@ -26,7 +26,7 @@ const LEVELS = new Map<string, LogLevel>([
   ["warn", "WARNING"],
   ["error", "ERROR"],
 ]);
-/** Other outcomes are in the lines already, or are caused by the caller. */
+/** Outcomes that need a line. The others have one already, or the caller caused them. */
 const FATAL: Partial<Record<string, string>> = {
   exceededCpu: "The agent was stopped: it exceeded the CPU time of a call.",
   exceededMemory: "The agent was stopped: it exceeded the memory of an isolate.",
@@ -44,7 +44,7 @@ const MAX_KEY_CHARACTERS = 200;
 const MAX_PARTS = 100;
 const Part = plainData({ nodes: 10_000, characters: 64 * 1024, depth: 100 });
 
-/** The agent's code can call the entrypoint that takes these. Lines that are none are dropped. */
+/** Drops invalid lines: the agent's code can call the entrypoint that receives them. */
 const Early = z.object({
   key: z.string().max(MAX_KEY_CHARACTERS),
   level: z.string(),
