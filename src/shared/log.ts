@@ -3,7 +3,7 @@ type Fields = Record<string, string | number | boolean | null | undefined>;
 /** Prefix of drizzle's messages. */
 const FAILED_QUERY = "Failed query: ";
 
-/** The only place that prints. One JSON object a line; never a secret, never a body. */
+/** Prints one JSON object per line, without secrets and bodies. No other code of the Worker prints. */
 export const log = {
   info: (event: string, fields: Fields = {}) => print("info", event, fields),
   warn: (event: string, fields: Fields = {}) => print("warn", event, fields),

@@ -11,7 +11,7 @@ type Described = {
 
 const MODES = ["text/plain", "application/json"];
 
-/** The keys that the agent server takes, in either place. */
+/** Headers in which the agent server accepts a key. */
 const SECURITY_SCHEMES = {
   api_key: { type: "apiKey", in: "header", name: "X-Api-Key" },
   bearer: { type: "http", scheme: "bearer" },

@@ -1,6 +1,6 @@
 import { index, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
-/** The thread of a task: clients come back with its id alone. */
+/** Maps a task to its thread: later requests have only the task's id. */
 export const a2a_tasks = sqliteTable(
   "a2a_tasks",
   {
@@ -8,7 +8,7 @@ export const a2a_tasks = sqliteTable(
     task_id: text().notNull(),
     workspace_id: text().notNull(),
     thread_id: text().notNull(),
-    /** The run that works on it now: the first one has the task's own id, an answer to its question is another. */
+    /** The current run. The first one has the id of the task; each answer to an interrupt starts another. */
     run_id: text().notNull(),
     created_at: text().notNull(),
   },

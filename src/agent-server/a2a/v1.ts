@@ -62,7 +62,7 @@ function fromConfiguration(configuration: unknown): unknown {
   return { ...rest, blocking, pushNotificationConfig: taskPushNotificationConfig };
 }
 
-/** Results of 1.0: `kind` and `final` are gone, and enums have protobuf's names. */
+/** Converts results to 1.0: `kind` and `final` are removed, and enums have protobuf's names. */
 export const V1: Wire = { task: toTask, event: toEvent };
 
 function toEvent(event: TaskEvent): unknown {

@@ -31,7 +31,7 @@ type Closed = { kind: "closed" };
 
 const INTERNAL_CALLER = Symbol("internal");
 
-/** Beside the bindings, where no header reaches, for this one request: the bindings stay as they are. */
+/** Returns bindings with the internal call, which no header of a request can set. The original bindings stay unchanged. */
 export function withInternalCaller(env: Env, internal: InternalCaller): Env {
   return Object.create(env, { [INTERNAL_CALLER]: { value: internal } });
 }

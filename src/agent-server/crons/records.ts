@@ -23,7 +23,7 @@ export type CronRow = {
   user_id: string | null;
   created_at: number;
   updated_at: number;
-  /** The firing that comes next, or that is due and has not started its run yet. */
+  /** Time of the next firing, or of one that is due and has not started its run. */
   next_at: number | null;
   tries: number;
   retry_at: number | null;
@@ -31,7 +31,7 @@ export type CronRow = {
 
 export type NewCron = Omit<CronRow, "next_at" | "tries" | "retry_at">;
 
-/** Keys that are absent stay; a null in the payload takes its key away. The editor becomes the principal. */
+/** Absent keys keep their value; `null` in the payload removes its key. The caller becomes the principal. */
 export type CronChange = Partial<
   Pick<CronRow, "schedule" | "timezone" | "end_at" | "enabled" | "on_run_completed" | "metadata">
 > &

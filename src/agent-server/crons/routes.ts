@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { router } from "../../shared/http/http.ts";
+import { originOf, router } from "../../shared/http/http.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
 import { Run } from "../threads/run-schema.ts";
 import { AgentPath, ThreadPath } from "../threads/schema.ts";
@@ -29,8 +29,7 @@ cronRoutes.openapi(
     responses: { 200: json(Cron, "The cron") },
   }),
   async (c) => {
-    const { origin } = new URL(c.req.url);
-    const target = { ...c.req.valid("param"), origin };
+    const target = { ...c.req.valid("param"), origin: originOf(c.req.url) };
     return c.json(await createCron(c.var.ctx, target, c.req.valid("json")), 200);
   },
 );
@@ -43,8 +42,7 @@ cronRoutes.openapi(
     responses: { 200: json(Cron, "The cron") },
   }),
   async (c) => {
-    const { origin } = new URL(c.req.url);
-    const target = { ...c.req.valid("param"), origin };
+    const target = { ...c.req.valid("param"), origin: originOf(c.req.url) };
     return c.json(await createCron(c.var.ctx, target, c.req.valid("json")), 200);
   },
 );
@@ -89,8 +87,7 @@ cronRoutes.openapi(
     responses: { 200: json(Cron, "The cron") },
   }),
   async (c) => {
-    const { origin } = new URL(c.req.url);
-    const target = { ...c.req.valid("param"), origin };
+    const target = { ...c.req.valid("param"), origin: originOf(c.req.url) };
     return c.json(await updateCron(c.var.ctx, target, c.req.valid("json")), 200);
   },
 );
@@ -127,7 +124,7 @@ cronRoutes.openapi(
     responses: { 200: json(Run, "The run") },
   }),
   async (c) => {
-    const { origin } = new URL(c.req.url);
-    return c.json(await fireCron(c.var.ctx, { ...c.req.valid("param"), origin }), 200);
+    const target = { ...c.req.valid("param"), origin: originOf(c.req.url) };
+    return c.json(await fireCron(c.var.ctx, target), 200);
   },
 );

@@ -49,7 +49,7 @@ export class StoreObject extends DurableObject<Env> {
   }
 }
 
-/** Foreign errors that are answers; all others are ours. */
+/** Errors of the request. All others are internal errors. */
 function refusalOf(error: unknown): StoreRefusal {
   if (error instanceof AnswerTooLarge) {
     const message = `limit: the response has more than ${MAX_ANSWER_BYTES} characters; use a smaller limit.`;

@@ -12,7 +12,7 @@ const DENIED = ["unauthenticated", "forbidden", "not_found"];
 /** A status after which clients connect again, with the credential that they have then. */
 const ENDED: Refused = { status: 408, message: "The session has expired: connect again." };
 
-/** Checks and carries out what the principal of a session may do now, long after the request that opened it. */
+/** Carries out the commands of a session. Checks what its principal may do at the time of each command. */
 export class ThreadSession extends WorkerEntrypoint<Env, Session> {
   /** The answer to a command, as JSON text. */
   async command(text: string): Promise<string> {

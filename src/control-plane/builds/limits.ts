@@ -87,6 +87,6 @@ export const QUOTED_BYTES = 4 * MB;
 export const UI_BYTES = 8 * MB;
 
 export const BUNDLE_TIMEOUT_MS = 120_000;
-/** A revision that takes longer is not going to end. */
+/** Maximum duration of a build. */
 export const BUILD_TIMEOUT_MS = 240_000;
 export const ATTEMPTS = 4;

@@ -88,7 +88,7 @@ export const CallbackQuery = z.object({
 });
 export type CallbackQuery = z.infer<typeof CallbackQuery>;
 
-/** The form of the callback page: the query that opened it, and the answer. */
+/** The form of the callback page: the page's query and the user's decision. */
 export const Confirmation = z
   .object({
     state: Text.min(1).openapi({

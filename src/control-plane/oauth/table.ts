@@ -14,7 +14,7 @@ export const oauth_providers = sqliteTable(
     token_url: text().notNull(),
     /** Configured, or found by discovery when a token was first revoked. */
     revocation_url: text(),
-    /** Known of providers that were discovered; answers that name another one are refused. */
+    /** Set for providers that were discovered. Responses that name another issuer are refused. */
     issuer: text(),
     uses_pkce: integer({ mode: "boolean" }).notNull(),
     code_challenge_method: text().$type<"S256" | "plain">().notNull(),
@@ -85,7 +85,7 @@ export const oauth_authorizations = sqliteTable(
     key_id: text().notNull(),
     ciphertext: text().notNull(),
     redirect_uri: text().notNull(),
-    /** The token that it makes, or makes anew. */
+    /** Id of the token that the consent creates or replaces. */
     token_id: text().notNull(),
     status: text().$type<"pending" | "exchanging" | "completed" | "failed">().notNull(),
     error: text(),

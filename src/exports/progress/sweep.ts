@@ -61,7 +61,7 @@ export async function sweepFiles(env: Env, now: Date): Promise<void> {
   );
 }
 
-/** Encrypts again after a rotation of keys. */
+/** Encrypts credentials again after a rotation of keys. */
 export function resealDestinations(env: Env): Promise<void> {
   return resealRows<DestinationRow>(env, bulk_export_destinations, ({ id }) => ownerOf(id));
 }

@@ -12,7 +12,7 @@ type SendOptions = {
   now(): number;
 };
 
-/** Bounds the longest response: one page of a list of uploads. */
+/** Limit of a response. The longest is one page of a list of uploads. */
 const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
 /** Statuses with which servers reject unknown headers. */
 const REFUSED_HEADER = new Set([400, 411, 415, 417, 422, 501]);

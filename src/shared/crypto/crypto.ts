@@ -11,7 +11,7 @@ type Key = { key_id: string; bytes: Bytes };
 const IV_BYTES = 12;
 const KEY_BYTES = 32;
 const ALPHANUMERIC = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** The largest multiple of 62 that a byte holds: above it some letters would come more often. */
+/** Largest multiple of 62 in a byte. Higher bytes are skipped: they would make some letters more frequent. */
 const UNBIASED = 248;
 
 /** `owner` names the row that holds the ciphertext: moved to another row, it does not open. */

@@ -14,6 +14,6 @@ export const MAX_BATCH_BYTES = 32 * 1024 * 1024;
 export const MAX_ANSWER_BYTES = 24 * 1024 * 1024;
 /** A hundred years keep every expiry within the range of dates. */
 export const MAX_TTL_MS = 100 * 366 * 24 * 60 * 60 * 1000;
-/** Items that have ended are gone for readers at once, and from the disk so much later at most. */
+/** Maximum time from the expiry of an item, which hides it, to its deletion. */
 export const SWEEP_MS = 5 * 60 * 1000;
 export const SWEEP_ITEMS = 5000;

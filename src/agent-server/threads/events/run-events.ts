@@ -86,7 +86,7 @@ export class RunEvents {
     return this.#namespaces.tree({ namespace: [], graph_name: this.#graphName, status });
   }
 
-  // Each attempt begins with a metadata row, which ends what the attempt before left open.
+  // Each attempt begins with a metadata row, which ends what the previous attempt left open.
   #emitStart(events: RowEvents) {
     if (this.#isAgain) {
       const message = "The attempt of the run that emitted this message was lost.";

@@ -32,7 +32,7 @@ export function keepLatest(sql: SqlStorage) {
   deleteOrphanedParts(sql);
 }
 
-/** Names follow `valueName` and `writeName` of `Checkpoints`. */
+/** Names follow `valueName` of `ChannelValues` and `writeName` of `Checkpoints`. */
 function deleteOrphanedParts(sql: SqlStorage) {
   sql.exec(
     `DELETE FROM parts WHERE name LIKE 'value %' AND name NOT IN (

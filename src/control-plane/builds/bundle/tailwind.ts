@@ -9,8 +9,8 @@ const DIRECTIVES = /@(import\s+["']tailwindcss|tailwind\s|apply\s|theme\b|utilit
 const OWN = /^tailwindcss(?:\/([a-z]+)(?:\.css)?)?$/;
 
 /**
- * A style sheet as Tailwind 4 makes it for what the sources name; one that is none of Tailwind's comes
- * back as it is. Whatever looks like a class in a source is tried: what is none makes no rule.
+ * Compiles a style sheet with Tailwind 4 for the classes that the sources name. A style sheet without Tailwind is
+ * returned unchanged. Every word of a source is a candidate: Tailwind ignores those that are no class.
  */
 export async function compileStyles(
   css: string,

@@ -4,10 +4,10 @@ import { reachable } from "../locks/lockfile.ts";
 import { type Dependencies, installPaths } from "./dependencies.ts";
 import type { Installer } from "./install.ts";
 
-/** Packages that the manifest does not lead to are found while bundling, a few rounds deep at most. */
+/** Maximum number of bundles. Each may find imports of packages that the manifest does not lead to. */
 const ROUNDS = 6;
 
-/** A bundle, or why there is none; and which packages it wanted that were not there. */
+/** A bundle or its errors, and the packages that were missing. */
 type Attempt<T> = { bundled: T | { ok: false; errors: string[] }; missing: Set<string> };
 
 type Needs = { dependencies: Dependencies; installer: Installer };

@@ -3,7 +3,7 @@ import { PREBUILT_PACKAGES } from "./unit.ts";
 
 type Version = { name: string; version: string };
 
-/** Changes with the form of a unit. */
+/** Version of the format of units. Change it with the format. */
 const FORMAT = 1;
 
 /** Gzipped bytes of a unit; zod, the largest of today's packages, has 240 kB. */
@@ -44,7 +44,7 @@ export class PrebuiltUnits {
     return [...this.#missing.values()];
   }
 
-  /** Two builds may do this at once: they have the same unit. */
+  /** Idempotent: concurrent builds write the same unit. */
   async write(unit: Version, bytes: Uint8Array): Promise<void> {
     if (bytes.byteLength > UNIT_BYTES) throw new RangeError(`More than ${UNIT_BYTES} bytes`);
     await this.#bucket.put(keyOf(unit), bytes);

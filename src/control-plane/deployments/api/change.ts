@@ -21,15 +21,15 @@ import { merged } from "../sql.ts";
 import { deployments, revisions } from "../table.ts";
 import { promotedBy, type Traffic } from "../traffic.ts";
 
-/** A new revision: of the deployment's source, or a copy of a deployed one. */
+/** A new revision of the deployment's source, or a copy of a deployed revision. */
 export type NewRevision = { id: string; copied: RevisionRow | null };
 
 export type DeploymentChange = SourceChange & {
   display_name?: string | null | undefined;
-  /** The whole new set; `null` leaves the secrets. */
+  /** Replaces all secrets. `null` keeps them. */
   secrets: readonly SecretInput[] | null;
   revision: NewRevision | null;
-  /** The complete new split; an empty one ends it. */
+  /** Replaces the split. An empty list ends it. */
   traffic?: Traffic | undefined;
 };
 
@@ -73,7 +73,7 @@ function toInsert(
   return copied ? copyRevision(ctx, copied, id, now) : insertRevision(ctx, deployment, id, { now });
 }
 
-/** A build that would find nothing is refused while its client still listens. */
+/** Refuses a change to a source that a build would not find. */
 export async function assertUploaded(
   ctx: Context,
   { source_revision_config: config }: SourceChange,

@@ -91,7 +91,7 @@ function assertPreview({ secrets, source_config }: RevisionCreateRequest) {
   throw invalid(["body", given[0]], text);
 }
 
-/** A new revision of the same code. Code that was deployed before serves at once; any other is tried again. */
+/** Creates a revision of the same code. Code that was deployed before serves at once; other code is built again. */
 export async function redeployRevision(
   ctx: Context,
   path: RevisionPath,

@@ -121,7 +121,7 @@ export async function getDeployment(
   return toDeployment(row, ctx.env, origin);
 }
 
-/** Answers at once; threads, artifacts and rows go with a message of the deletions queue. */
+/** Hides the deployment at once. A message of the deletions queue deletes its threads, artifacts and rows. */
 export async function deleteDeployment(
   ctx: Context,
   deployment_id: string,

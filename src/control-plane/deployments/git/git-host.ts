@@ -3,11 +3,11 @@ import { trimEnd } from "../../../shared/trim.ts";
 import type { RevisionStatus } from "../schema.ts";
 import type { Repository } from "./integration-schema.ts";
 
-/** How the APIs of repository hosts are spoken. Pure. */
+/** Requests to the APIs of repository hosts. Pure. */
 
 type ApiKind = "github" | "gitea" | "gitlab";
 
-/** The three put their version at the end of the base. */
+/** Each kind of API ends its base URL with its version. */
 export function kindOf(api_url: string): ApiKind {
   const { pathname } = new URL(api_url);
   if (/\/api\/v4\/?$/.test(pathname)) return "gitlab";

@@ -1,4 +1,4 @@
-import { router } from "../../../shared/http/http.ts";
+import { originOf, router } from "../../../shared/http/http.ts";
 import { body, ErrorDetail, json, operationWithTag } from "../../../shared/schema.ts";
 import {
   AuthenticateRequest,
@@ -36,7 +36,7 @@ const authenticate = operation("post", "/v2/auth/authenticate", "authenticateOAu
   },
 });
 authorizationRoutes.openapi(authenticate, async (c) => {
-  const origin = new URL(c.req.url).origin;
+  const origin = originOf(c.req.url);
   return c.json(await authenticateUser(c.var.ctx, c.req.valid("json"), origin), 200);
 });
 

@@ -22,7 +22,7 @@ const STATE_LENGTH = 43;
 
 type AuthorizationRequest = { owner: string; subject: string; agent_id: string | null };
 
-/** The token if there is one, else where to consent. */
+/** Returns a token, or the URL at which the user consents. */
 export async function authenticateUser(
   ctx: Context,
   input: AuthenticateRequest,

@@ -13,7 +13,7 @@ const SLOWEST_POLL_MS = 1000;
 
 type AuthorizationRow = typeof oauth_authorizations.$inferSelect;
 
-/** Answers as soon as the consent has ended, or when the time is over. */
+/** Returns when the consent has ended, or after the timeout. */
 export async function waitAuthorization(
   ctx: Context,
   auth_id: string,

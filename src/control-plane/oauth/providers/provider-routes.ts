@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { router } from "../../../shared/http/http.ts";
+import { originOf, router } from "../../../shared/http/http.ts";
 import { body, ErrorDetail, json, operationWithTag } from "../../../shared/schema.ts";
 import {
   McpDiscoverRequest,
@@ -52,7 +52,7 @@ const discover = operation("post", "/v2/auth/providers/mcp-discover", "discoverO
   responses: { 200: json(Provider, "Created"), ...taken, ...down },
 });
 providerRoutes.openapi(discover, async (c) =>
-  c.json(await discoverProvider(c.var.ctx, c.req.valid("json"), new URL(c.req.url).origin), 200),
+  c.json(await discoverProvider(c.var.ctx, c.req.valid("json"), originOf(c.req.url)), 200),
 );
 
 const get = operation("get", "/v2/auth/providers/{provider_id}", "getOAuthProvider", {

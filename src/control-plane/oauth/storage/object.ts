@@ -44,7 +44,7 @@ export class TokenObject extends DurableObject<Env> {
     return this.#refreshing;
   }
 
-  /** Given back to the provider, then forgotten here. What is not here was given back before. */
+  /** Revokes the token at the provider, then deletes it. A token that does not exist was revoked before. */
   async revoke(token_id: string, provider: ProviderAccess): Promise<Revoked | ProviderFailure> {
     return this.#queue.run(async () => {
       const kept = this.#kept();
@@ -59,7 +59,7 @@ export class TokenObject extends DurableObject<Env> {
     await this.#queue.run(() => this.ctx.storage.deleteAll());
   }
 
-  /** Under today's key; answers which that is. */
+  /** Encrypts the grant with the current key and returns its id. */
   async reseal(token_id: string): Promise<string> {
     return this.#queue.run(async () => {
       const { key_id } = parseKeys(this.env)[0];
@@ -93,7 +93,7 @@ export class TokenObject extends DurableObject<Env> {
     return this.#lastOf(kept, tokens, answer);
   }
 
-  /** A token that cannot be refreshed serves until it ends. */
+  /** Returns a token that cannot be refreshed until it expires. */
   #lastOf(kept: StoredToken, { access_token }: Tokens, failure: ProviderFailure): ReadToken {
     const { expires_at } = kept;
     if (expires_at !== null && Date.parse(expires_at) <= Date.now()) return failure;
