@@ -1,9 +1,11 @@
 // Comes first: modules of the agent may create a client of this server when they load.
 import "../server.ts";
+import "../tcp/node-sockets.ts";
+import "../tcp/worker-sockets.ts";
 
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { AuthCall, AuthEntrypoint, WireRequest } from "../auth-contract.ts";
-import type { AgentProps, Answer } from "../contract.ts";
+import { type AgentProps, type Answer, TCP_BINDING } from "../contract.ts";
 import { answer } from "../failure.ts";
 import { withServer } from "../server.ts";
 import type { EmbedCall, Embedded } from "../store-contract.ts";
@@ -16,7 +18,8 @@ export class AgentCode extends WorkerEntrypoint<unknown, AgentProps> implements 
   override async fetch(request: Request): Promise<Response> {
     const { server, builtin, user = null } = this.ctx.props;
     if (!builtin) return new Response("404 Not Found", { status: 404 });
-    const work = () => serveApp(request, { builtin, user }, Object(this.env), this.ctx);
+    const { [TCP_BINDING]: _, ...env } = Object(this.env);
+    const work = () => serveApp(request, { builtin, user }, env, this.ctx);
     return withServer(server, work);
   }
 

@@ -3,6 +3,7 @@ import { WorkerEntrypoint } from "cloudflare:workers";
 import { AppError } from "../errors.ts";
 import { isRuntimePath, portOf, RUNTIME_PATH_REFUSED } from "./addresses.ts";
 import { egressRefusal, ownPorts, publicPolicy } from "./egress.ts";
+import { TcpSession } from "./tcp-session.ts";
 
 /** Relays of mail refuse it too: agents would send spam from the addresses of the installation. */
 const SMTP_PORT = 25;
@@ -27,20 +28,41 @@ export class Egress extends WorkerEntrypoint<Env & Network, { deployment_id: str
     return network.fetch(request, { redirect: "manual" });
   }
 
-  /** Connects the agent's TCP socket by the rules of `fetch`. A refused one is closed. */
+  /** Connects a socket of `cloudflare:sockets` without TLS by the rules of `fetch`. A refused one is closed. */
   override async connect(socket: Socket): Promise<void> {
     const { localAddress = "" } = await socket.opened;
-    const url = URL.parse(`https://${localAddress}`);
-    const refused = url === null ? "no host and port" : await agentRefusal(this.env, url);
-    if (url === null || refused !== null || portOf(url) === SMTP_PORT) return socket.close();
-    const address = { hostname: url.hostname, port: portOf(url) };
-    const network = isListed(this.env, url) ? this.env.LISTED_HOSTS : undefined;
-    const upstream = network ? network.connect(address) : connect(address);
+    const upstream = await this.#connectTo(localAddress, {}).catch(() => null);
+    if (upstream === null) return socket.close();
     await Promise.all([
       socket.readable.pipeTo(upstream.writable),
       upstream.readable.pipeTo(socket.writable),
     ]);
   }
+
+  /** Opens a socket with TLS, or one that can start it, by the same rules. */
+  async openTcp(address: string, isSecure: boolean): Promise<TcpSession> {
+    const secureTransport = isSecure ? "on" : "starttls";
+    const socket = await this.#connectTo(address, { secureTransport, allowHalfOpen: true });
+    await socket.opened;
+    return new TcpSession(socket, new URL(`https://${address}`).hostname);
+  }
+
+  async #connectTo(host: string, options: Partial<SocketOptions>): Promise<Socket> {
+    const url = URL.parse(`https://${host}`);
+    const refused = await tcpRefusal(this.env, url);
+    if (url === null || refused !== null) {
+      throw new Error(`Heddle refused this connection: ${refused}.`);
+    }
+    const address = { hostname: url.hostname, port: portOf(url) };
+    const network = isListed(this.env, url) ? this.env.LISTED_HOSTS : undefined;
+    const all = { secureTransport: "off" as const, allowHalfOpen: false, ...options };
+    return network ? network.connect(address, all) : connect(address, all);
+  }
+}
+
+async function tcpRefusal(env: Variables, url: URL | null): Promise<string | null> {
+  if (url === null) return "the address has no host and port";
+  return portOf(url) === SMTP_PORT ? "mail relays use port 25" : agentRefusal(env, url);
 }
 
 function answer(status: number, text: string): Response {

@@ -1,13 +1,20 @@
 // Files run in lanes, one after another in each. Each lane has its own stack (ports and folder), so a file that
 // kills the Worker disturbs no other.
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { readNpm } from "../../../scripts/local/npm.ts";
 import { freePort } from "../../../scripts/local/ports.ts";
 import { type Stack, type StackInfo, startStack } from "../../../scripts/local/stack.ts";
 import { pythonEnv } from "../../../scripts/python-env.ts";
 import { browserProblem } from "../../support/node/browser.ts";
+import {
+  type Certificate,
+  createCertificate,
+  DATABASE_HOST,
+  databaseProblem,
+} from "../../support/node/databases.ts";
 import { type KeyDesk, startKeyDesk } from "../../support/node/key-desk.ts";
 import { type StartedReceiver, startReceiver } from "../../support/node/receiver.ts";
 import { type StartedS3, startLocalS3 } from "../../support/node/s3-server.ts";
@@ -18,8 +25,16 @@ declare module "vitest" {
   }
 }
 
-/** `agent_port`: the one port of loopback that agents of this lane reach; a test may listen on it. */
-type LaneStack = StackInfo & { dir: string; agent_port: number };
+/** Ports of loopback that agents of this lane reach; a test may listen on them. */
+type LaneStack = StackInfo & {
+  dir: string;
+  agent_port: number;
+  /** `null` on a machine without the programs. */
+  databases: Databases | null;
+};
+
+/** A certificate that agents trust, and ports of its host. */
+type Databases = { certificate: Certificate; postgres_port: number; redis_port: number };
 
 const stacks: Stack[] = [];
 let s3: StartedS3;
@@ -36,7 +51,9 @@ export async function setup(project: TestProject) {
 async function checkMachine() {
   const page = browserProblem();
   const python = (await pythonEnv()) === null;
+  const databases = databaseProblem();
   const problems = [
+    ...(databases === null ? [] : [`tests of databases: ${databases}`]),
     ...(page === null ? [] : [`tests of pages: ${page}`]),
     ...(python ? ["tests of the Python SDKs: install Python 3.10 or later with venv"] : []),
   ];
@@ -52,7 +69,10 @@ export async function setupWith(project: TestProject, startS3: () => Promise<Sta
   dir = await mkdtemp(join(tmpdir(), "heddle-e2e-"));
   const { maxWorkers: lanes } = project.config;
   const infos: LaneStack[] = [];
-  for (let lane = 1; lane <= lanes; lane += 1) infos.push(await startLane(join(dir, `${lane}`)));
+  const certificate = databaseProblem() === null ? await trustCertificate(dir) : null;
+  for (let lane = 1; lane <= lanes; lane += 1) {
+    infos.push(await startLane(join(dir, `${lane}`), certificate));
+  }
   project.provide("stacks", infos);
   receiver = await startReceiver();
   project.provide("receiver_url", receiver.url);
@@ -60,15 +80,29 @@ export async function setupWith(project: TestProject, startS3: () => Promise<Sta
   project.provide("s3", { ...s3.info, key_desk: desk?.url ?? null });
 }
 
-async function startLane(dir: string): Promise<LaneStack> {
+/** Stacks trust the authorities of NODE_EXTRA_CA_CERTS. */
+async function trustCertificate(dir: string): Promise<Certificate> {
+  const certificate = await createCertificate(dir);
+  const { ca_file } = await readNpm();
+  const known = ca_file === undefined ? "" : await readFile(ca_file, "utf8");
+  const file = join(dir, "authorities.pem");
+  await writeFile(file, `${known}\n${await readFile(certificate.cert, "utf8")}`);
+  process.env.NODE_EXTRA_CA_CERTS = file;
+  return certificate;
+}
+
+async function startLane(dir: string, certificate: Certificate | null): Promise<LaneStack> {
   const agent_port = await freePort();
+  const [postgres_port, redis_port] = [await freePort(), await freePort()];
+  const hosts = [postgres_port, redis_port].map((port) => `${DATABASE_HOST}:${port}`);
   const variables = {
     AGENTS_DOMAIN: "localhost",
-    EGRESS_AGENT_HOSTS: `127.0.0.1:${agent_port}`,
+    EGRESS_AGENT_HOSTS: [`127.0.0.1:${agent_port}`, `127.0.0.1:${redis_port}`, ...hosts].join(),
   };
   const stack = await startStack({ dir, quiet: true, variables });
   stacks.push(stack);
-  return { ...stack.info, dir, agent_port };
+  const databases = certificate && { certificate, postgres_port, redis_port };
+  return { ...stack.info, dir, agent_port, databases };
 }
 
 export async function teardown() {

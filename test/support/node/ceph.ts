@@ -62,7 +62,7 @@ export async function createBucket(endpoint: string, bucket: string, keys: Keys)
 async function assertInstalled(): Promise<void> {
   for (const command of NEEDED) {
     await run("sh", ["-c", `command -v ${command}`]).catch((cause) => {
-      const text = `Ceph is not installed (${command} is missing). Run scripts/install-ceph.sh, or name another server: S3_ENDPOINT, S3_REGION, S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, S3_OTHER_ACCESS_KEY_ID, S3_OTHER_SECRET_ACCESS_KEY.`;
+      const text = `Ceph is not installed (${command} is missing). Run scripts/install-servers.sh, or name another server: S3_ENDPOINT, S3_REGION, S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, S3_OTHER_ACCESS_KEY_ID, S3_OTHER_SECRET_ACCESS_KEY.`;
       throw new Error(text, { cause });
     });
   }

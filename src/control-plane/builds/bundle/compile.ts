@@ -29,6 +29,8 @@ import { heddlePlugin, type PluginOptions } from "./plugin.ts";
 /** The runtime is part of the artifact: a newer Heddle does not change it. */
 const COMPATIBILITY_DATE = "2026-11-01";
 const MAX_LOGGED = 20;
+const SOCKETS =
+  'export const connect = (...args) => globalThis[Symbol.for("heddle:connect")](...args);';
 const TYPES_CUT =
   `The types of the state are too large to describe in full: at most ${TYPE_LIMITS.nodes_per_type} nodes of one type, ` +
   `${TYPE_LIMITS.nodes} in total, and ${bytesText(TYPE_LIMITS.source)} of TypeScript are read. ` +
@@ -115,6 +117,7 @@ function pluginOptions(
         directory: langgraph ?? dependencies.directory,
       },
       "heddle:globals": { text: HARNESS.globals, directory: "/" },
+      "heddle:sockets": { text: SOCKETS, directory: "/" },
       "heddle:graphs": { text: graphs, directory: "/" },
     },
     wasmModule: (path) => {

@@ -1,4 +1,5 @@
 import { eq } from "drizzle-orm";
+import { TCP_BINDING } from "../../../isolate/contract.ts";
 import { database } from "../../../shared/context.ts";
 import { decodeBytes } from "../../../shared/crypto/encoding.ts";
 import type { Artifact } from "../../builds/contract.ts";
@@ -67,13 +68,14 @@ export function openIsolate(
   const name = nameOf(ref);
   const worker = loader.get(name, async () => {
     const code = await readCode();
+    const egress = agentEgress({ deployment_id: ref.deployment_id });
     if (ref.quarantine === undefined) loaded.add(name);
     return {
       compatibilityDate: code.artifact.compatibility_date,
       mainModule: code.artifact.main_module,
       modules: toModules(code.artifact.modules),
-      env: code.env,
-      globalOutbound: agentEgress({ deployment_id: ref.deployment_id }),
+      env: { ...code.env, [TCP_BINDING]: egress },
+      globalOutbound: egress,
       tails: [agentTail(toTailProps(ref))],
       limits: { cpuMs: CPU_LIMIT_MS },
     };
