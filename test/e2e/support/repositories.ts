@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { stack } from "./stack.ts";
 
 /** Path in the repository -> content. */
-export type Files = Record<string, string>;
+export type Files = Record<string, string | Uint8Array>;
 
 const run = promisify(execFile);
 

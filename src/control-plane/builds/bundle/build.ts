@@ -63,7 +63,7 @@ async function build(storage: BuildStore, order: BuildOrder, log: BuildLog): Pro
   log.info(
     `Stored the artifact (${bytesText(stored.artifact_bytes)}); the build took ${durationText(Date.now() - started)}`,
   );
-  return { ok: true, ...stored, repo_commit_sha: tree.commit, config };
+  return { ok: true, ...stored, repo_commit_sha: tree.commit, config, lacking: [] };
 }
 
 function graphsText({ graphs }: AgentConfig): string {

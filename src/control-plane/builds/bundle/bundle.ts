@@ -6,7 +6,7 @@ import { BuildFailure } from "../failure.ts";
 import { BUNDLE_TIMEOUT_MS } from "../limits.ts";
 import { chunkNames, entryFile, UNIT_OPTIONS } from "../prebuilt/unit.ts";
 import type { TsConfig } from "../resolve/tsconfig.ts";
-import { META_DEFINES, metaLength } from "./source-text.ts";
+import { addedLength, META_DEFINES } from "./source-text.ts";
 import { withHostRequire } from "./ui-module.ts";
 
 type Failed = { ok: false; errors: string[] };
@@ -159,7 +159,7 @@ function isBuildError(error: unknown): error is esbuild.BuildFailure {
 function toLine({ text, location }: esbuild.Message): string {
   if (location === null) return text;
   const { file, line, lineText } = location;
-  const added = metaLength(lineText);
+  const added = addedLength(lineText);
   const column = Math.max(0, location.column - added);
   const place = `${file.replace(/^\/+/, "")}:${line}:${column + 1}`;
   return `${place}: ${text}\n${pointer(lineText.slice(added), column)}`;

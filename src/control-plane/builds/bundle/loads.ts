@@ -1,7 +1,8 @@
 import type { Loader, OnLoadArgs, OnLoadResult } from "esbuild-wasm";
 import { directoryOf } from "../paths.ts";
 import { type Disk, splitPackagePath } from "../resolve/disk.ts";
-import { warningsOfSource, withImportMeta } from "./source-text.ts";
+import { REQUIRE_PREFIX, requireModule } from "./requires.ts";
+import { warningsOfSource, withOwnNames } from "./source-text.ts";
 
 export type LoadOptions = {
   disk: Disk;
@@ -64,6 +65,12 @@ export function loadAbsent(text: string): OnLoadResult {
   return { contents: `throw Object.assign(new Error(${JSON.stringify(text)}), ${code});` };
 }
 
+/** `path`: the directory of the file that requires, and the name of the module. */
+export function loadRequires(path: string): OnLoadResult {
+  const at = path.indexOf(REQUIRE_PREFIX);
+  return { contents: requireModule(path.slice(at)), resolveDir: path.slice(0, at) };
+}
+
 export function extensionOf(path: string): string {
   return /\.([^./]+)$/.exec(path)?.[1] ?? "";
 }
@@ -80,7 +87,7 @@ export function loadFile(
 
 function loadScript(path: string, bytes: Uint8Array | string, loader: Loader): OnLoadResult {
   const text = typeof bytes === "string" ? bytes : new TextDecoder().decode(bytes);
-  const contents = withImportMeta(path, text);
+  const contents = withOwnNames(path, text);
   if (splitPackagePath(path) !== null) return { contents, loader };
   const warnings = warningsOfSource(path, text);
   return { contents, loader: loader === "js" ? "jsx" : loader, warnings };

@@ -16,8 +16,10 @@ import {
   type LoadOptions,
   loadAbsent,
   loadFile,
+  loadRequires,
   loadVirtual,
 } from "./loads.ts";
+import { REQUIRE_PREFIX } from "./requires.ts";
 import { warningOfBuiltin } from "./source-text.ts";
 
 export type PluginOptions = LoadOptions & {
@@ -36,6 +38,10 @@ export type PluginOptions = LoadOptions & {
 
 const ESM_STUB = "heddle-esm:";
 const ABSENT = "absent";
+/** Modules that hold what one file requires. Their paths begin with the directory of the file. */
+const REQUIRES = "requires";
+/** Modules of the runtime that agents get in another form. */
+const REPLACED: Record<string, string> = { "cloudflare:sockets": "heddle:sockets" };
 
 /** esbuild has no file system: it reads only through this plugin. */
 export function heddlePlugin(options: PluginOptions): Plugin {
@@ -45,6 +51,7 @@ export function heddlePlugin(options: PluginOptions): Plugin {
       build.onResolve({ filter: /.*/ }, (args) => resolveImport(options, args));
       build.onLoad({ filter: /.*/, namespace: "heddle" }, ({ path }) => loadVirtual(options, path));
       build.onLoad({ filter: /.*/, namespace: "file" }, (args) => loadFile(options, args));
+      build.onLoad({ filter: /.*/, namespace: REQUIRES }, ({ path }) => loadRequires(path));
       build.onLoad({ filter: /.*/, namespace: ABSENT }, ({ path }) => loadAbsent(path));
       externals(build);
     },
@@ -53,23 +60,34 @@ export function heddlePlugin(options: PluginOptions): Plugin {
 
 function resolveImport(options: PluginOptions, args: OnResolveArgs): OnResolveResult {
   const { path, importer, namespace, kind, resolveDir } = args;
-  if (path in options.virtual) return { path, namespace: "heddle" };
-  if (options.isShared?.(path)) return { path, external: true };
-  if (path.startsWith(ESM_STUB))
-    return { path: path.slice(ESM_STUB.length), namespace: "external-esm" };
-  if (namespace === "external-esm") return { path, external: true };
   const directory = namespace === "file" ? directoryOf(importer) : resolveDir;
+  const own = ownModule(options, args, directory);
+  if (own !== null) return own;
   const file = path.replace(/\.wasm\?module$/, ".wasm");
   const resolved = options.resolve(file, directory, toRequest(kind));
-  if (resolved.type === "absent" && maySpare(kind, importer)) {
-    return { path: resolved.text, namespace: ABSENT };
-  }
+  if (isSpared(args, resolved)) return { path: resolved.text, namespace: ABSENT };
   const special = specialResult(options, args, resolved);
   if (special !== null) return special;
   if (resolved.type !== "provided") return toResult(options, resolved, kind);
   const module = options.providedModule(resolved.specifier);
   if (module !== null) return toExternal(module, kind);
   return toResult(options, options.resolveInstalled(path, directory, toRequest(kind)), kind);
+}
+
+/** Handles modules that neither the source nor a package has. */
+function ownModule(
+  { virtual, isShared }: PluginOptions,
+  { path, namespace }: OnResolveArgs,
+  directory: string,
+): OnResolveResult | null {
+  const name = namespace === "file" ? (REPLACED[path] ?? path) : path;
+  if (name in virtual) return { path: name, namespace: "heddle" };
+  if (isShared?.(path)) return { path, external: true };
+  if (path.startsWith(ESM_STUB)) {
+    return { path: path.slice(ESM_STUB.length), namespace: "external-esm" };
+  }
+  if (path.startsWith(REQUIRE_PREFIX)) return { path: directory + path, namespace: REQUIRES };
+  return namespace === "external-esm" ? { path, external: true } : null;
 }
 
 /** Handles imports with attributes, and builtins that the source should not use. */
@@ -88,9 +106,13 @@ function specialResult(
   return { ...toExternal(toBuiltin(resolved.name), args.kind), warnings: [{ text }] };
 }
 
+type Absent = Extract<Resolved, { text: string }>;
+
 /** A missing import is an error in the agent's source. In packages it can be optional. */
-function maySpare(kind: EsbuildKind, importer: string): boolean {
-  return splitPackagePath(importer) !== null && !/^(import-statement|import-rule)$/.test(kind);
+function isSpared({ kind, importer, namespace }: OnResolveArgs, to: Resolved): to is Absent {
+  if (to.type !== "absent") return to.type === "error" && namespace === REQUIRES;
+  const isPackage = splitPackagePath(importer) !== null;
+  return namespace === REQUIRES || (isPackage && !/^import-(statement|rule)$/.test(kind));
 }
 
 function toRequest(kind: EsbuildKind): RequestKind {

@@ -1,4 +1,5 @@
 import type { PartialMessage } from "esbuild-wasm";
+import { unknownRequire, withRequires } from "./requires.ts";
 
 /** Where the runtime shows the modules of an isolate as files. */
 const BUNDLE_FOLDER = "/bundle";
@@ -10,8 +11,11 @@ export const META_DEFINES = {
   "import.meta.dirname": "__heddle_dirname",
 };
 
-/** Gives a file its own `import.meta`, on its first line: all files become one module. */
-export function withImportMeta(path: string, text: string): string {
+/**
+ * Gives a file its own `import.meta` and `require`, because all files become one module. What it adds is on the first
+ * line, so that the numbers of lines stay.
+ */
+export function withOwnNames(path: string, text: string): string {
   if (!text.includes("import.meta") || text.startsWith("#!")) return text;
   const filename = BUNDLE_FOLDER + path;
   const constants = {
@@ -20,18 +24,20 @@ export function withImportMeta(path: string, text: string): string {
     __heddle_dirname: filename.slice(0, filename.lastIndexOf("/")),
   };
   const list = Object.entries(constants).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
-  return `const ${list.join(",")};${END_OF_META}${text}`;
+  const required = withRequires(text);
+  return `${MARK}const ${list.join(",")};${required.prelude}${MARK}${required.text}`;
 }
 
-const END_OF_META = "/*heddle*/";
+const MARK = "/*heddle*/";
 
-/** @returns the characters that `withImportMeta` put before a file's first line */
-export function metaLength(lineText: string): number {
-  if (!lineText.startsWith("const __heddle_url=")) return 0;
-  return lineText.indexOf(END_OF_META) + END_OF_META.length;
+/** @returns the characters that `withOwnNames` put before a file's first line */
+export function addedLength(lineText: string): number {
+  if (!lineText.startsWith(MARK)) return 0;
+  return lineText.indexOf(MARK, MARK.length) + MARK.length;
 }
 
-const IMPOSSIBLE: [RegExp, string][] = [
+const UNKNOWN_REQUIRE = "A build bundles files that are required by literal paths: others throw";
+const IMPOSSIBLE: (readonly [RegExp, string])[] = [
   [/\bnew Function\s*\(/, "Workers generate no code from text: new Function() throws"],
   [
     /\bWebAssembly\.(compile|instantiate)\s*\(/,
@@ -47,10 +53,12 @@ const MAX_WARNINGS = 20;
 
 /** Calls that throw on Workers, or have no effect. A comment may be found too: these are warnings. */
 export function warningsOfSource(path: string, text: string): PartialMessage[] {
-  if (!/Function|WebAssembly|transformers/.test(text)) return [];
+  if (!/Function|WebAssembly|transformers|createRequire/.test(text)) return [];
+  const unknown = unknownRequire(text);
+  const patterns = unknown ? [...IMPOSSIBLE, [unknown, UNKNOWN_REQUIRE] as const] : IMPOSSIBLE;
   const lines = text.split("\n");
   const warnings = lines.flatMap((lineText, index) =>
-    IMPOSSIBLE.flatMap(([pattern, message]) => {
+    patterns.flatMap(([pattern, message]) => {
       const column = lineText.search(pattern);
       const location = { file: path.slice(1), line: index + 1, column, lineText };
       return column < 0 || /^\s*(\/\/|\*)/.test(lineText) ? [] : [{ text: message, location }];
