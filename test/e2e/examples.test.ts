@@ -1,5 +1,8 @@
+import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { beforeAll, expect, test } from "vitest";
+import { databaseTest } from "../support/node/database-test.ts";
+import { startPostgres } from "../support/node/databases.ts";
 import { client } from "./support/clients.ts";
 import { build, exampleUrl } from "./support/deployments.ts";
 import { stack } from "./support/stack.ts";
@@ -82,6 +85,30 @@ test("with a key in its secrets the chat example calls an OpenAI-compatible serv
     server.close();
   }
 });
+
+databaseTest(
+  "the stock example queries a database, with a prompt file and WebAssembly",
+  async () => {
+    const { databases } = stack;
+    if (databases === null) throw new Error("No databases");
+    const schema = await readFile("examples/stock/schema.sql", "utf8");
+    const postgres = await startPostgres(databases.postgres_port, databases.certificate, schema);
+    try {
+      const secrets = [{ name: "DATABASE_URL", value: `${postgres.url}?sslmode=require` }];
+      const { id } = await build("stock", exampleUrl("stock"), { secrets });
+      const { threads, runs } = client(id);
+      const { thread_id } = await threads.create();
+      const question = humanInput("How many skrewdrivers do we have?");
+      expect(last(await runs.wait(thread_id, "stock", question))).toBe(
+        "screwdriver: 40 in stock, shelf A4.",
+      );
+      const other = humanInput("And bicycles?");
+      expect(last(await runs.wait(thread_id, "stock", other))).toBe("No product has such a name.");
+    } finally {
+      await postgres.stop();
+    }
+  },
+);
 
 /** A model that calls the tool first and answers with its result. */
 function startModelServer(requests: { authorization: string | undefined; model: string }[]) {
