@@ -12,11 +12,11 @@ import type {
   BuildOutcome,
   BuildSink,
   PrebuildIsolate,
+  PrebuildOrder,
 } from "./control-plane/builds/contract.ts";
 import { PrebuiltUnits } from "./control-plane/builds/prebuilt/units.ts";
 import { BuildStorage, PackageStorage } from "./control-plane/builds/queue/storage.ts";
 import type { EgressPolicy } from "./shared/egress/egress.ts";
-import { log } from "./shared/log.ts";
 
 export { BuildEgress } from "./control-plane/builds/queue/egress.ts";
 
@@ -46,11 +46,20 @@ export class Builder extends WorkerEntrypoint<Bindings> {
     const entrypoint = this.#load(order).getEntrypoint("Build") as unknown as BuildIsolate;
     const outcome = await entrypoint.build(order, sink, storage);
     if (!outcome.ok) return outcome;
-    this.ctx.waitUntil(this.#prebuild(order, units));
-    return { ...outcome, ...storage.stored() };
+    return { ...outcome, ...storage.stored(), lacking: units.missing };
   }
 
-  #load(order: BuildOrder): WorkerStub {
+  /** Builds a unit that a build lacked. One that is lost is built after the next build that lacks it. */
+  async prebuild(order: PrebuildOrder): Promise<void> {
+    const { name, version } = order;
+    const units = new PrebuiltUnits(this.env.ARTIFACTS, UNITS);
+    if (!(await units.isWanted(order))) return;
+    const isolate = this.#load(order).getEntrypoint("Prebuild") as unknown as PrebuildIsolate;
+    const storage = new PackageStorage(this.env.ARTIFACTS);
+    await units.write({ name, version }, await isolate.prebuild(order, storage));
+  }
+
+  #load(order: EgressPolicy): WorkerStub {
     return this.env.LOADER.load({
       compatibilityDate: "2026-11-01",
       mainModule: "build.js",
@@ -60,24 +69,9 @@ export class Builder extends WorkerEntrypoint<Bindings> {
       limits: { cpuMs: CPU_LIMIT_MS },
     });
   }
-
-  /** Builds the units that a build lacked. One that is lost is built after the next build that lacks it. */
-  async #prebuild(order: BuildOrder, units: PrebuiltUnits): Promise<void> {
-    const { registry_url } = order;
-    for (const { name, version } of units.missing) {
-      try {
-        const isolate = this.#load(order).getEntrypoint("Prebuild") as unknown as PrebuildIsolate;
-        const storage = new PackageStorage(this.env.ARTIFACTS);
-        const wanted = { name, version, registry_url, ...policyOf(order) };
-        await units.write({ name, version }, await isolate.prebuild(wanted, storage));
-      } catch (error) {
-        log.error("prebuild_failed", error, { name, version });
-      }
-    }
-  }
 }
 
-function policyOf({ allow_private, dns_url, own_ports }: BuildOrder): EgressPolicy {
+function policyOf({ allow_private, dns_url, own_ports }: EgressPolicy): EgressPolicy {
   return {
     allow_private,
     ...(dns_url !== undefined && { dns_url }),

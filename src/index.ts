@@ -14,7 +14,8 @@ import {
   sweepDeliveryLogs,
   sweepWebhooks,
 } from "./agent-server/webhooks/sweep.ts";
-import { consumeBuild } from "./control-plane/builds/queue/consumer.ts";
+import type { PrebuildMessage } from "./control-plane/builds/contract.ts";
+import { consumeBuild, consumePrebuild } from "./control-plane/builds/queue/consumer.ts";
 import type { BuildMessage, DeletionMessage } from "./control-plane/deployments/queue.ts";
 import { type Cleaner, consumeDeletion } from "./control-plane/deployments/rollout/deletion.ts";
 import {
@@ -82,6 +83,7 @@ const RETRY_SECONDS = 2;
 
 export type QueueMessage =
   | BuildMessage
+  | PrebuildMessage
   | DeletionMessage
   | ProjectDeletionMessage
   | ExportMessage
@@ -114,6 +116,8 @@ function consume(message: QueueMessage, env: Env): Promise<void> {
   switch (message.type) {
     case "build":
       return consumeBuild(env, message);
+    case "prebuild":
+      return consumePrebuild(env, message);
     case "deployment_deletion":
       return consumeDeletion(env, message, CLEANERS);
     case "project_deletion":

@@ -45,7 +45,6 @@ export function outcomeOf(files: FileCounts): WriteOutcome {
 export type Progress = {
   phase: "queued" | "planning" | "writing" | "finishing" | "finished";
   rows_written: number;
-  late_rows_written: number;
   rows_total: number | null;
   bytes_written: number;
   files_written: number;
@@ -54,8 +53,7 @@ export type Progress = {
   seconds_left: number | null;
 };
 
-type Written = "rows_written" | "late_rows_written" | "bytes_written" | "files_written";
-export type Tally = Pick<Progress, Written> & {
+export type Tally = Pick<Progress, "rows_written" | "bytes_written" | "files_written"> & {
   rows_total: number;
   files_total: number;
 };

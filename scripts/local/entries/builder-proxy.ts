@@ -4,6 +4,7 @@ import type {
   BuildOrder,
   BuildOutcome,
   BuildSink,
+  PrebuildOrder,
 } from "../../../src/control-plane/builds/contract.ts";
 import type { DebugPort } from "./debug-port.ts";
 import { claimProcess, releaseProcess, toLossError } from "./processes.ts";
@@ -12,16 +13,33 @@ type ProxyEnv = { DEBUG_PORT: DebugPort; PROCESSES: Fetcher };
 
 /** Runs each build in a process that runs no other at the time, and ends with a build that fails. */
 export class Builder extends WorkerEntrypoint<ProxyEnv> {
-  async build(order: BuildOrder, sink: BuildSink): Promise<BuildOutcome> {
-    const key = order.revision_id;
+  build(order: BuildOrder, sink: BuildSink): Promise<BuildOutcome> {
+    const isWell = (outcome: BuildOutcome) => outcome.ok;
+    return this.#call(order.revision_id, (builder) => builder.build(order, sink), isWell);
+  }
+
+  prebuild(order: PrebuildOrder): Promise<void> {
+    const key = `prebuild:${order.name}@${order.version}`;
+    return this.#call(
+      key,
+      (builder) => builder.prebuild(order),
+      () => true,
+    );
+  }
+
+  async #call<T>(
+    key: string,
+    work: (builder: ProductBuilder) => Promise<T>,
+    isWellAfter: (result: T) => boolean,
+  ): Promise<T> {
     const address = await claimProcess(this.env, key);
     const client = this.env.DEBUG_PORT.connect(address);
     const builder = client.getEntrypoint("script", "Builder") as unknown as ProductBuilder;
     let isWell = false;
     try {
-      const outcome = await builder.build(order, sink);
-      isWell = outcome.ok;
-      return outcome;
+      const result = await work(builder);
+      isWell = isWellAfter(result);
+      return result;
     } catch (error) {
       throw await toLossError(this.env, key, address, error);
     } finally {

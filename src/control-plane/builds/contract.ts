@@ -45,7 +45,7 @@ export interface PackageStore {
 export interface BuildStore extends PackageStore {
   /** @returns the uploaded tarball of the revision, or null without one. */
   readSource(): Promise<ReadableStream<Uint8Array> | null>;
-  /** @returns a `PrebuiltUnit` as gzipped JSON, or `null`: the shell then builds it after this build. */
+  /** @returns a `PrebuiltUnit` as gzipped JSON, or `null`: the outcome then lists the version as lacking. */
   readPrebuilt(name: string, version: string): Promise<ReadableStream<Uint8Array> | null>;
   /** Versions by package that every installation has, newest first. */
   listPrebuilt(): Promise<Record<string, string[]>>;
@@ -61,7 +61,9 @@ export interface BuildIsolate {
   build(order: BuildOrder, sink: BuildSink, storage: BuildStore): Promise<BuildOutcome>;
 }
 
-export type PrebuildOrder = EgressPolicy & { name: string; version: string; registry_url: string };
+export type PackageVersion = { name: string; version: string };
+export type PrebuildMessage = PackageVersion & { type: "prebuild" };
+export type PrebuildOrder = EgressPolicy & PackageVersion & { registry_url: string };
 
 /** The entrypoint `Prebuild` of the same isolate. */
 export interface PrebuildIsolate {
@@ -147,6 +149,8 @@ export type BuildOutcome =
       artifact_bytes: number;
       repo_commit_sha: string | null;
       config: AgentConfig;
+      /** Versions that are prebuilt once the build is over. */
+      lacking: PackageVersion[];
     }
   | {
       ok: false;

@@ -60,23 +60,8 @@ export async function probeDestination(
   { config, credentials }: DestinationProbeRequest,
 ): Promise<DestinationProbe> {
   assertMayExport(ctx, "start");
-  return checkTarget(ctx, config, probeTarget(config, credentials));
-}
-
-/** Checks each right of the stored credentials. */
-export async function probeSavedDestination(ctx: Context, id: string): Promise<DestinationProbe> {
-  assertMayExport(ctx, "start");
-  const { config } = await find(ctx, id);
-  const { target } = await targetOf(ctx, id);
-  return checkTarget(ctx, config, target);
-}
-
-async function checkTarget(
-  ctx: Context,
-  config: DestinationConfig,
-  target: S3Target,
-): Promise<DestinationProbe> {
   assertRate(ctx, PROBES);
+  const target = probeTarget(config, credentials);
   const key = probeKey(config, newId());
   const found = await checkRights(egressPolicy(ctx.env, "exports"), target, key);
   const is_usable = found.rights.every(

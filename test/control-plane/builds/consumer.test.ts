@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { LOG_BYTES } from "../../../src/control-plane/builds/limits.ts";
-import { consumeBuild } from "../../../src/control-plane/builds/queue/consumer.ts";
+import { consumeBuild, consumePrebuild } from "../../../src/control-plane/builds/queue/consumer.ts";
 import { deployArtifact } from "../../../src/control-plane/builds/queue/deploy.ts";
 import { LogSink } from "../../../src/control-plane/builds/queue/log-sink.ts";
 import { activeRevision } from "../../../src/control-plane/deployments/api/service.ts";
@@ -206,6 +206,36 @@ test("a build whose deployment is deleted ends without an error in the log", asy
   expect(logged).not.toHaveBeenCalled();
   expect(await readRevision(revision.id)).toMatchObject({ status: "INTERRUPTED", attempt: 1 });
   build.mockRestore();
+  logged.mockRestore();
+});
+
+test("versions that a build lacked are prebuilt after its deployment", async () => {
+  const { revision } = await waiting();
+  const artifact_key = await putArtifact();
+  const lacking = [{ name: "zod", version: "4.6.6" }];
+  const config = { raw: { graphs: {} }, env: {} };
+  const outcome = { ok: true, artifact_key, artifact_bytes: 9, repo_commit_sha: null, config };
+  const build = vi.spyOn(env.BUILDER, "build").mockResolvedValue({ ...outcome, lacking } as never);
+  const statuses: string[] = [];
+  const send = vi.spyOn(env.BUILDS, "sendBatch").mockImplementation(async (messages) => {
+    statuses.push((await readRevision(revision.id)).status);
+    expect([...messages]).toEqual([{ body: { type: "prebuild", ...lacking[0] } }]);
+    return { metadata: {} } as never;
+  });
+  await consumeBuild(env, { revision_id: revision.id });
+  expect(statuses).toEqual(["DEPLOYED"]);
+  build.mockRestore();
+  send.mockRestore();
+});
+
+test("a version that cannot be prebuilt is logged and not tried again", async () => {
+  const prebuild = vi
+    .spyOn(env.BUILDER, "prebuild")
+    .mockRejectedValue(new Error("no such version"));
+  const logged = vi.spyOn(console, "error");
+  await consumePrebuild(env, { name: "zod", version: "4.6.6" });
+  expect(String(logged.mock.calls[0])).toContain("prebuild_failed");
+  prebuild.mockRestore();
   logged.mockRestore();
 });
 

@@ -4,6 +4,7 @@ import type {
   BuildLine,
   BuildOrder,
   BuildOutcome,
+  PrebuildOrder,
 } from "../../../src/control-plane/builds/contract.ts";
 
 const COMPATIBILITY_DATE = "2026-11-01";
@@ -33,6 +34,10 @@ export default {
       return new Response(null, { status: 204 });
     }
     if (pathname === "/describe") return Response.json(await describe(env, await request.json()));
+    if (pathname === "/prebuild") {
+      await env.BUILDER.prebuild(await request.json());
+      return new Response(null, { status: 204 });
+    }
     const sink = new Sink();
     const outcome = await env.BUILDER.build(await request.json(), sink);
     return Response.json({ outcome, lines: sink.lines });
@@ -59,6 +64,7 @@ export type Built = { outcome: BuildOutcome; lines: BuildLine[]; took_ms: number
 
 export type BuilderHarness = {
   build(order: BuildOrder): Promise<Built>;
+  prebuild(order: PrebuildOrder): Promise<void>;
   describe(artifact_key: string): Promise<unknown>;
   store(key: string, bytes: Uint8Array): Promise<void>;
   read(key: string): Promise<string>;
@@ -106,6 +112,7 @@ export async function startBuilder(): Promise<BuilderHarness> {
       const built = (await response.json()) as Omit<Built, "took_ms">;
       return { ...built, took_ms: Math.round(performance.now() - started) };
     },
+    prebuild: async (order) => void (await call("POST", "prebuild", JSON.stringify(order))),
     describe: async (key) => (await call("POST", "describe", JSON.stringify(key))).json(),
     store: async (key, bytes) => void (await call("PUT", key, bytes.slice())),
     list: async (prefix) => (await call("POST", "list", prefix)).json() as Promise<string[]>,

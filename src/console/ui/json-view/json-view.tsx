@@ -8,7 +8,6 @@ import {
   useRef,
 } from "react";
 import { CopyButton } from "../copy-button.tsx";
-import { withRow } from "../virtual-rows.ts";
 import { JsonLine } from "./json-line.tsx";
 import { JsonSearch, useJsonSearch } from "./json-search.tsx";
 import type { JsonRow } from "./rows.ts";
@@ -66,7 +65,7 @@ function Rows({ label, tree, search, maxHeight }: RowsProps) {
   const { rows, active, setActive } = tree;
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
-  const list = useRows({ box, count: rows.length, height: maxHeight, active });
+  const list = useRows(box, rows.length, maxHeight);
   useEffect(() => {
     if (search.row >= 0) list.scrollToIndex(search.row, { align: "center" });
   }, [search.row, list]);
@@ -109,14 +108,7 @@ function Rows({ label, tree, search, maxHeight }: RowsProps) {
   );
 }
 
-type RowsOptions = {
-  box: RefObject<HTMLDivElement | null>;
-  count: number;
-  height: number;
-  active: number;
-};
-
-function useRows({ box, count, height, active }: RowsOptions) {
+function useRows(box: RefObject<HTMLDivElement | null>, count: number, height: number) {
   return useVirtualizer({
     count,
     getScrollElement: () => box.current,
@@ -125,7 +117,6 @@ function useRows({ box, count, height, active }: RowsOptions) {
     paddingStart: PADDING_PX / 2,
     paddingEnd: PADDING_PX / 2,
     initialRect: { width: 0, height },
-    rangeExtractor: (range) => withRow(range, active),
   });
 }
 

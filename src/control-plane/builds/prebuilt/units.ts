@@ -1,7 +1,6 @@
 import { parse, rcompare, satisfies } from "semver";
+import type { PackageVersion } from "../contract.ts";
 import { PREBUILT_PACKAGES } from "./unit.ts";
-
-type Version = { name: string; version: string };
 
 /** Version of the format of units. Change it with the format. */
 const FORMAT = 1;
@@ -13,7 +12,7 @@ const UNIT_BYTES = 4 * 1024 * 1024;
 export class PrebuiltUnits {
   readonly #bucket: R2Bucket;
   readonly #carried: Record<string, ArrayBuffer>;
-  readonly #missing = new Map<string, Version>();
+  readonly #missing = new Map<string, PackageVersion>();
 
   constructor(bucket: R2Bucket, carried: Record<string, ArrayBuffer>) {
     this.#bucket = bucket;
@@ -40,18 +39,24 @@ export class PrebuiltUnits {
   }
 
   /** Versions that the build requested last, at most one of each package. */
-  get missing(): Version[] {
+  get missing(): PackageVersion[] {
     return [...this.#missing.values()];
   }
 
+  /** Another build may have caused it already. */
+  async isWanted({ name, version }: PackageVersion): Promise<boolean> {
+    if (!isPrebuildable(name, version) || this.#carried[`${name}@${version}`]) return false;
+    return (await this.#bucket.head(keyOf({ name, version }))) === null;
+  }
+
   /** Idempotent: concurrent builds write the same unit. */
-  async write(unit: Version, bytes: Uint8Array): Promise<void> {
+  async write(unit: PackageVersion, bytes: Uint8Array): Promise<void> {
     if (bytes.byteLength > UNIT_BYTES) throw new RangeError(`More than ${UNIT_BYTES} bytes`);
     await this.#bucket.put(keyOf(unit), bytes);
   }
 }
 
-function keyOf({ name, version }: Version): string {
+function keyOf({ name, version }: PackageVersion): string {
   return `prebuilt/${FORMAT}/${name}@${version}.json.gz`;
 }
 

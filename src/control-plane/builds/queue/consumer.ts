@@ -2,6 +2,7 @@ import { egressPolicy } from "../../../shared/egress/egress.ts";
 import { log } from "../../../shared/log.ts";
 import { startHeartbeat } from "../../../shared/work/heartbeat.ts";
 import { LeaseLost } from "../../../shared/work/lease.ts";
+import { sendAllOrLeave } from "../../../shared/work/queue.ts";
 import { reportCommit } from "../../deployments/git/commit-status-service.ts";
 import { readToken } from "../../deployments/git/integration-service.ts";
 import { claimBuild, failExhausted } from "../../deployments/rollout/build-claim-service.ts";
@@ -15,13 +16,22 @@ import {
   releaseLease,
   renewLease,
 } from "../../deployments/rollout/build-service.ts";
-import { type BuildOrder, type BuildOutcome, objectKeysOf } from "../contract.ts";
+import {
+  type BuildOrder,
+  type BuildOutcome,
+  objectKeysOf,
+  type PackageVersion,
+  type PrebuildMessage,
+} from "../contract.ts";
 import { BUILD_TIMEOUT_MS } from "../limits.ts";
 import { withDeadline } from "./deadline.ts";
 import { deployArtifact } from "./deploy.ts";
 import { LogSink } from "./log-sink.ts";
 
 const HEARTBEAT_MS = 4000;
+
+/** Leaves the processors to the first runs of the agent, and to builds that come together. */
+const PREBUILD_DELAY_SECONDS = 5;
 
 /** The builder ends by itself; this is for one that does not answer, within the 15 minutes of a message. */
 const ANSWER_TIMEOUT_MS = BUILD_TIMEOUT_MS + 30_000;
@@ -63,6 +73,22 @@ async function runAttempt(env: Env, build: RevisionBuild): Promise<void> {
   await keepArtifact(env, build, outcome);
   const { artifact_key } = outcome;
   await deployArtifact(env, { ...build, config, config_env, artifact_key });
+  await sendPrebuilds(env, outcome.lacking);
+}
+
+function sendPrebuilds(env: Env, lacking: PackageVersion[]): Promise<void> {
+  const messages = lacking.map((version) => ({ type: "prebuild", ...version }) as const);
+  return sendAllOrLeave<PrebuildMessage>(env.BUILDS, messages, PREBUILD_DELAY_SECONDS);
+}
+
+/** Prebuilds a version for later builds. A failure is not retried: the next build that lacks the version is. */
+export async function consumePrebuild(env: Env, { name, version }: PackageVersion): Promise<void> {
+  const order = { name, version, registry_url: env.REGISTRY_URL, ...egressPolicy(env, "builds") };
+  try {
+    await env.BUILDER.prebuild(order);
+  } catch (error) {
+    log.error("prebuild_failed", error, { name, version });
+  }
 }
 
 async function callBuilder(env: Env, build: RevisionBuild): Promise<BuildOutcome> {

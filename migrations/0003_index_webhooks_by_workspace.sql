@@ -1,1 +1,0 @@
-CREATE INDEX `run_webhooks_by_workspace` ON `run_webhooks` (`workspace_id`,`status`,`run_id`);
