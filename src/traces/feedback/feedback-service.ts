@@ -5,6 +5,7 @@ import { AppError, invalid, notFound } from "../../shared/errors.ts";
 import { isRecord } from "../../shared/guards.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { among } from "../../shared/storage/sql.ts";
+import { chunks } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
 import { type JsonObject, parseObject } from "../json.ts";
 import { MAX_FEEDBACK_BYTES } from "../limits.ts";
@@ -20,6 +21,9 @@ import {
   type FeedbackQuery,
   type FeedbackUpdateRequest,
 } from "./feedback-schema.ts";
+
+/** A row has up to 200,000 characters, and a message 32 MiB. */
+const AT_ONCE = 20;
 
 export async function createFeedback(
   ctx: Context,
@@ -135,14 +139,31 @@ export async function listFeedback(ctx: Context, query: FeedbackQuery): Promise<
   const lists = await Promise.all(
     located.map(async ({ partition, ids: run_ids }) => {
       const all = { ...tests, run_ids, keys, sources, limit: limit + offset };
-      const rows = await tracePartition(ctx.env, partition).listFeedback(all);
-      return rows.map((row) => toFeedback(row, partition));
+      const found = await tracePartition(ctx.env, partition).listFeedback(all);
+      return found.map((position) => ({ ...position, partition }));
     }),
   );
-  return lists
+  const page = lists
     .flat()
     .sort((a, b) => (a.created_at < b.created_at ? 1 : -1))
     .slice(offset, offset + limit);
+  const rows = await Promise.all(chunks(page, AT_ONCE).map((some) => readFeedback(ctx, some)));
+  return rows.flat();
+}
+
+/** A row that was deleted since it was listed is left out. */
+async function readFeedback(
+  ctx: Context,
+  positions: { id: string; partition: PartitionKey }[],
+): Promise<Feedback[]> {
+  const found = new Map<string, Feedback>();
+  for (const [partition, here] of Map.groupBy(positions, (one) => one.partition)) {
+    const ids = here.map(({ id }) => id);
+    for (const row of await tracePartition(ctx.env, partition).getFeedbackRows(ids)) {
+      found.set(row.id, toFeedback(row, partition));
+    }
+  }
+  return positions.flatMap(({ id }) => found.get(id) ?? []);
 }
 
 async function partitionsOf(

@@ -5,6 +5,7 @@ import { DAY_US, dayOf, nowMicros } from "../../shared/times.ts";
 import { mapConcurrent } from "../../shared/work/chunks.ts";
 import type { PartitionKey } from "../changes.ts";
 import { areLive } from "../object/catalogue.ts";
+import { smallColumns, withLargeColumns } from "../object/large-columns.ts";
 import type { ChangedRuns } from "../object/object.ts";
 import { resolveProject } from "../object/projects.ts";
 import { tracePartition } from "../object/stub.ts";
@@ -43,7 +44,8 @@ export async function listRunChanges(ctx: Context, input: RunChangesRequest): Pr
   const found = reads.flatMap(({ partition, read }) =>
     read.runs.map((row) => ({ partition, row, read })),
   );
-  const page = found.sort(byChange).slice(0, plan.limit);
+  const chosen = found.sort(byChange).slice(0, plan.limit);
+  const page = await withLargeColumns(ctx.env, chosen, plan.columns);
   const runs = await toRuns(ctx, page, toSelect(input.selects ?? ["ID"]));
   const has_more = found.length > page.length || reads.some(({ read }) => read.has_more);
   const positions = Object.fromEntries(
@@ -75,7 +77,8 @@ function readChanges(
   plan: QueryPlan,
   after: ChangePosition | null,
 ): Promise<ChangedRuns> {
-  const query = toQuery(plan, partition, { trace: [], tree: [] });
+  const outline = { ...plan, columns: smallColumns(plan.columns) };
+  const query = toQuery(outline, partition, { trace: [], tree: [] });
   return tracePartition(ctx.env, partition).findChanged(query, after);
 }
 

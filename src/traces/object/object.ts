@@ -15,7 +15,7 @@ import type { FeedbackRow, TraceRunRow } from "../reads/rows.ts";
 import type { ScanPlanPage, ScanPlanQuery } from "../reads/scan.ts";
 import type { RowsPage, RowsQuery } from "../reads/scan-page.ts";
 import { listTrace, readSpans, type SpanPage, type TraceListing } from "../reads/spans.ts";
-import type { FeedbackRowQuery } from "../storage/feedback.ts";
+import type { FeedbackPosition, FeedbackRowQuery } from "../storage/feedback.ts";
 import type { GroupBy } from "../storage/matching-runs.ts";
 import { PartitionStore } from "../storage/partition.ts";
 import {
@@ -71,10 +71,11 @@ export class TracePartition extends DurableObject<Env> {
     return this.#store.exists ? this.#store.reads.has(ids) : [];
   }
 
-  async getRuns(ids: string[], columns: Columns): Promise<ReadRuns> {
-    if (!this.#store.exists) return NO_RUNS;
-    const runs = this.#store.reads.byIds(ids, columns);
-    return this.#withFeedback(runs);
+  /** Returns the runs of the first `read` ids: all unless their columns are large. */
+  async getRuns(ids: string[], columns: Columns): Promise<ReadRuns & { read: number }> {
+    if (!this.#store.exists) return { ...NO_RUNS, read: ids.length };
+    const { runs, read } = this.#store.reads.byIds(ids, columns);
+    return { ...this.#withFeedback(runs), read };
   }
 
   async getFarTraces(): Promise<FarTrace[]> {
@@ -192,7 +193,11 @@ export class TracePartition extends DurableObject<Env> {
     return gone;
   }
 
-  async listFeedback(query: FeedbackRowQuery): Promise<FeedbackRow[]> {
+  async getFeedbackRows(ids: string[]): Promise<FeedbackRow[]> {
+    return this.#store.exists ? this.#store.feedback.byIds(ids) : [];
+  }
+
+  async listFeedback(query: FeedbackRowQuery): Promise<FeedbackPosition[]> {
     return this.#store.exists ? this.#store.feedback.list(query) : [];
   }
 

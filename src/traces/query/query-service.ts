@@ -1,9 +1,11 @@
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
 import { DAY_US, nowMicros } from "../../shared/times.ts";
 import type { PartitionKey } from "../changes.ts";
 import type { JsonObject } from "../json.ts";
 import { findPartitions } from "../object/catalogue.ts";
+import { smallColumns, withLargeColumns } from "../object/large-columns.ts";
 import type { ReadRuns } from "../object/object.ts";
 import { tracePartition } from "../object/stub.ts";
 import { assertReadRate } from "../rates.ts";
@@ -44,11 +46,12 @@ export async function findPage(ctx: Context, input: RunsQueryRequest): Promise<F
   }
   const plan = toPlan(input);
   const groups = await partitionsInScope(ctx, scopeOf(plan, input.session ?? null), plan.order);
-  const { found, seq } = await collect(ctx, groups, { ...plan, limit: input.limit + 1 });
-  const page = found.slice(0, input.limit);
+  const outline = { ...plan, columns: smallColumns(plan.columns), limit: input.limit + 1 };
+  const { found, seq } = await collect(ctx, groups, outline);
+  const page = await withLargeColumns(ctx.env, found.slice(0, input.limit), plan.columns);
   const last = page.at(-1);
   const next =
-    last && found.length > input.limit
+    last && found.length > page.length
       ? writeCursor({ start_us: last.row.start_us, id: last.row.id, max_seq: plan.max_seq ?? seq })
       : null;
   return { runs: await toRuns(ctx, page, select), next };
@@ -101,11 +104,15 @@ export async function findByIds(
   const located = await findPartitions(ctx, ids);
   const answers = await Promise.all(
     located.map(async ({ partition, ids: here }) => {
-      const read = await tracePartition(ctx.env, partition).getRuns(here, columns);
+      const read = await tracePartition(ctx.env, partition).getRuns(here, smallColumns(columns));
       return read.runs.map((row) => ({ partition, row, read }));
     }),
   );
-  return answers.flat();
+  const found = answers.flat();
+  const page = await withLargeColumns(ctx.env, found, columns);
+  if (page.length === found.length) return page;
+  const text = "The runs are too large for one answer: name fewer ids, or fewer fields in select.";
+  throw new AppError("too_large", text);
 }
 
 export async function toRuns(

@@ -9,7 +9,12 @@ export type RunBelow = { id: string; parent_run_id: string | null; dotted_order:
 export type MetadataPair = [key: string, value: string];
 export type FarTrace = { root_day: string; trace_id: string };
 
+/** Runs of the first `read` ids. */
+export type RunsById = { runs: TraceRunRow[]; read: number };
+
 const MAX_FAR = 10_000;
+/** A message holds 32 MiB, a character has up to two bytes, and a run up to 1.6 million characters. */
+const MESSAGE_CHARS = 8_000_000;
 
 export type FeedbackStat = { key: string; n: number; avg: number | null };
 export type FeedbackValue = { key: string; value: string; n: number };
@@ -80,13 +85,21 @@ export class Reads {
       .map(({ trace_id }) => trace_id);
   }
 
-  byIds(ids: string[], columns: Columns): TraceRunRow[] {
-    return this.#sql
-      .exec(
-        `SELECT ${columns.map(selectColumn).join()} FROM runs r WHERE r.id IN (SELECT value FROM json_each(?))`,
-        JSON.stringify(ids),
-      )
-      .toArray() as unknown as TraceRunRow[];
+  /** Reads runs in the order of their ids: at least one, then as many as fit a message. */
+  byIds(ids: string[], columns: Columns): RunsById {
+    const found = this.#sql.exec<Record<string, string | number | null>>(
+      `SELECT j.key AS at, ${columns.map(selectColumn).join()}
+       FROM json_each(?) j CROSS JOIN runs r ON r.id = j.value ORDER BY j.key`,
+      JSON.stringify(ids),
+    );
+    const runs: TraceRunRow[] = [];
+    let chars = 0;
+    for (const { at, ...row } of found) {
+      if (chars > MESSAGE_CHARS) return { runs, read: Number(at) };
+      for (const value of Object.values(row)) chars += typeof value === "string" ? value.length : 0;
+      runs.push(row as unknown as TraceRunRow);
+    }
+    return { runs, read: ids.length };
   }
 
   /** Returns the runs below one by dotted order. */

@@ -11,6 +11,8 @@ export type FeedbackRowQuery = {
   limit: number;
 };
 
+export type FeedbackPosition = Pick<FeedbackRow, "id" | "created_at">;
+
 /** Feedback with one row per id; a repeated id updates its row. */
 export class FeedbackTable {
   readonly #sql: SqlStorage;
@@ -50,11 +52,22 @@ export class FeedbackTable {
     return this.#sql.exec("DELETE FROM feedback WHERE id = ?", id).rowsWritten > 0;
   }
 
-  list(query: FeedbackRowQuery): FeedbackRow[] {
-    const { run_ids, keys, sources, has_comment, has_score, limit } = query;
+  /** A caller names few ids: a row has up to 200,000 characters, a message 32 MiB. */
+  byIds(ids: string[]): FeedbackRow[] {
     return this.#sql
       .exec<FeedbackRow>(
-        `SELECT * FROM feedback
+        "SELECT * FROM feedback WHERE id IN (SELECT value FROM json_each(?))",
+        JSON.stringify(ids),
+      )
+      .toArray();
+  }
+
+  /** Returns where the matching rows are in a list, the newest first. */
+  list(query: FeedbackRowQuery): FeedbackPosition[] {
+    const { run_ids, keys, sources, has_comment, has_score, limit } = query;
+    return this.#sql
+      .exec<FeedbackPosition>(
+        `SELECT id, created_at FROM feedback
          WHERE (?1 IS NULL OR run_id IN (SELECT value FROM json_each(?1)))
            AND (?2 = '[]' OR key IN (SELECT value FROM json_each(?2)))
            AND (?3 = '[]' OR source IN (SELECT value FROM json_each(?3)))

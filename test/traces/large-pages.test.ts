@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { api, workspace } from "../support/workspace.ts";
+import { batch, projectId, wireRun } from "./support/runs.ts";
+
+type Page = { runs: { id: string; inputs: unknown }[]; cursors: { next: string | null } };
+
+/** Rows of 720 KB: fifty of them exceed the 32 MiB of a message. */
+const TEXT = "x".repeat(240_000);
+const RUNS = 50;
+
+/** Returns the ids of the runs, the oldest first. */
+async function ingest(key: string, project: string): Promise<string[]> {
+  const start = Date.now();
+  const fields = { inputs: { TEXT }, outputs: { TEXT }, events: [{ TEXT }] };
+  const runs = Array.from({ length: RUNS }, (_, n) => wireRun(project, fields, { at: start + n }));
+  for (let n = 0; n < RUNS; n += 10) await batch(key, runs.slice(n, n + 10));
+  return runs.map(({ id }) => id);
+}
+
+test("a page of large runs ends early, and its cursor leads to the rest", async () => {
+  const { editor: key } = await workspace();
+  const ids = await ingest(key, "large");
+  const session = [await projectId(key, "large")];
+  const found: string[] = [];
+  let cursor: string | null = null;
+  let pages = 0;
+  do {
+    const answer = await api("/runs/query", { key, json: { session, cursor, order: "asc" } });
+    expect(answer.status).toBe(200);
+    const page: Page = await answer.json();
+    found.push(...page.runs.map(({ id }) => id));
+    cursor = page.cursors.next;
+    pages += 1;
+  } while (cursor !== null && pages < RUNS);
+  expect(found).toEqual(ids);
+  expect(pages).toBeGreaterThan(1);
+});
+
+test("changes of large runs are listed by page, each once", async () => {
+  const { editor: key } = await workspace();
+  await batch(key, [wireRun("changed")]);
+  const project_id = await projectId(key, "changed");
+  const changes = async (cursor: string | null) => {
+    const json = { project_id, cursor, selects: ["INPUTS", "OUTPUTS", "EVENTS"] };
+    const answer = await api("/api/v2/runs/changes", { key, json });
+    expect(answer.status).toBe(200);
+    return answer.json<{ items: { id: string }[]; next_cursor: string; has_more: boolean }>();
+  };
+  const { next_cursor } = await changes(null);
+  const ids = await ingest(key, "changed");
+  const found: string[] = [];
+  let page = await changes(next_cursor);
+  for (let pages = 1; page.has_more && pages < RUNS; pages++) {
+    found.push(...page.items.map(({ id }) => id));
+    page = await changes(page.next_cursor);
+  }
+  found.push(...page.items.map(({ id }) => id));
+  expect(found.filter((id) => ids.includes(id)).sort()).toEqual(ids.sort());
+});
+
+test("runs named by id are refused with the remedy where they do not fit an answer", async () => {
+  const { editor: key } = await workspace();
+  const ids = await ingest(key, "named");
+  const answer = await api("/runs/query", { key, json: { id: ids } });
+  expect([answer.status, await answer.text()]).toEqual([413, expect.stringContaining("fewer ids")]);
+  const some = await api("/runs/query", { key, json: { id: ids.slice(0, 15) } });
+  const page: Page = await some.json();
+  expect(page.runs.map(({ id }) => id).sort()).toEqual(ids.slice(0, 15).sort());
+  expect(page.runs.every(({ inputs }) => JSON.stringify(inputs).includes(TEXT))).toBe(true);
+  const narrow = await api("/runs/query", { key, json: { id: ids, select: ["name"] } });
+  expect((await narrow.json<Page>()).runs).toHaveLength(RUNS);
+});
+
+test("a page of large feedback is whole", async () => {
+  const { editor: key } = await workspace();
+  const run = wireRun("rated");
+  await batch(key, [run]);
+  const comment = `${"é".repeat(90_000)}\u{1f600}`;
+  const json = { run_id: run.id, key: "k", comment };
+  const given = Array.from({ length: 110 }, () => api("/feedback", { key, json }));
+  for (const answer of await Promise.all(given)) expect(answer.status).toBe(200);
+  const ids = async (query: string) => {
+    const answer = await api(`/feedback?run=${run.id}&${query}`, { key });
+    expect(answer.status).toBe(200);
+    return (await answer.json<{ id: string }[]>()).map(({ id }) => id);
+  };
+  const [first, rest] = [await ids("limit=100"), await ids("limit=100&offset=100")];
+  expect(new Set([...first, ...rest]).size).toBe(110);
+});
