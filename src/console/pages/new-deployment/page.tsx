@@ -5,11 +5,11 @@ import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
 import { useMay } from "../../api/session.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
 import { pathTo } from "../../state/path.ts";
+import { Field } from "../../ui/form/field.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Empty, PageHeader } from "../../ui/panel.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 import { CommandLine } from "./command-line.tsx";
-import { Field } from "./field.tsx";
 import { emptySecret, type SecretRow, SecretRows } from "./secret-rows.tsx";
 
 const ABOVE = [{ label: "Deployments", path: "/deployments" }];
