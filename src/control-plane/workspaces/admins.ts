@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from "drizzle-orm";
 import { assertMay } from "../../shared/auth.ts";
 import type { Context } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
-import { isActiveKey } from "./credentials.ts";
+import { isActiveKey } from "./credential-rows.ts";
 import { assertPrincipalActive } from "./service.ts";
 import { api_keys, users } from "./table.ts";
 

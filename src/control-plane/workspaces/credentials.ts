@@ -1,17 +1,8 @@
-import { and, desc, eq, exists, gt, isNull, or, type SQL, sql } from "drizzle-orm";
-import type { Actor, Caller, Database, Role } from "../../shared/context.ts";
+import { and, eq, gt, isNull, or, type SQL, sql } from "drizzle-orm";
+import type { Actor, Database } from "../../shared/context.ts";
 import type { Credential } from "./access.ts";
-import { api_keys, memberships, organizations, users, workspaces } from "./table.ts";
-
-type ReachRow = {
-  organization_id: string;
-  plan: Caller["plan"];
-  workspace_id: string | null;
-  workspace_name: string | null;
-  key_role: Role | null;
-  member_role: Role | null;
-  organization_role: "admin" | "user" | null;
-};
+import { keyRows, personRows, toReach } from "./credential-rows.ts";
+import { api_keys, users } from "./table.ts";
 
 type KeyQuery = { sha256: string | null; tenant: string | null; max_reaches: number };
 
@@ -75,15 +66,6 @@ export async function findPrincipal(
   return found?.credential ?? null;
 }
 
-/** Neither revoked nor expired. */
-export function isActiveKey(): SQL | undefined {
-  const now = new Date().toISOString();
-  return and(
-    isNull(api_keys.revoked_at),
-    or(isNull(api_keys.expires_at), gt(api_keys.expires_at, now)),
-  );
-}
-
 async function findKey(
   db: Database,
   isMeant: SQL | undefined,
@@ -104,78 +86,13 @@ async function findKey(
   };
 }
 
-function keyRows(
-  db: Database,
-  isMeant: SQL | undefined,
-  tenant: string | null,
-  max_reaches: number,
-) {
-  const isReached = or(
-    isNull(api_keys.user_id),
-    eq(users.organization_role, "admin"),
-    isMember(db, api_keys.user_id),
-  );
-  return db
-    .select({
-      key_id: api_keys.id,
-      sha256: api_keys.sha256,
-      kind: api_keys.kind,
-      user_id: api_keys.user_id,
-      bound_to: api_keys.workspace_id,
-      expires_at: api_keys.expires_at,
-      previous_expires_at: api_keys.previous_expires_at,
-      last_used_at: api_keys.last_used_at,
-      key_role: api_keys.role,
-      ...REACH,
-    })
-    .from(api_keys)
-    .innerJoin(organizations, eq(organizations.id, api_keys.organization_id))
-    .leftJoin(users, eq(users.id, api_keys.user_id))
-    .leftJoin(
-      workspaces,
-      and(
-        eq(workspaces.organization_id, api_keys.organization_id),
-        or(isNull(api_keys.workspace_id), eq(workspaces.id, api_keys.workspace_id)),
-        isReached,
-        isNamed(tenant),
-      ),
-    )
-    .leftJoin(
-      memberships,
-      and(eq(memberships.user_id, api_keys.user_id), eq(memberships.workspace_id, workspaces.id)),
-    )
-    .where(and(isMeant, isActiveKey()))
-    .orderBy(desc(workspaces.id))
-    .limit(max_reaches);
-}
-
 async function findPerson(
   db: Database,
   isMeant: SQL | undefined,
   tenant: string | null,
   max_reaches: number,
 ) {
-  const isReached = or(eq(users.organization_role, "admin"), isMember(db, users.id));
-  const rows = await db
-    .select({
-      user_id: users.id,
-      oidc_subject: users.oidc_subject,
-      key_role: sql<null>`NULL`,
-      ...REACH,
-    })
-    .from(users)
-    .innerJoin(organizations, eq(organizations.id, users.organization_id))
-    .leftJoin(
-      workspaces,
-      and(eq(workspaces.organization_id, users.organization_id), isReached, isNamed(tenant)),
-    )
-    .leftJoin(
-      memberships,
-      and(eq(memberships.user_id, users.id), eq(memberships.workspace_id, workspaces.id)),
-    )
-    .where(isMeant)
-    .orderBy(desc(workspaces.id))
-    .limit(max_reaches);
+  const rows = await personRows(db, isMeant, tenant, max_reaches);
   const [first] = rows;
   if (first === undefined) return null;
   const credential: Credential = {
@@ -185,31 +102,6 @@ async function findPerson(
     reaches: rows.map(toReach),
   };
   return { credential, isBound: rows.every(({ oidc_subject }) => oidc_subject !== null) };
-}
-
-const REACH = {
-  organization_id: organizations.id,
-  plan: organizations.plan,
-  workspace_id: workspaces.id,
-  workspace_name: workspaces.name,
-  member_role: memberships.role,
-  organization_role: users.organization_role,
-};
-
-function toReach(row: ReachRow) {
-  const { key_role, member_role, organization_role, ...place } = row;
-  const role = key_role ?? (organization_role === "admin" ? "admin" : member_role);
-  const { organization_id, plan, workspace_id, workspace_name } = place;
-  return { organization_id, plan, workspace_id, workspace_name, role };
-}
-
-function isMember(db: Database, user_id: typeof users.id | typeof api_keys.user_id): SQL {
-  const own = and(eq(memberships.user_id, user_id), eq(memberships.workspace_id, workspaces.id));
-  return exists(db.select({ one: sql`1` }).from(memberships).where(own));
-}
-
-function isNamed(tenant: string | null): SQL | undefined {
-  return tenant === null ? undefined : eq(workspaces.id, tenant);
 }
 
 /** Limits last_used_at to a write a day and key: more would cost more than the request. */

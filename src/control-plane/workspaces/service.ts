@@ -3,7 +3,8 @@ import { includesRole } from "../../shared/auth.ts";
 import type { Caller, Database } from "../../shared/context.ts";
 import { AppError } from "../../shared/errors.ts";
 import { chooseWorkspace } from "./access.ts";
-import { findPrincipal, isActiveKey } from "./credentials.ts";
+import { isActiveKey } from "./credential-rows.ts";
+import { findPrincipal } from "./credentials.ts";
 import { api_keys, organizations, users, workspaces } from "./table.ts";
 
 type Plan = (typeof organizations.$inferSelect)["plan"];

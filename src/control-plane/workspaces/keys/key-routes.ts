@@ -11,14 +11,8 @@ import {
   RotateQuery,
   ServiceKeyCreateRequest,
 } from "./key-schema.ts";
-import {
-  createApiKey,
-  createPersonalKey,
-  createServiceKey,
-  listApiKeys,
-  revokeApiKey,
-  rotateApiKey,
-} from "./key-service.ts";
+import { listApiKeys, revokeApiKey, rotateApiKey } from "./key-service.ts";
+import { createApiKey, createPersonalKey, createServiceKey } from "./new-key-service.ts";
 
 const KEYS = "/api/v1/api-key";
 const PERSONAL = "/api/v1/api-key/current";
