@@ -1,37 +1,8 @@
 import { z } from "@hono/zod-openapi";
 import { CreatedAt, HttpUrl, UpdatedAt, Uuid } from "../shared/schema.ts";
 import { bucketProblem, endpointProblem, prefixProblem } from "./config-rules.ts";
+import { DestinationCredentials } from "./credentials-schema.ts";
 import { toPutHeaders } from "./s3/put-arguments.ts";
-
-const KEYS_NEEDED = "required: send access_key_id and secret_access_key";
-
-const Credential = z
-  .string()
-  .trim()
-  .min(1)
-  .regex(/^[\x21-\x7e]+$/, "must be printable ASCII without spaces");
-
-export const DestinationCredentials = z
-  .object(
-    {
-      access_key_id: Credential.max(255).openapi({
-        description: "Access key id",
-        example: "AKIAIOSFODNN7EXAMPLE",
-      }),
-      secret_access_key: Credential.max(2048).openapi({
-        description: "Secret access key",
-        example: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-      }),
-      session_token: Credential.max(2048)
-        .nullish()
-        .describe("Session token of temporary credentials"),
-    },
-    { error: KEYS_NEEDED },
-  )
-  .openapi("BulkExportDestinationCredentials", {
-    description: "Kept encrypted; never part of an answer.",
-  });
-export type DestinationCredentials = z.infer<typeof DestinationCredentials>;
 
 const S3Kwargs = z.object({
   addressing_style: z

@@ -10,12 +10,12 @@ import {
   DestinationProbe,
   DestinationProbeRequest,
 } from "../destination-schema.ts";
+import { probeDestination } from "./probe-service.ts";
 import {
   createDestination,
   deleteDestination,
   getDestination,
   listDestinations,
-  probeDestination,
   rotateCredentials,
 } from "./service.ts";
 

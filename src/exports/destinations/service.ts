@@ -1,32 +1,23 @@
 import { and, asc, count, eq, inArray } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { decrypt, encrypt } from "../../shared/crypto/crypto.ts";
-import { egressPolicy } from "../../shared/egress/egress.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
-import { assertRate } from "../../shared/http/rate-limit.ts";
 import { newId } from "../../shared/storage/ids.ts";
 import { assertMayExport } from "../access.ts";
+import { DestinationCredentials } from "../credentials-schema.ts";
 import {
   Destination,
-  type DestinationConfig,
   type DestinationCreateRequest,
-  DestinationCredentials,
   type DestinationPatchRequest,
-  DestinationProbe,
-  type DestinationProbeRequest,
 } from "../destination-schema.ts";
 import type { S3Target } from "../s3/signing.ts";
 import { bulk_export_destinations, bulk_exports, type DestinationRow } from "../table.ts";
-import { baseOf, policyFor } from "./base.ts";
-
-import { type Probed, probe } from "./probe.ts";
-import { checkRights } from "./rights.ts";
+import { validate } from "./probe-service.ts";
 import { toTarget } from "./target.ts";
 
 type Validated = { destination: Destination; warning: string | null };
 
 const MAX_DESTINATIONS = 200;
-const PROBES = { name: "destination_probe", calls: 30, in_s: 60 };
 
 export async function createDestination(
   ctx: Context,
@@ -52,22 +43,6 @@ export async function createDestination(
     })
     .returning();
   return { destination: toDestination(row), warning };
-}
-
-/** Checks each right of a destination that is not saved. */
-export async function probeDestination(
-  ctx: Context,
-  { config, credentials }: DestinationProbeRequest,
-): Promise<DestinationProbe> {
-  assertMayExport(ctx, "start");
-  assertRate(ctx, PROBES);
-  const target = probeTarget(config, credentials);
-  const key = probeKey(config, newId());
-  const found = await checkRights(egressPolicy(ctx.env, "exports"), target, key);
-  const is_usable = found.rights.every(
-    ({ is_required, status }) => !is_required || status === "granted",
-  );
-  return DestinationProbe.parse({ is_usable, ...found, policy: policyFor(config) });
 }
 
 export async function listDestinations(ctx: Context): Promise<Destination[]> {
@@ -135,29 +110,6 @@ export async function targetOf(
   const { prefix, include_bucket_in_prefix, bucket_name } = config;
   const target = toTarget(config, credentials, addressing_style);
   return { target, prefix, include_bucket_in_prefix, bucket_name };
-}
-
-function validate(
-  ctx: Context,
-  id: string,
-  config: DestinationConfig,
-  credentials: DestinationCredentials,
-): Promise<Probed> {
-  return probe(
-    egressPolicy(ctx.env, "exports"),
-    probeTarget(config, credentials),
-    probeKey(config, id),
-  );
-}
-
-function probeTarget(config: DestinationConfig, credentials: DestinationCredentials): S3Target {
-  const isAccelerated = config.config_kwargs_s3?.use_accelerate_endpoint === true;
-  const style = isAccelerated ? "virtual" : (config.config_kwargs_s3?.addressing_style ?? "auto");
-  return toTarget(config, credentials, style);
-}
-
-function probeKey(config: DestinationConfig, id: string): string {
-  return `${baseOf(config)}_probe/${id}.txt`;
 }
 
 async function seal(ctx: Context, id: string, credentials: DestinationCredentials) {

@@ -1,4 +1,5 @@
-import type { DestinationConfig, DestinationCredentials } from "../destination-schema.ts";
+import type { DestinationCredentials } from "../credentials-schema.ts";
+import type { DestinationConfig } from "../destination-schema.ts";
 import { toPutHeaders } from "../s3/put-arguments.ts";
 import type { S3Target } from "../s3/signing.ts";
 

@@ -12,11 +12,11 @@ import {
   BulkExportsQuery,
   ExportRunsQuery,
 } from "../schema.ts";
+import { cancelBulkExport } from "./cancel-service.ts";
 import { BulkExportEstimate, EstimateExportRequest } from "./estimate-schema.ts";
 import { estimateExport } from "./estimate-service.ts";
 import { getExportRun, listExportRuns, listRunsOfSchedule } from "./runs-service.ts";
 import {
-  cancelBulkExport,
   createBulkExport,
   getBulkExport,
   getLimits,

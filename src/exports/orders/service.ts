@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, sql } from "drizzle-orm";
+import { and, desc, eq } from "drizzle-orm";
 import type { Context } from "../../shared/context.ts";
 import { sha256Hex } from "../../shared/crypto/crypto.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
@@ -13,8 +13,8 @@ import type {
   BulkExportLimits,
   BulkExportsQuery,
 } from "../schema.ts";
-import { isCancellable, isRetryable } from "../states.ts";
-import { bulk_export_files, bulk_exports, type ExportRow } from "../table.ts";
+import { isRetryable } from "../states.ts";
+import { bulk_exports, type ExportRow } from "../table.ts";
 import { dueAt } from "../windows.ts";
 import { type Order, readOrder } from "./order.ts";
 import { assertRoom } from "./quota.ts";
@@ -68,48 +68,6 @@ export async function listBulkExports(
     ctx.db.$count(bulk_exports, where),
   ]);
   return { items: await toBulkExports(ctx, rows), total };
-}
-
-/**
- * Cancels at once; running files stop within a heartbeat, and the clean-up aborts their uploads.
- */
-export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkExport> {
-  assertMayExport(ctx, "end");
-  const row = await findExport(ctx, id);
-  if (row.status === "CANCELLED") return toOne(ctx, row);
-  const now = new Date().toISOString();
-  const ended = { status: "CANCELLED", updated_at: now, finished_at: now } as const;
-  // Schedules have no objects in the bucket.
-  const cleaned_at = row.interval_hours !== null && row.end_us === null ? now : null;
-  const mayEnd = (["CREATED", "RUNNING", "INTERVAL_SCHEDULED"] as const).filter(isCancellable);
-  const [changed] = await ctx.db.batch([
-    ctx.db
-      .update(bulk_exports)
-      .set({ ...ended, cleaned_at })
-      .where(and(isOurs(ctx, id), inArray(bulk_exports.status, mayEnd)))
-      .returning(),
-    ctx.db
-      .update(bulk_export_files)
-      .set(ended)
-      .where(
-        and(
-          eq(bulk_export_files.bulk_export_id, id),
-          eq(bulk_export_files.workspace_id, ctx.caller.workspace_id),
-          inArray(bulk_export_files.status, ["WAITING", "RUNNING"]),
-          isStatus(id, "CANCELLED"),
-        ),
-      ),
-  ]);
-  const [cancelled] = changed;
-  if (!cancelled) {
-    const { status } = await findExport(ctx, id);
-    throw new AppError(
-      "conflict",
-      `The export is ${status}: it has ended and cannot be cancelled.`,
-    );
-  }
-  await sendExports(ctx.env, [id]);
-  return toOne(ctx, cancelled);
 }
 
 /** Keeps written files, and writes failed ones to the same keys. */
@@ -202,16 +160,12 @@ async function findByKey(ctx: Context, request: KeyedRequest): Promise<ExportRow
   throw new AppError("conflict", text);
 }
 
-async function toOne(ctx: Context, row: ExportRow): Promise<BulkExport> {
+export async function toOne(ctx: Context, row: ExportRow): Promise<BulkExport> {
   const [one] = await toBulkExports(ctx, [row]);
   if (one === undefined) throw notFound("Bulk export", row.id);
   return one;
 }
 
-function isOurs(ctx: Context, id: string) {
+export function isOurs(ctx: Context, id: string) {
   return and(eq(bulk_exports.id, id), eq(bulk_exports.workspace_id, ctx.caller.workspace_id));
-}
-
-function isStatus(id: string, status: BulkExport["status"]) {
-  return sql`exists (select 1 from ${bulk_exports} where id = ${id} and status = ${status})`;
 }

@@ -1,0 +1,58 @@
+import type { Context } from "../../shared/context.ts";
+import { egressPolicy } from "../../shared/egress/egress.ts";
+import { assertRate } from "../../shared/http/rate-limit.ts";
+import { newId } from "../../shared/storage/ids.ts";
+import { assertMayExport } from "../access.ts";
+import type { DestinationCredentials } from "../credentials-schema.ts";
+import {
+  type DestinationConfig,
+  DestinationProbe,
+  type DestinationProbeRequest,
+} from "../destination-schema.ts";
+import type { S3Target } from "../s3/signing.ts";
+import { baseOf, policyFor } from "./base.ts";
+import { type Probed, probe } from "./probe.ts";
+import { checkRights } from "./rights.ts";
+import { toTarget } from "./target.ts";
+
+const PROBES = { name: "destination_probe", calls: 30, in_s: 60 };
+
+/** Checks each right of a destination that is not saved. */
+export async function probeDestination(
+  ctx: Context,
+  { config, credentials }: DestinationProbeRequest,
+): Promise<DestinationProbe> {
+  assertMayExport(ctx, "start");
+  assertRate(ctx, PROBES);
+  const target = probeTarget(config, credentials);
+  const key = probeKey(config, newId());
+  const found = await checkRights(egressPolicy(ctx.env, "exports"), target, key);
+  const is_usable = found.rights.every(
+    ({ is_required, status }) => !is_required || status === "granted",
+  );
+  return DestinationProbe.parse({ is_usable, ...found, policy: policyFor(config) });
+}
+
+/** Writes and deletes an object of a destination that is about to be saved. */
+export function validate(
+  ctx: Context,
+  id: string,
+  config: DestinationConfig,
+  credentials: DestinationCredentials,
+): Promise<Probed> {
+  return probe(
+    egressPolicy(ctx.env, "exports"),
+    probeTarget(config, credentials),
+    probeKey(config, id),
+  );
+}
+
+function probeTarget(config: DestinationConfig, credentials: DestinationCredentials): S3Target {
+  const isAccelerated = config.config_kwargs_s3?.use_accelerate_endpoint === true;
+  const style = isAccelerated ? "virtual" : (config.config_kwargs_s3?.addressing_style ?? "auto");
+  return toTarget(config, credentials, style);
+}
+
+function probeKey(config: DestinationConfig, id: string): string {
+  return `${baseOf(config)}_probe/${id}.txt`;
+}

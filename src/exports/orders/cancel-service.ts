@@ -1,0 +1,55 @@
+import { and, eq, inArray, sql } from "drizzle-orm";
+import type { Context } from "../../shared/context.ts";
+import { AppError } from "../../shared/errors.ts";
+import { assertMayExport } from "../access.ts";
+import { sendExports } from "../messages.ts";
+import type { BulkExport } from "../schema.ts";
+import { isCancellable } from "../states.ts";
+import { bulk_export_files, bulk_exports } from "../table.ts";
+import { findExport, isOurs, toOne } from "./service.ts";
+
+/**
+ * Cancels at once; running files stop within a heartbeat, and the clean-up aborts their uploads.
+ */
+export async function cancelBulkExport(ctx: Context, id: string): Promise<BulkExport> {
+  assertMayExport(ctx, "end");
+  const row = await findExport(ctx, id);
+  if (row.status === "CANCELLED") return toOne(ctx, row);
+  const now = new Date().toISOString();
+  const ended = { status: "CANCELLED", updated_at: now, finished_at: now } as const;
+  // Schedules have no objects in the bucket.
+  const cleaned_at = row.interval_hours !== null && row.end_us === null ? now : null;
+  const mayEnd = (["CREATED", "RUNNING", "INTERVAL_SCHEDULED"] as const).filter(isCancellable);
+  const [changed] = await ctx.db.batch([
+    ctx.db
+      .update(bulk_exports)
+      .set({ ...ended, cleaned_at })
+      .where(and(isOurs(ctx, id), inArray(bulk_exports.status, mayEnd)))
+      .returning(),
+    ctx.db
+      .update(bulk_export_files)
+      .set(ended)
+      .where(
+        and(
+          eq(bulk_export_files.bulk_export_id, id),
+          eq(bulk_export_files.workspace_id, ctx.caller.workspace_id),
+          inArray(bulk_export_files.status, ["WAITING", "RUNNING"]),
+          isStatus(id, "CANCELLED"),
+        ),
+      ),
+  ]);
+  const [cancelled] = changed;
+  if (!cancelled) {
+    const { status } = await findExport(ctx, id);
+    throw new AppError(
+      "conflict",
+      `The export is ${status}: it has ended and cannot be cancelled.`,
+    );
+  }
+  await sendExports(ctx.env, [id]);
+  return toOne(ctx, cancelled);
+}
+
+function isStatus(id: string, status: BulkExport["status"]) {
+  return sql`exists (select 1 from ${bulk_exports} where id = ${id} and status = ${status})`;
+}
