@@ -6,8 +6,9 @@ import { toAssistantId } from "../threads/assistants.ts";
 import { findRunAssistant, toPrincipal } from "../threads/runs/build-run.ts";
 import { getThread, keepable } from "../threads/service/service.ts";
 import { assertWebhook } from "../webhooks/service.ts";
+import { selected, toChange, toCron, toFilter, withoutNulls } from "./cron-fields.ts";
 import { MAX_CRONS, MAX_PAYLOAD_CHARACTERS } from "./limits.ts";
-import type { CronChange, CronFilter, CronRefusal, CronRow } from "./records.ts";
+import type { CronRefusal } from "./records.ts";
 import type { Cron, CronCount, CronCreate, CronPatch, CronSearch, FoundCron } from "./schema.ts";
 import { cronObject, cronsWithFilters } from "./stub.ts";
 
@@ -139,64 +140,9 @@ export async function openCrons<V extends { cron_id: string }>(
   return { object: cronsWithFilters(ctx.env, agent.deployment_id, filters), value, agent };
 }
 
-function toFilter(graphs: string[], filter: CronCount): Omit<CronFilter, "filters"> {
-  const { assistant_id, thread_id = null, enabled = null, metadata = null } = filter;
-  return {
-    assistant_id: assistant_id ? toAssistantId(graphs, assistant_id) : null,
-    thread_id,
-    enabled,
-    metadata,
-  };
-}
-
-/** Absent fields stay. `null` resets a field to the default of new crons. */
-function toChange(patch: CronPatch): Omit<CronChange, "principal" | "user_id"> {
-  const { schedule, timezone, end_time, enabled, on_run_completed, metadata, ...payload } = patch;
-  return {
-    ...(schedule && { schedule }),
-    ...(timezone !== undefined && { timezone }),
-    ...(end_time !== undefined && { end_at: end_time === null ? null : Date.parse(end_time) }),
-    ...(typeof enabled === "boolean" && { enabled }),
-    ...(on_run_completed && { on_run_completed }),
-    ...(metadata !== undefined && { metadata: metadata ?? {} }),
-    payload,
-  };
-}
-
-function withoutNulls(payload: Record<string, unknown>): Record<string, unknown> {
-  const given = Object.entries(payload).filter(
-    ([, value]) => value !== null && value !== undefined,
-  );
-  return Object.fromEntries(given);
-}
-
 function userOf({ caller: { actor } }: Context): string | null {
   if (actor.type === "agent_user") return actor.identity;
   return actor.type === "system" ? null : actor.user_id;
-}
-
-function toCron({ assistant_id, payload, end_at, next_at, ...row }: CronRow): Cron {
-  const { cron_id, thread_id, schedule, timezone, user_id, metadata, enabled } = row;
-  return {
-    ...{ cron_id, assistant_id, thread_id, schedule, timezone },
-    end_time: toIso(end_at),
-    created_at: new Date(row.created_at).toISOString(),
-    updated_at: new Date(row.updated_at).toISOString(),
-    user_id,
-    payload: { assistant_id, ...payload },
-    next_run_date: toIso(next_at),
-    ...{ metadata, enabled, on_run_completed: row.on_run_completed },
-  };
-}
-
-function toIso(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
-}
-
-function selected(cron: Cron & { now: string }, select: (keyof FoundCron)[] | null): FoundCron {
-  const { now: _, ...whole } = cron;
-  if (select === null) return whole;
-  return Object.fromEntries(select.map((field) => [field, cron[field]]));
 }
 
 function cronNotFound(cron_id: string): never {
