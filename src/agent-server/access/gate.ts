@@ -1,46 +1,29 @@
 import type { Context as HonoContext } from "hono";
 import { createMiddleware } from "hono/factory";
-import {
-  type ActiveRevision,
-  servedRevision,
-} from "../../control-plane/deployments/api/service.ts";
-import {
-  type Access,
-  type AgentUser,
-  type AppEnv,
-  type Caller,
-  contextFor,
-} from "../../shared/context.ts";
+import { type Access, type AppEnv, contextFor } from "../../shared/context.ts";
 import { AppError, notFound } from "../../shared/errors.ts";
-import { assertAnonymousRate, limitFailures } from "../../shared/http/rate-limit.ts";
-import { callAuth } from "./agent-auth.ts";
+import { assertAnonymousRate } from "../../shared/http/rate-limit.ts";
+import {
+  type AgentRequest,
+  authenticate,
+  isAgentItself,
+  issuerAt,
+  matches,
+  PUBLIC_PATHS,
+  resolveAgentRequest,
+} from "./agent-request.ts";
 import { agentServerUrl } from "./agent-urls.ts";
 import { callApp } from "./app.ts";
-import { UserAnswer } from "./boundary.ts";
-import { ANONYMOUS, agentCaller, callerOf, STUDIO_USER } from "./callers.ts";
 import { type HttpSettings, httpSettings, isAppFirst, isDisabled } from "./http-settings.ts";
 import {
-  type AuthenticatedCaller,
   type InternalCaller,
   internalCallerOf,
   isOwnServer,
   routeNotFound,
 } from "./internal-caller.ts";
-import { type AgentRoute, parseAgentPath, toWireRequest } from "./request.ts";
-import { toAccess } from "./service.ts";
-import { type AuthSettings, authSettings } from "./settings.ts";
-import { resolveCallerBehindApp, resolveVisitor } from "./visitor.ts";
+import { parseAgentPath } from "./request.ts";
+import { resolveVisitor } from "./visitor.ts";
 
-type AgentRequest = AgentRoute & {
-  request: Request;
-  served: ActiveRevision;
-  auth: AuthSettings | null;
-  /** URL of a revision that is not active. Only the workspace may call it. */
-  isPreview: boolean;
-};
-
-/** Clients call these before they have a token. */
-const PUBLIC_PATHS = [/^\/info$/, /^\/ui(\/|$)/];
 const PATHS_WITHOUT_USER_DATA = [...PUBLIC_PATHS, /^\/ok$/, /^\/(docs(\/|$)|openapi\.json$)/];
 
 /** Refuses internal calls outside their agent server, before authentication and on routes without it. */
@@ -138,79 +121,4 @@ async function limitedVisitor(c: HonoContext<AppEnv>, issuer: string | null) {
   // Lets `endWithPrincipal` check the credential, which the routes behind the app do not receive.
   else c.set("ctx", contextFor(c.env, visitor.caller));
   return visitor;
-}
-
-/** The agent's own code needs no credential where the agent has no users. */
-function isAgentItself(
-  { auth }: Pick<AgentRequest, "auth">,
-  internal: InternalCaller | null,
-): boolean {
-  return internal?.kind === "client" && auth === null;
-}
-
-/** Agents that authenticate their users receive all tokens, of any issuer. */
-function issuerAt(env: Env, { auth, isPreview }: AgentRequest): string | null {
-  return auth && !isPreview ? null : env.OIDC_ISSUER || null;
-}
-
-async function resolveAgentRequest(c: HonoContext<AppEnv>): Promise<AgentRequest | null> {
-  const place = parseAgentPath(c.req.path);
-  const [deployment = ""] = place.ref.split("@");
-  const serving = await servedRevision(c.env, deployment);
-  const isPinned = place.ref !== deployment;
-  const served = isPinned ? await servedRevision(c.env, place.ref) : serving;
-  if (!served) return null;
-  const isPreview = served.revision_id !== serving?.revision_id;
-  const request = c.req.raw;
-  return { ...place, request, served, auth: authSettings(served.config), isPreview };
-}
-
-async function authenticate(
-  { env, req }: HonoContext<AppEnv>,
-  agentRequest: AgentRequest | null,
-  internal: InternalCaller | null,
-): Promise<AuthenticatedCaller> {
-  const visitor = internal?.kind === "builtin" ? internal.visitor : null;
-  const resolve = () => resolveCallerBehindApp(env, req.raw.headers, visitor);
-  if (!agentRequest) return { caller: await resolve() };
-  if (agentRequest.auth)
-    return authenticateAgentUser(env, { ...agentRequest, auth: agentRequest.auth }, resolve);
-  const isAgent = isAgentItself(agentRequest, internal);
-  const caller = isAgent ? await agentCaller(env, agentRequest.served) : await resolve();
-  return { caller, access: toAccess(agentRequest.served, null) };
-}
-
-async function authenticateAgentUser(
-  env: Env,
-  agentRequest: AgentRequest & { auth: AuthSettings },
-  resolve: () => Promise<Caller>,
-): Promise<AuthenticatedCaller> {
-  const isStudio =
-    agentRequest.auth.allows_studio &&
-    agentRequest.request.headers.get("x-auth-scheme") === "langsmith";
-  const caller = isStudio || agentRequest.isPreview ? await resolve() : null;
-  // Callers of another workspace receive 404 from the routes.
-  if (caller && caller.workspace_id !== agentRequest.served.workspace_id) return { caller };
-  const user = isStudio ? STUDIO_USER : await authenticateUser(env, agentRequest);
-  const access = toAccess(agentRequest.served, user);
-  return { caller: caller ?? (await callerOf(env, agentRequest.served, user)), access };
-}
-
-async function authenticateUser(env: Env, agentRequest: AgentRequest): Promise<AgentUser> {
-  const { headers, method } = agentRequest.request;
-  if (matches(PUBLIC_PATHS, agentRequest.path) && method === "GET") {
-    assertAnonymousRate(headers);
-    return ANONYMOUS;
-  }
-  const wire = toWireRequest(agentRequest.request, agentRequest.path, issuerAt(env, agentRequest));
-  return limitFailures(headers, agentRequest.served.deployment_id, (assertRate) => {
-    assertRate();
-    return callAuth(env, agentRequest.served, "authenticateRequest", UserAnswer, (auth) =>
-      auth.authenticateRequest(wire),
-    );
-  });
-}
-
-function matches(patterns: RegExp[], path: string): boolean {
-  return patterns.some((pattern) => pattern.test(path));
 }

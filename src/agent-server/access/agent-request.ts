@@ -1,0 +1,103 @@
+import type { Context as HonoContext } from "hono";
+import {
+  type ActiveRevision,
+  servedRevision,
+} from "../../control-plane/deployments/api/service.ts";
+import type { AgentUser, AppEnv, Caller } from "../../shared/context.ts";
+import { assertAnonymousRate, limitFailures } from "../../shared/http/rate-limit.ts";
+import { callAuth } from "./agent-auth.ts";
+import { UserAnswer } from "./boundary.ts";
+import { ANONYMOUS, agentCaller, callerOf, STUDIO_USER } from "./callers.ts";
+import type { AuthenticatedCaller, InternalCaller } from "./internal-caller.ts";
+import { type AgentRoute, parseAgentPath, toWireRequest } from "./request.ts";
+import { toAccess } from "./service.ts";
+import { type AuthSettings, authSettings } from "./settings.ts";
+import { resolveCallerBehindApp } from "./visitor.ts";
+
+/** A request to an agent, with the revision that serves it. */
+export type AgentRequest = AgentRoute & {
+  request: Request;
+  served: ActiveRevision;
+  auth: AuthSettings | null;
+  /** URL of a revision that is not active. Only the workspace may call it. */
+  isPreview: boolean;
+};
+
+/** Clients call these before they have a token. */
+export const PUBLIC_PATHS = [/^\/info$/, /^\/ui(\/|$)/];
+
+/** @returns `null` when the path names no deployment with an active revision */
+export async function resolveAgentRequest(c: HonoContext<AppEnv>): Promise<AgentRequest | null> {
+  const place = parseAgentPath(c.req.path);
+  const [deployment = ""] = place.ref.split("@");
+  const serving = await servedRevision(c.env, deployment);
+  const isPinned = place.ref !== deployment;
+  const served = isPinned ? await servedRevision(c.env, place.ref) : serving;
+  if (!served) return null;
+  const isPreview = served.revision_id !== serving?.revision_id;
+  const request = c.req.raw;
+  return { ...place, request, served, auth: authSettings(served.config), isPreview };
+}
+
+export async function authenticate(
+  { env, req }: HonoContext<AppEnv>,
+  agentRequest: AgentRequest | null,
+  internal: InternalCaller | null,
+): Promise<AuthenticatedCaller> {
+  const visitor = internal?.kind === "builtin" ? internal.visitor : null;
+  const resolve = () => resolveCallerBehindApp(env, req.raw.headers, visitor);
+  if (!agentRequest) return { caller: await resolve() };
+  if (agentRequest.auth)
+    return authenticateAgentUser(env, { ...agentRequest, auth: agentRequest.auth }, resolve);
+  const isAgent = isAgentItself(agentRequest, internal);
+  const caller = isAgent ? await agentCaller(env, agentRequest.served) : await resolve();
+  return { caller, access: toAccess(agentRequest.served, null) };
+}
+
+async function authenticateAgentUser(
+  env: Env,
+  agentRequest: AgentRequest & { auth: AuthSettings },
+  resolve: () => Promise<Caller>,
+): Promise<AuthenticatedCaller> {
+  const isStudio =
+    agentRequest.auth.allows_studio &&
+    agentRequest.request.headers.get("x-auth-scheme") === "langsmith";
+  const caller = isStudio || agentRequest.isPreview ? await resolve() : null;
+  // Callers of another workspace receive 404 from the routes.
+  if (caller && caller.workspace_id !== agentRequest.served.workspace_id) return { caller };
+  const user = isStudio ? STUDIO_USER : await authenticateUser(env, agentRequest);
+  const access = toAccess(agentRequest.served, user);
+  return { caller: caller ?? (await callerOf(env, agentRequest.served, user)), access };
+}
+
+async function authenticateUser(env: Env, agentRequest: AgentRequest): Promise<AgentUser> {
+  const { headers, method } = agentRequest.request;
+  if (matches(PUBLIC_PATHS, agentRequest.path) && method === "GET") {
+    assertAnonymousRate(headers);
+    return ANONYMOUS;
+  }
+  const wire = toWireRequest(agentRequest.request, agentRequest.path, issuerAt(env, agentRequest));
+  return limitFailures(headers, agentRequest.served.deployment_id, (assertRate) => {
+    assertRate();
+    return callAuth(env, agentRequest.served, "authenticateRequest", UserAnswer, (auth) =>
+      auth.authenticateRequest(wire),
+    );
+  });
+}
+
+export function matches(patterns: RegExp[], path: string): boolean {
+  return patterns.some((pattern) => pattern.test(path));
+}
+
+/** The agent's own code needs no credential where the agent has no users. */
+export function isAgentItself(
+  { auth }: Pick<AgentRequest, "auth">,
+  internal: InternalCaller | null,
+): boolean {
+  return internal?.kind === "client" && auth === null;
+}
+
+/** Agents that authenticate their users receive all tokens, of any issuer. */
+export function issuerAt(env: Env, { auth, isPreview }: AgentRequest): string | null {
+  return auth && !isPreview ? null : env.OIDC_ISSUER || null;
+}
