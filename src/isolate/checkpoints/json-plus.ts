@@ -1,4 +1,6 @@
 import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { StoredValue, Typed } from "../contract.ts";
+import { isMessage, knownText, type Message, marksOf, rememberText } from "../message-texts.ts";
 import { parseCheckpointJson } from "./revive.ts";
 import { toCheckpointJson } from "./serializer.ts";
 
@@ -19,3 +21,42 @@ export const serializer: SerializerProtocol = {
 
 // Caches and in-memory savers that an agent makes itself share the prototype of LangGraph's serializer.
 Object.assign(Object.getPrototypeOf(new MemorySaver().serde), serializer);
+
+export type Versions = Record<string, number>;
+
+/** Serializes the channels that have a new version. */
+export function dumpValues(
+  channel_values: Record<string, unknown>,
+  versions: Versions,
+): Promise<StoredValue[]> {
+  const changed = Object.entries(versions).filter(([channel]) => channel in channel_values);
+  return Promise.all(
+    changed.map(async ([channel, version]): Promise<StoredValue> => {
+      const [type, data] = await dump(channel_values[channel]);
+      return { channel, version, type, data };
+    }),
+  );
+}
+
+export function loadValue({ type, data }: Typed): Promise<unknown> {
+  return serializer.loadsTyped(type, data);
+}
+
+async function dump(value: unknown): Promise<[type: string, data: Uint8Array]> {
+  if (!Array.isArray(value) || value.length === 0 || !value.every(isMessage)) {
+    return serializer.dumpsTyped(value);
+  }
+  const texts: string[] = [];
+  for (const message of value) {
+    texts.push(knownText(message, "checkpoint") ?? (await dumpMessage(message)));
+  }
+  return ["json", new TextEncoder().encode(`[${texts.join()}]`)];
+}
+
+async function dumpMessage(message: Message): Promise<string> {
+  const marks = marksOf(message);
+  const [, data] = await serializer.dumpsTyped(message);
+  const text = new TextDecoder().decode(data);
+  rememberText(message, marks, "checkpoint", text);
+  return text;
+}

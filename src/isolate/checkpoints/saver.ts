@@ -8,29 +8,13 @@ import {
   type PendingWrite,
   WRITES_IDX_MAP,
 } from "@langchain/langgraph-checkpoint";
-import type {
-  CheckpointQuery,
-  Host,
-  LoadedCheckpoint,
-  Op,
-  StoredValue,
-  StoredWrite,
-  Typed,
-} from "../contract.ts";
-import { isMessage, knownText, type Message, marksOf, rememberText } from "../message-texts.ts";
+import type { CheckpointQuery, Host, LoadedCheckpoint, Op, StoredWrite } from "../contract.ts";
 import type { Outbox } from "../outbox.ts";
+import { Heads } from "./heads.ts";
 import { listCheckpoints } from "./history.ts";
-import { serializer } from "./json-plus.ts";
-import {
-  inTaskOrder,
-  isCommandUpdate,
-  isUpdate,
-  mergeWrites,
-  withoutLastAnswers,
-} from "./pending-writes.ts";
+import { dumpValues, loadValue, serializer, type Versions } from "./json-plus.ts";
+import { inTaskOrder, isCommandUpdate, isUpdate, withoutLastAnswers } from "./pending-writes.ts";
 import { nextVersion } from "./versions.ts";
-
-type Versions = Record<string, number>;
 
 type SaverOptions = {
   host: Host;
@@ -52,8 +36,7 @@ type SaverOptions = {
 /** Saves checkpoints to the ThreadObject: channel values once per version, the rest by the run's outbox. */
 export class HostSaver extends BaseCheckpointSaver {
   readonly #options: SaverOptions;
-  /** Newest checkpoint of each namespace, `null` when it is known to have none. */
-  readonly #heads = new Map<string, LoadedCheckpoint | null>();
+  readonly #heads = new Heads();
   /** Updates of a run's command until LangGraph has applied them. */
   #unapplied: (Op & { op: "writes" })[] = [];
 
@@ -123,8 +106,8 @@ export class HostSaver extends BaseCheckpointSaver {
       checkpoint: JSON.stringify(rest),
       metadata: JSON.stringify({ ...this.#options.metadata, ...metadata }),
     };
-    const values = await this.#dumpValues(channel_values, newVersions);
-    this.#remember({ ...stored, values: this.#allValues(ns, checkpoint, values), writes: [] });
+    const values = await dumpValues(channel_values, newVersions);
+    this.#heads.put({ ...stored, values: this.#heads.values(ns, checkpoint, values), writes: [] });
     await this.#emit({ op: "checkpoint", ...stored, values });
     const { thread_id } = this.#options;
     return { configurable: { thread_id, checkpoint_ns: ns, checkpoint_id: checkpoint.id } };
@@ -140,7 +123,7 @@ export class HostSaver extends BaseCheckpointSaver {
     const checkpoint_id: string = config.configurable?.checkpoint_id;
     const dumped: StoredWrite[] = await Promise.all(
       writes.map(async ([channel, value], index) => {
-        const [type, data] = await this.serde.dumpsTyped(value);
+        const [type, data] = await serializer.dumpsTyped(value);
         return { task_id, path, idx: WRITES_IDX_MAP[channel] ?? index, channel, type, data };
       }),
     );
@@ -159,59 +142,10 @@ export class HostSaver extends BaseCheckpointSaver {
     const { outbox, sync } = this.#options;
     if (!outbox) throw new Error("This call is read-only: it cannot write a checkpoint.");
     for (const next of [...this.#unapplied.splice(0), op]) {
-      if (next.op === "writes") this.#rememberWrites(next);
+      if (next.op === "writes") this.#heads.addWrites(next);
       outbox.push(next);
     }
     if (sync) await outbox.flush();
-  }
-
-  async #dumpValues(channel_values: Record<string, unknown>, versions: Versions) {
-    const changed = Object.entries(versions).filter(([channel]) => channel in channel_values);
-    return Promise.all(
-      changed.map(async ([channel, version]): Promise<StoredValue> => {
-        const [type, data] = await this.#dump(channel_values[channel]);
-        return { channel, version, type, data };
-      }),
-    );
-  }
-
-  async #dump(value: unknown): Promise<[type: string, data: Uint8Array]> {
-    if (!Array.isArray(value) || value.length === 0 || !value.every(isMessage)) {
-      return this.serde.dumpsTyped(value);
-    }
-    const texts: string[] = [];
-    for (const message of value) {
-      texts.push(knownText(message, "checkpoint") ?? (await this.#dumpMessage(message)));
-    }
-    return ["json", new TextEncoder().encode(`[${texts.join()}]`)];
-  }
-
-  async #dumpMessage(message: Message): Promise<string> {
-    const marks = marksOf(message);
-    const [, data] = await this.serde.dumpsTyped(message);
-    const text = new TextDecoder().decode(data);
-    rememberText(message, marks, "checkpoint", text);
-    return text;
-  }
-
-  // Unchanged channels keep the bytes that the head before had.
-  #allValues(ns: string, checkpoint: Checkpoint, changed: StoredValue[]): StoredValue[] {
-    const known = new Map((this.#heads.get(ns)?.values ?? []).map((value) => [key(value), value]));
-    for (const value of changed) known.set(key(value), value);
-    return Object.entries(checkpoint.channel_versions).flatMap(([channel, version]) => {
-      const value = known.get(`${channel} ${version}`);
-      return value && channel in checkpoint.channel_values ? [value] : [];
-    });
-  }
-
-  #remember(loaded: LoadedCheckpoint) {
-    const head = this.#heads.get(loaded.ns);
-    if (!head || head.checkpoint_id < loaded.checkpoint_id) this.#heads.set(loaded.ns, loaded);
-  }
-
-  #rememberWrites({ ns, checkpoint_id, writes }: Op & { op: "writes" }) {
-    const head = this.#heads.get(ns);
-    if (head?.checkpoint_id === checkpoint_id) head.writes = mergeWrites(head.writes, writes);
   }
 
   async #toTuple(loaded: LoadedCheckpoint): Promise<CheckpointTuple> {
@@ -222,11 +156,11 @@ export class HostSaver extends BaseCheckpointSaver {
       ? stored.filter((write) => !isUpdate(write))
       : stored;
     const [values, pendingWrites] = await Promise.all([
-      Promise.all(loaded.values.map(async (value) => [value.channel, await this.#parse(value)])),
+      Promise.all(loaded.values.map(async (value) => [value.channel, await loadValue(value)])),
       Promise.all(
         writes.map(
           async (write) =>
-            [write.task_id, write.channel, await this.#parse(write)] as [string, string, unknown],
+            [write.task_id, write.channel, await loadValue(write)] as [string, string, unknown],
         ),
       ),
     ]);
@@ -240,10 +174,6 @@ export class HostSaver extends BaseCheckpointSaver {
       }),
     };
   }
-
-  #parse({ type, data }: Typed) {
-    return this.serde.loadsTyped(type, data);
-  }
 }
 
 function toQuery(config: RunnableConfig, options: CheckpointListOptions): CheckpointQuery {
@@ -253,8 +183,4 @@ function toQuery(config: RunnableConfig, options: CheckpointListOptions): Checkp
     ...(checkpoint_id !== undefined && { checkpoint_id }),
     ...(options.filter !== undefined && { metadata: options.filter }),
   };
-}
-
-function key({ channel, version }: StoredValue): string {
-  return `${channel} ${version}`;
 }

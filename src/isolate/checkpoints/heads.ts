@@ -1,0 +1,45 @@
+import type { Checkpoint } from "@langchain/langgraph-checkpoint";
+import type { LoadedCheckpoint, Op, StoredValue } from "../contract.ts";
+import { mergeWrites } from "./pending-writes.ts";
+
+/** The newest checkpoint of each namespace, `null` when it is known to have none. */
+export class Heads {
+  readonly #heads = new Map<string, LoadedCheckpoint | null>();
+
+  has(ns: string): boolean {
+    return this.#heads.has(ns);
+  }
+
+  get(ns: string): LoadedCheckpoint | null | undefined {
+    return this.#heads.get(ns);
+  }
+
+  set(ns: string, loaded: LoadedCheckpoint | null) {
+    this.#heads.set(ns, loaded);
+  }
+
+  /** Adds a checkpoint, which may be older than the newest one. */
+  put(loaded: LoadedCheckpoint) {
+    const head = this.#heads.get(loaded.ns);
+    if (!head || head.checkpoint_id < loaded.checkpoint_id) this.#heads.set(loaded.ns, loaded);
+  }
+
+  addWrites({ ns, checkpoint_id, writes }: Op & { op: "writes" }) {
+    const head = this.#heads.get(ns);
+    if (head?.checkpoint_id === checkpoint_id) head.writes = mergeWrites(head.writes, writes);
+  }
+
+  /** Returns the values of a new checkpoint. Unchanged channels keep the bytes of the previous one. */
+  values(ns: string, checkpoint: Checkpoint, changed: StoredValue[]): StoredValue[] {
+    const known = new Map((this.#heads.get(ns)?.values ?? []).map((value) => [key(value), value]));
+    for (const value of changed) known.set(key(value), value);
+    return Object.entries(checkpoint.channel_versions).flatMap(([channel, version]) => {
+      const value = known.get(`${channel} ${version}`);
+      return value && channel in checkpoint.channel_values ? [value] : [];
+    });
+  }
+}
+
+function key({ channel, version }: StoredValue): string {
+  return `${channel} ${version}`;
+}
