@@ -180,17 +180,18 @@ def test_attachment(tracing, project):
 
 
 async def test_share(tracing, project, stack):
-    id = create(tracing, project, end_time=now(), outputs={"a": 1})
-    child = create(
-        tracing,
-        project,
-        name="child",
-        trace_id=id,
-        parent_run_id=id,
-        dotted_order=f"{now():%Y%m%dT%H%M%S%fZ}{id}.{now():%Y%m%dT%H%M%S%fZ}{langsmith.uuid7()}",
-    )
+    root = RunTree(name="root", inputs={}, client=tracing, project_name=project.name)
+    root.post()
+    leaf = root.create_child(name="child", run_type="tool", inputs={})
+    leaf.post()
+    root.end(outputs={"a": 1})
+    root.patch()
     tracing.flush()
-    until(lambda: list(tracing.list_runs(trace_id=id, project_id=project.id)), lambda r: len(r) == 2)
+    id, child = root.id, leaf.id
+    until(
+        lambda: list(tracing.list_runs(trace_id=id, project_id=project.id)),
+        lambda runs: len(runs) == 2 and any(run.outputs for run in runs),
+    )
     assert not tracing.run_is_shared(id)
     link = tracing.share_run(id)
     token = link.split("/")[-2]
