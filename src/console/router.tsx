@@ -9,6 +9,9 @@ import {
 import { ApiError } from "./api/errors.ts";
 import { meQuery } from "./api/session.ts";
 import { deploymentSearch } from "./pages/deployment/search.ts";
+import { monitorSearch } from "./pages/monitor/search.ts";
+import { traceSearch } from "./pages/trace/model/search.ts";
+import { tracesSearch } from "./pages/traces/model/search.ts";
 import { RouteFailure, RouteNotFound } from "./shell/failures.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { textParam } from "./state/search.ts";
@@ -100,10 +103,43 @@ const newDeployment = createRoute({
   ),
 });
 
+const traces = createRoute({
+  getParentRoute: () => workspace,
+  path: "/traces",
+  validateSearch: tracesSearch,
+  component: lazyRouteComponent(() => import("./pages/traces/page.tsx"), "TracesPage"),
+});
+
+const trace = createRoute({
+  getParentRoute: () => workspace,
+  path: "/traces/$trace",
+  validateSearch: traceSearch,
+  component: lazyRouteComponent(() => import("./pages/trace/page.tsx"), "TracePage"),
+});
+
+const compare = createRoute({
+  getParentRoute: () => workspace,
+  path: "/traces/compare",
+  validateSearch: (search): { a?: string | undefined; b?: string | undefined } => ({
+    a: textParam(search, "a"),
+    b: textParam(search, "b"),
+  }),
+  component: lazyRouteComponent(() => import("./pages/compare/page.tsx"), "ComparePage"),
+});
+
+const monitor = createRoute({
+  getParentRoute: () => workspace,
+  path: "/monitor",
+  validateSearch: monitorSearch,
+  component: lazyRouteComponent(() => import("./pages/monitor/page.tsx"), "MonitorPage"),
+});
+
+const observe = [traces, trace, compare, monitor];
+
 const routeTree = root.addChildren([
   login,
   home,
-  workspace.addChildren([overview, deployments, deployment, newDeployment]),
+  workspace.addChildren([overview, deployments, deployment, newDeployment, ...observe]),
 ]);
 
 export const router = createRouter({

@@ -8,6 +8,7 @@ import { bulk_export_files, bulk_exports, type ExportRow } from "./table.ts";
 
 const NOTHING: Tally = {
   rows_written: 0,
+  late_rows_written: 0,
   rows_total: 0,
   bytes_written: 0,
   files_written: 0,
@@ -20,6 +21,7 @@ async function tallies({ db, caller }: Context, ids: string[]): Promise<Map<stri
     .select({
       id: files.bulk_export_id,
       rows_written: sql<number>`sum(${files.rows_written})`,
+      late_rows_written: sql<number>`sum(iif(${files.run_id} is null, ${files.rows_written}, 0))`,
       rows_total: sql<number>`sum(${files.rows_planned})`,
       bytes_written: sql<number>`sum(${files.bytes_written})`,
       files_written: sql<number>`sum(${files.status} = 'COMPLETED')`,

@@ -112,6 +112,9 @@ const Progress = z
   .object({
     phase: Phase.describe("Phase of the export"),
     rows_written: Count.describe("Number of rows written"),
+    late_rows_written: Count.openapi({
+      description: "Number of those rows that arrived too late for earlier windows",
+    }),
     rows_total: Count.nullable().describe("Number of rows to write, `null` while planning"),
     bytes_written: Count.describe("Size of the files written"),
     files_written: Count.describe("Number of files written"),

@@ -45,6 +45,7 @@ export function outcomeOf(files: FileCounts): WriteOutcome {
 export type Progress = {
   phase: "queued" | "planning" | "writing" | "finishing" | "finished";
   rows_written: number;
+  late_rows_written: number;
   rows_total: number | null;
   bytes_written: number;
   files_written: number;
@@ -53,7 +54,8 @@ export type Progress = {
   seconds_left: number | null;
 };
 
-export type Tally = Pick<Progress, "rows_written" | "bytes_written" | "files_written"> & {
+type Written = "rows_written" | "late_rows_written" | "bytes_written" | "files_written";
+export type Tally = Pick<Progress, Written> & {
   rows_total: number;
   files_total: number;
 };

@@ -194,6 +194,15 @@ describe("a probe", () => {
     expect(await (await api(PATH, { key: ours.viewer })).json()).toEqual(before);
   });
 
+  test("of a saved destination uses its stored credentials", async () => {
+    const { id } = await created();
+    const path = `${PATH}/${id}/probe`;
+    const found = await (await api(path, { key: ours.admin, method: "POST" })).json();
+    expect(found).toEqual(await read());
+    expect((await api(path, { key: ours.editor, method: "POST" })).status).toBe(403);
+    expect((await api(path, { key: theirs.admin, method: "POST" })).status).toBe(404);
+  });
+
   test.each([
     [{ credentials: s3.other }, /AccessDenied/, /s3:PutObject/],
     [

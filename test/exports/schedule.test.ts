@@ -159,6 +159,13 @@ describe("rows that arrive late", () => {
     await given(ours, { from: noon(1), count: 5, project_id });
     await spawnWindows(env, due(1));
     expect(await filesOf(id, 1)).toEqual({ [file(1)]: 5, [lateFile(0)]: 2 });
+    const windows = await api(`/api/v1/bulk-exports?source_bulk_export_id=${id}`, {
+      key: ours.viewer,
+    });
+    expect(await windows.json()).toMatchObject([
+      { progress: { rows_written: 7, late_rows_written: 2 } },
+      { progress: { rows_written: 3, late_rows_written: 0 } },
+    ]);
     await given(ours, { from: noon(0), count: 1, project_id });
     await given(ours, { from: noon(1), count: 1, project_id });
     await given(ours, { from: noon(-1), count: 1, project_id });

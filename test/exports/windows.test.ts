@@ -77,6 +77,7 @@ test.each([
 test("progress estimates the remaining time from the rows written", () => {
   const tally = {
     rows_written: 25,
+    late_rows_written: 0,
     rows_total: 100,
     bytes_written: 10,
     files_written: 1,

@@ -1,8 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
-import { gzipSync } from "node:zlib";
-import type { Metafile } from "esbuild";
 import { beforeAll, describe, expect, test } from "vitest";
+import { type ConsoleSizes, readConsoleSizes } from "../../scripts/build/console-sizes.ts";
 import { buildMainModules } from "../../scripts/build/steps.ts";
 import { questionOf } from "../../src/console/pages/overview/question.ts";
 import {
@@ -14,63 +12,31 @@ import {
   formatTime,
 } from "../../src/console/ui/formats.ts";
 
-const FILES = "dist/assets/console/assets";
 const INITIAL_BYTES = 125_000;
 const ROUTE_BYTES = 40_000;
 const STYLE_BYTES = 15_000;
 
-let outputs: Metafile["outputs"];
+let sizes: ConsoleSizes;
 beforeAll(async () => {
   await buildMainModules();
-  ({ outputs } = JSON.parse(await readFile("dist/console-meta.json", "utf8")) as Metafile);
+  sizes = await readConsoleSizes();
 });
-
-/** A file and all that it imports before it runs. */
-function closureOf(path: string, found = new Set<string>()): Set<string> {
-  if (found.has(path)) return found;
-  found.add(path);
-  for (const { path: next, kind } of outputs[path]?.imports ?? []) {
-    if (kind === "import-statement") closureOf(next, found);
-  }
-  return found;
-}
-
-async function gzippedBytes(names: Iterable<string>): Promise<number> {
-  const sizes = [...names].map(
-    async (name) => gzipSync(await readFile(join(FILES, basename(name)))).byteLength,
-  );
-  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-}
-
-const entryOf = (source: string) =>
-  Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === source)?.[0] ?? "";
 
 describe("the console's files", () => {
   test("begin with the entry, whatever the names of the pages are", async () => {
     const html = await readFile("dist/assets/console/index.html", "utf8");
-    expect(html).toContain(basename(entryOf("src/console/main.tsx")));
+    expect(html).toContain(sizes.entry);
   });
 
-  test("need at most 125 KB before the first page, gzipped", async () => {
-    expect(await gzippedBytes(closureOf(entryOf("src/console/main.tsx")))).toBeLessThan(
-      INITIAL_BYTES,
-    );
+  test("need at most 125 KB before the first page, gzipped", () => {
+    expect(sizes.initial).toBeLessThan(INITIAL_BYTES);
   });
 
-  test("need at most 40 KB for each page beyond that, and 15 KB of styles", async () => {
-    const initial = closureOf(entryOf("src/console/main.tsx"));
-    const pages = Object.values(outputs).flatMap(({ entryPoint = "" }) =>
-      /pages\/[^/]+\/page\.tsx$/.test(entryPoint) ? [entryPoint] : [],
-    );
+  test("need at most 40 KB for each page beyond that, and 15 KB of styles", () => {
+    const pages = Object.entries(sizes.pages);
     expect(pages.length).toBeGreaterThan(4);
-    for (const page of pages) {
-      const own = [...closureOf(entryOf(page))].filter((name) => !initial.has(name));
-      expect([dirname(page), await gzippedBytes(own)]).toEqual([dirname(page), expect.any(Number)]);
-      expect(await gzippedBytes(own)).toBeLessThan(ROUTE_BYTES);
-    }
-    const html = await readFile("dist/assets/console/index.html", "utf8");
-    const style = /console-\w+\.css/.exec(html)?.[0] ?? "";
-    expect(await gzippedBytes([style])).toBeLessThan(STYLE_BYTES);
+    expect(pages.filter(([, bytes]) => bytes >= ROUTE_BYTES)).toEqual([]);
+    expect(sizes.styles).toBeLessThan(STYLE_BYTES);
   });
 });
 

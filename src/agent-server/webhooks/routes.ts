@@ -1,7 +1,8 @@
 import { router } from "../../shared/http/http.ts";
 import { body, json, operationWithTag } from "../../shared/schema.ts";
-import { SecretChange, SecretSet, SecretState } from "./schema.ts";
+import { DeliveriesList, DeliveriesQuery, SecretChange, SecretSet, SecretState } from "./schema.ts";
 import { deleteWebhookSecret, getWebhookSecret, setWebhookSecret } from "./secret-service.ts";
+import { listWebhookDeliveries } from "./service.ts";
 
 export const runWebhookRoutes = router();
 
@@ -36,3 +37,14 @@ runWebhookRoutes.openapi(remove, async (c) => {
   await deleteWebhookSecret(c.var.ctx);
   return c.body(null, 204);
 });
+
+const list = operation("get", "/v1/run-webhooks/deliveries", "listWebhookDeliveries", {
+  summary: "List webhook deliveries",
+  description:
+    "Deliveries of all deployments of the workspace, newest run first. They are kept for a month after their end.",
+  request: { query: DeliveriesQuery },
+  responses: { 200: json(DeliveriesList, "Page of results") },
+});
+runWebhookRoutes.openapi(list, async (c) =>
+  c.json(await listWebhookDeliveries(c.var.ctx, c.req.valid("query")), 200),
+);

@@ -39,6 +39,29 @@ export const Delivery = z
   })
   .openapi("WebhookDelivery");
 
+export const DeliveriesQuery = z.object({
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100)
+    .default(20)
+    .describe("Maximum number of deliveries on a page"),
+  cursor: Uuid.optional().openapi({ description: "`next_cursor` of the previous page" }),
+  status: DeliveryStatuses.optional().describe("Status of the deliveries"),
+});
+export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>;
+
+export const DeliveriesList = z
+  .object({
+    resources: z
+      .array(Delivery.extend({ deployment_id: Uuid.describe("Id of the deployment") }))
+      .describe("Deliveries, the newest run first"),
+    next_cursor: Uuid.nullable().describe("`cursor` of the next page, `null` on the last"),
+  })
+  .openapi("WebhookDeliveriesList");
+export type DeliveriesList = z.infer<typeof DeliveriesList>;
+
 export const DeliveryPath = z.object({
   deployment_id: z
     .string()

@@ -1,4 +1,4 @@
-import { and, eq, ne, sql } from "drizzle-orm";
+import { and, desc, eq, lt, ne, sql } from "drizzle-orm";
 import type { z } from "zod";
 import { activeRevision } from "../../control-plane/deployments/api/service.ts";
 import { assertMay } from "../../shared/auth.ts";
@@ -10,7 +10,7 @@ import { type HttpSettings, httpSettings } from "../access/service.ts";
 import { sendWebhooks } from "./lease.ts";
 import { MAX_ATTEMPTS } from "./limits.ts";
 import { payloadKey } from "./payloads.ts";
-import { Delivery } from "./schema.ts";
+import { DeliveriesList, type DeliveriesQuery, Delivery, type DeliveryStatus } from "./schema.ts";
 import { webhookSettings } from "./settings.ts";
 import { run_webhooks } from "./table.ts";
 import { webhookProblem } from "./url-rules.ts";
@@ -146,4 +146,36 @@ function toDelivery(row: Row): z.infer<typeof Delivery> {
 
 function isDelivered({ finished_at }: Row): AppError {
   return new AppError("conflict", `The webhook was delivered at ${finished_at}.`);
+}
+
+const STATUSES: DeliveryStatus[] = ["pending", "delivered", "failed"];
+
+/** Ids of runs grow with time. Each status is one range of the index, so that a page reads few rows. */
+export async function listWebhookDeliveries(
+  ctx: Context,
+  { limit, cursor, status }: DeliveriesQuery,
+): Promise<DeliveriesList> {
+  assertMay(ctx, "read");
+  const pages = (status === undefined ? STATUSES : [status]).map((each) =>
+    ctx.db
+      .select()
+      .from(run_webhooks)
+      .where(
+        and(
+          eq(run_webhooks.workspace_id, ctx.caller.workspace_id),
+          eq(run_webhooks.status, each),
+          cursor === undefined ? undefined : lt(run_webhooks.run_id, cursor),
+        ),
+      )
+      .orderBy(desc(run_webhooks.run_id))
+      .limit(limit + 1),
+  );
+  const rows = (await Promise.all(pages))
+    .flat()
+    .sort((one, other) => (one.run_id < other.run_id ? 1 : -1));
+  const shown = rows.slice(0, limit);
+  return DeliveriesList.parse({
+    resources: shown.map((row) => ({ ...toDelivery(row), deployment_id: row.deployment_id })),
+    next_cursor: rows.length > limit ? (shown.at(-1)?.run_id ?? null) : null,
+  });
 }

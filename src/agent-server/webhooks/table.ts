@@ -29,6 +29,7 @@ export const run_webhooks = sqliteTable(
   (table) => [
     index("run_webhooks_by_due").on(table.status, table.due_at),
     index("run_webhooks_by_deployment").on(table.deployment_id),
+    index("run_webhooks_by_workspace").on(table.workspace_id, table.status, table.run_id),
   ],
 );
 

@@ -18,6 +18,13 @@ export const GROUPS: Group[] = [
     name: "Build",
     places: [{ label: "Deployments", icon: "layers", path: "/deployments", key: "d" }],
   },
+  {
+    name: "Observe",
+    places: [
+      { label: "Traces", icon: "trace", path: "/traces", key: "r" },
+      { label: "Monitor", icon: "chart", path: "/monitor", key: "m" },
+    ],
+  },
 ];
 
 export const PLACES: Destination[] = GROUPS.flatMap(({ places }) => places);

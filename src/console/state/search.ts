@@ -22,6 +22,12 @@ export function numberParam(search: RawSearch, name: string): number | undefined
   return Number.isFinite(value) ? value : undefined;
 }
 
+/** A time in ISO 8601. */
+export function timeParam(search: RawSearch, name: string): string | undefined {
+  const text = textParam(search, name);
+  return text !== undefined && Number.isFinite(Date.parse(text)) ? text : undefined;
+}
+
 export function flagParam(search: RawSearch, name: string): true | undefined {
   return search[name] === true || search[name] === "true" ? true : undefined;
 }

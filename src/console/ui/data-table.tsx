@@ -56,7 +56,7 @@ export function DataTable<T>({ label, columns, rows, keyOf, isFailed, selected =
 
 const STEPS: Record<string, number> = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 };
 
-function moveBetweenRows(event: KeyboardEvent<HTMLElement>): void {
+export function moveBetweenRows(event: KeyboardEvent<HTMLElement>): void {
   const step = STEPS[event.key];
   const isTyping =
     event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;

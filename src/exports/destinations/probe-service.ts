@@ -23,8 +23,15 @@ export async function probeDestination(
   { config, credentials }: DestinationProbeRequest,
 ): Promise<DestinationProbe> {
   assertMayExport(ctx, "start");
+  return checkTarget(ctx, config, probeTarget(config, credentials));
+}
+
+export async function checkTarget(
+  ctx: Context,
+  config: DestinationConfig,
+  target: S3Target,
+): Promise<DestinationProbe> {
   assertRate(ctx, PROBES);
-  const target = probeTarget(config, credentials);
   const key = probeKey(config, newId());
   const found = await checkRights(egressPolicy(ctx.env, "exports"), target, key);
   const is_usable = found.rights.every(

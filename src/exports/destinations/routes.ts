@@ -16,6 +16,7 @@ import {
   deleteDestination,
   getDestination,
   listDestinations,
+  probeSavedDestination,
   rotateCredentials,
 } from "./service.ts";
 
@@ -67,6 +68,22 @@ const probe = operation(
 );
 destinationRoutes.openapi(probe, async (c) =>
   c.json(await probeDestination(c.var.ctx, c.req.valid("json")), 200),
+);
+
+const probeSaved = operation(
+  "post",
+  "/api/v1/bulk-exports/destinations/{destination_id}/probe",
+  "probeSavedBulkExportDestination",
+  {
+    summary: "Check a saved export destination",
+    description:
+      "Checks each right of the stored credentials, as `probeBulkExportDestination` does for new ones.",
+    request: { params: DestinationPath },
+    responses: { 200: json(DestinationProbe, "Result for each right") },
+  },
+);
+destinationRoutes.openapi(probeSaved, async (c) =>
+  c.json(await probeSavedDestination(c.var.ctx, c.req.valid("param").destination_id), 200),
 );
 
 const list = operation("get", "/api/v1/bulk-exports/destinations", "listBulkExportDestinations", {

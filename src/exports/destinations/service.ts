@@ -9,10 +9,11 @@ import {
   Destination,
   type DestinationCreateRequest,
   type DestinationPatchRequest,
+  type DestinationProbe,
 } from "../destination-schema.ts";
 import type { S3Target } from "../s3/signing.ts";
 import { bulk_export_destinations, bulk_exports, type DestinationRow } from "../table.ts";
-import { validate } from "./probe-service.ts";
+import { checkTarget, validate } from "./probe-service.ts";
 import { toTarget } from "./target.ts";
 
 type Validated = { destination: Destination; warning: string | null };
@@ -80,6 +81,14 @@ export async function rotateCredentials(
     .returning();
   if (row === undefined) throw notFound("Destination", id);
   return { destination: toDestination(row), warning };
+}
+
+/** Checks each right of the stored credentials. */
+export async function probeSavedDestination(ctx: Context, id: string): Promise<DestinationProbe> {
+  assertMayExport(ctx, "start");
+  const { config } = await find(ctx, id);
+  const { target } = await targetOf(ctx, id);
+  return checkTarget(ctx, config, target);
 }
 
 export async function deleteDestination(ctx: Context, id: string): Promise<void> {

@@ -107,6 +107,40 @@ async function attemptNow({ run_id }: Run) {
   await consumeWebhook(env, { run_webhook_id: run_id });
 }
 
+describe("the deliveries of a workspace", () => {
+  const listed = async (query = "", key = ours.viewer) => {
+    const response = await api(`/v1/run-webhooks/deliveries?${query}`, { key });
+    return response.json<{ resources: Run[]; next_cursor: string | null }>();
+  };
+
+  test("are listed page by page, the newest run first, and by status", async () => {
+    const first = await run({ webhook: hook("ok").url });
+    const failed = await run({ webhook: hook("gone").url });
+    const last = await run({ webhook: hook("ok").url });
+    await until(first, "delivered");
+    await until(failed, "failed");
+    await until(last, "delivered");
+    const all = await listed("limit=3");
+    expect(all.resources.map(({ run_id }) => run_id)).toEqual([
+      last.run_id,
+      failed.run_id,
+      first.run_id,
+    ]);
+    expect(all.resources[1]).toEqual({ ...(await logOf(failed)), deployment_id });
+    const one = await listed("limit=1");
+    expect(one.next_cursor).toBe(last.run_id);
+    const next = await listed(`limit=2&cursor=${one.next_cursor}`);
+    expect(next.resources).toEqual(all.resources.slice(1));
+    expect((await listed("status=failed&limit=1")).resources).toEqual([all.resources[1]]);
+  });
+
+  test("are not those of another workspace", async () => {
+    await until(await run({ webhook: hook("ok").url }), "delivered");
+    const theirs = await workspace();
+    expect(await listed("", theirs.admin)).toEqual({ resources: [], next_cursor: null });
+  });
+});
+
 describe("a run with a webhook", () => {
   test("delivers its outcome once", async () => {
     const { url, received } = hook("ok");

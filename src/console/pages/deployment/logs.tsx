@@ -89,14 +89,11 @@ function BuildLog({ revision }: { revision: Revision }) {
 type ServerProps = { revision: Revision; change: (search: object) => void };
 
 function ServerLog({ revision, change }: ServerProps) {
-  const { find, level, range = "1h" } = route.useSearch();
-  const start_time = useMemo(
-    () => new Date(Date.now() - RANGES[range] * MINUTE_MS).toISOString(),
-    [range],
-  );
+  const { find, level, range = "1h", at } = route.useSearch();
+  const times = useMemo(() => timesOf(range, at), [range, at]);
   const query = useLog({
     path: serverLogPath(revision.deployment_id, revision.id),
-    filter: { start_time, ...(find && { query: find }), ...(level && { level }) },
+    filter: { ...times, ...(find && { query: find }), ...(level && { level }) },
     poll: SERVER_POLL_MS,
   });
   return (
@@ -107,8 +104,8 @@ function ServerLog({ revision, change }: ServerProps) {
             <button
               key={each}
               type="button"
-              aria-pressed={range === each}
-              onClick={() => change({ range: each })}
+              aria-pressed={at === undefined && range === each}
+              onClick={() => change({ range: each, at: undefined })}
             >
               {each}
             </button>
@@ -125,20 +122,35 @@ function ServerLog({ revision, change }: ServerProps) {
             <option key={each}>{each}</option>
           ))}
         </select>
+        {at && <span className="dim sm">Around {at.slice(0, 19).replace("T", " ")} UTC</span>}
       </div>
       <QueryState query={query} what="The server log could not be read">
         {(tail) => (
           <Tail
-            key={`${find}${level}${range}`}
+            key={`${find}${level}${range}${at}`}
             tail={tail}
             label="Server log"
-            isLive
+            isLive={at === undefined}
             empty="The agents printed nothing in this time."
           />
         )}
       </QueryState>
     </>
   );
+}
+
+/** Minutes before and after a time that a trace names. */
+const AROUND = { before: 1, after: 10 };
+
+function timesOf(range: keyof typeof RANGES, at: string | undefined) {
+  if (at === undefined) {
+    return { start_time: new Date(Date.now() - RANGES[range] * MINUTE_MS).toISOString() };
+  }
+  const time = Date.parse(at);
+  return {
+    start_time: new Date(time - AROUND.before * MINUTE_MS).toISOString(),
+    end_time: new Date(time + AROUND.after * MINUTE_MS).toISOString(),
+  };
 }
 
 type TailProps = {

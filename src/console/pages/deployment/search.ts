@@ -1,4 +1,10 @@
-import { choiceParam, numberParam, type RawSearch, textParam } from "../../state/search.ts";
+import {
+  choiceParam,
+  numberParam,
+  type RawSearch,
+  textParam,
+  timeParam,
+} from "../../state/search.ts";
 
 export type DeploymentSearch = {
   tab?: "settings" | undefined;
@@ -8,6 +14,8 @@ export type DeploymentSearch = {
   find?: string | undefined;
   level?: "INFO" | "WARNING" | "ERROR" | undefined;
   range?: "15m" | "1h" | "24h" | undefined;
+  /** Time in the middle of the server log, as a trace names it. */
+  at?: string | undefined;
   /** Number of a line of the build log. */
   line?: number | undefined;
 };
@@ -20,6 +28,7 @@ export function deploymentSearch(search: RawSearch): DeploymentSearch {
     find: textParam(search, "find"),
     level: choiceParam(search, "level", ["INFO", "WARNING", "ERROR"]),
     range: choiceParam(search, "range", ["15m", "1h", "24h"]),
+    at: timeParam(search, "at"),
     line: numberParam(search, "line"),
   };
 }

@@ -8,7 +8,7 @@ export type LogTail = { lines: LogEntry[]; next_offset: string | null; dropped: 
 
 export type LogSource = {
   path: string;
-  filter: { query?: string; level?: string; start_time?: string };
+  filter: { query?: string; level?: string; start_time?: string; end_time?: string };
   poll: number | false;
 };
 

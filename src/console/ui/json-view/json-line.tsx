@@ -131,14 +131,14 @@ function Value({ value, search, onToggle }: ValueProps) {
   const isCut = value.length > CUT_CHARS;
   return (
     <>
-      <bdi className="x-str">
-        <Marked text={JSON.stringify(isCut ? value.slice(0, CUT_CHARS) : value)} search={search} />
-      </bdi>
       {(isCut || value.includes("\n")) && (
-        <button type="button" className="j-more ml-2" tabIndex={-1} onClick={onToggle}>
+        <button type="button" className="j-more mr-2" tabIndex={-1} onClick={onToggle}>
           Show {isCut ? formatBytes(value.length) : "lines"}
         </button>
       )}
+      <bdi className="x-str">
+        <Marked text={JSON.stringify(isCut ? value.slice(0, CUT_CHARS) : value)} search={search} />
+      </bdi>
     </>
   );
 }

@@ -23,10 +23,11 @@ export function useJsonSearch(value: unknown, tree: JsonRows): JsonSearchState {
   const match = matches[at];
   const row = useMemo(() => (match ? rowOfMatch(tree.rows, match) : -1), [match, tree.rows]);
   const step = (by: number) => {
-    if (matches.length === 0) return;
-    const next =
-      at < 0 && by < 0 ? matches.length - 1 : (at + by + matches.length) % matches.length;
-    const found = matches[next];
+    // The search of what was just typed may still be to come.
+    const all = text === late ? matches : findMatches(value, text);
+    if (all.length === 0) return;
+    const next = at < 0 && by < 0 ? all.length - 1 : (at + by + all.length) % all.length;
+    const found = all[next];
     if (found) tree.setOpened(openTo(value, tree.opened, found));
     setAt(next);
   };

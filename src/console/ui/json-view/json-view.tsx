@@ -8,6 +8,7 @@ import {
   useRef,
 } from "react";
 import { CopyButton } from "../copy-button.tsx";
+import { withRow } from "../virtual-rows.ts";
 import { JsonLine } from "./json-line.tsx";
 import { JsonSearch, useJsonSearch } from "./json-search.tsx";
 import type { JsonRow } from "./rows.ts";
@@ -65,7 +66,7 @@ function Rows({ label, tree, search, maxHeight }: RowsProps) {
   const { rows, active, setActive } = tree;
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
-  const list = useRows(box, rows.length, maxHeight);
+  const list = useRows({ box, count: rows.length, height: maxHeight, active });
   useEffect(() => {
     if (search.row >= 0) list.scrollToIndex(search.row, { align: "center" });
   }, [search.row, list]);
@@ -108,7 +109,14 @@ function Rows({ label, tree, search, maxHeight }: RowsProps) {
   );
 }
 
-function useRows(box: RefObject<HTMLDivElement | null>, count: number, height: number) {
+type RowsOptions = {
+  box: RefObject<HTMLDivElement | null>;
+  count: number;
+  height: number;
+  active: number;
+};
+
+function useRows({ box, count, height, active }: RowsOptions) {
   return useVirtualizer({
     count,
     getScrollElement: () => box.current,
@@ -117,6 +125,7 @@ function useRows(box: RefObject<HTMLDivElement | null>, count: number, height: n
     paddingStart: PADDING_PX / 2,
     paddingEnd: PADDING_PX / 2,
     initialRect: { width: 0, height },
+    rangeExtractor: (range) => withRow(range, active),
   });
 }
 

@@ -1,0 +1,134 @@
+// Prints one JSON object: sizes of the console's pages, and how it shows large traces and payloads in Chromium.
+// Usage: npm run bench:console -- [--spans 10000] [--payload 5000000]
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { readConsoleSizes } from "../scripts/build/console-sizes.ts";
+import { type StackInfo, startStack } from "../scripts/local/stack.ts";
+import { readOptions } from "../scripts/options.ts";
+import { startBrowser } from "../test/support/node/browser.ts";
+import { manySpans, sendSpans, toWireSpans } from "../test/support/node/trace-spans.ts";
+import { apiOf } from "./client.ts";
+import { round } from "./measure.ts";
+
+const { values } = readOptions({
+  spans: { type: "string", default: "10000" },
+  payload: { type: "string", default: "5000000" },
+});
+const SPANS = Number(values.spans);
+const PAYLOAD_BYTES = Number(values.payload);
+const PROJECT = "bench-console";
+
+/** Runs in the page: notes when an element is painted for the first time. */
+const WATCHER = `
+  window.paintOf = (selector) => new Promise((resolve) => {
+    const check = () => {
+      if (!document.querySelector(selector)) return requestAnimationFrame(check);
+      requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
+    };
+    check();
+  });
+  window.lastByteOf = (part) => Math.max(...performance.getEntriesByType("resource")
+    .filter(({ name }) => name.includes(part)).map(({ responseEnd }) => responseEnd));
+  performance.setResourceTimingBufferSize(2000);`;
+
+/** Runs in the page: scrolls for two seconds. Returns the longest time between two frames. */
+const SCROLL = `new Promise((resolve) => {
+  const box = document.querySelector(".span-rows");
+  const start = performance.now();
+  let last = start;
+  let longest = 0;
+  const frame = (now) => {
+    longest = Math.max(longest, now - last);
+    last = now;
+    box.scrollTop += 400;
+    if (now - start < 2000) requestAnimationFrame(frame);
+    else resolve(longest);
+  };
+  requestAnimationFrame(frame);
+})`;
+
+async function main() {
+  const dir = await mkdtemp(join(tmpdir(), "heddle-bench-stack-"));
+  const stack = await startStack({ dir, quiet: true });
+  try {
+    const sizes = await readConsoleSizes();
+    const report = { node: process.version, gzipped_bytes: sizes, ...(await measure(stack.info)) };
+    process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  } finally {
+    await stack.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function measure(info: StackInfo) {
+  const { trace_id, span_id } = await seed(info);
+  const browser = await startBrowser();
+  try {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+    await page.addInitScript(WATCHER);
+    await signIn(page, info);
+    const root = `${info.base_url}/console/w/${info.tenant_id}`;
+    return {
+      list_interactive_ms: await measureList(page, `${root}/traces`),
+      trace: await measureTrace(page, `${root}/traces/${trace_id}?span=none`),
+      payload: await measurePayload(page, `${root}/traces/${trace_id}?span=${span_id}`),
+    };
+  } finally {
+    await browser.close();
+  }
+}
+
+async function seed(info: StackInfo) {
+  const api = apiOf(info);
+  const seeds = manySpans(SPANS);
+  const [last] = seeds.slice(-1);
+  const list = Array.from({ length: Math.floor(PAYLOAD_BYTES / 40) }, (_, n) =>
+    `entry ${n}`.padEnd(36, "."),
+  );
+  if (last) last.more = { outputs: { list } };
+  const spans = toWireSpans(PROJECT, new Date(Date.now() - 600_000), seeds);
+  await sendSpans(async (path, body) => {
+    const { status } = await api.call("POST", path, body);
+    return { status, body: null };
+  }, spans);
+  return { trace_id: spans[0]?.id ?? "", span_id: spans.at(-1)?.id ?? "" };
+}
+
+async function signIn(page: Page, { base_url, api_key }: StackInfo) {
+  await page.goto(`${base_url}/console/login`);
+  await page.getByLabel("API key").fill(api_key);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation", { name: "Breadcrumb" }).waitFor();
+}
+
+async function measureList(page: Page, url: string): Promise<number> {
+  await page.goto(url, { waitUntil: "commit" });
+  return round((await page.evaluate('paintOf(".traces tbody a")')) as number);
+}
+
+async function measureTrace(page: Page, url: string) {
+  await page.goto(url, { waitUntil: "commit" });
+  const painted = (await page.evaluate('paintOf(".span-rows .tree-row")')) as number;
+  const received = (await page.evaluate('lastByteOf("/api/v2/traces/")')) as number;
+  return {
+    spans: SPANS,
+    painted_after_last_byte_ms: round(painted - received),
+    longest_frame_ms: round((await page.evaluate(SCROLL)) as number),
+    dom_nodes: await page.evaluate("document.querySelectorAll('*').length"),
+  };
+}
+
+async function measurePayload(page: Page, url: string) {
+  await page.goto(url, { waitUntil: "commit" });
+  const painted = (await page.evaluate('paintOf(".span-body .json .j")')) as number;
+  const received = (await page.evaluate('lastByteOf("/api/v1/runs/")')) as number;
+  return {
+    bytes: PAYLOAD_BYTES,
+    opened_after_last_byte_ms: round(painted - received),
+    dom_nodes: await page.evaluate("document.querySelectorAll('*').length"),
+  };
+}
+
+await main();

@@ -1,0 +1,1 @@
+CREATE INDEX `run_webhooks_by_workspace` ON `run_webhooks` (`workspace_id`,`status`,`run_id`);

@@ -1,0 +1,63 @@
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import type { Metafile } from "esbuild";
+
+const FILES = "dist/assets/console/assets";
+const PAGE = /pages\/([^/]+)\/page\.tsx$/;
+
+/** Bytes after gzip. */
+export type ConsoleSizes = {
+  /** Name of the file that the document loads. */
+  entry: string;
+  /** Everything before the first page. */
+  initial: number;
+  styles: number;
+  /** Bytes of each page beyond that. */
+  pages: Record<string, number>;
+};
+
+/** Reads what the last build of the console wrote. */
+export async function readConsoleSizes(): Promise<ConsoleSizes> {
+  const { outputs } = JSON.parse(await readFile("dist/console-meta.json", "utf8")) as Metafile;
+  const entries = Object.entries(outputs);
+  const main = entries.find(([, { entryPoint }]) => entryPoint === "src/console/main.tsx");
+  const initial = closureOf(outputs, main?.[0] ?? "");
+  const pages: Record<string, number> = {};
+  for (const [path, { entryPoint = "" }] of entries) {
+    const name = PAGE.exec(entryPoint)?.[1];
+    if (name === undefined) continue;
+    const own = [...closureOf(outputs, path)].filter((file) => !initial.has(file));
+    pages[name] = await gzippedBytes(own);
+  }
+  const html = await readFile("dist/assets/console/index.html", "utf8");
+  const style = /console-\w+\.css/.exec(html)?.[0] ?? "";
+  const entry = basename(main?.[0] ?? "");
+  return {
+    entry,
+    initial: await gzippedBytes(initial),
+    styles: await gzippedBytes([style]),
+    pages,
+  };
+}
+
+/** A file and all that it imports before it runs. */
+function closureOf(
+  outputs: Metafile["outputs"],
+  path: string,
+  found = new Set<string>(),
+): Set<string> {
+  if (found.has(path)) return found;
+  found.add(path);
+  for (const { path: next, kind } of outputs[path]?.imports ?? []) {
+    if (kind === "import-statement") closureOf(outputs, next, found);
+  }
+  return found;
+}
+
+async function gzippedBytes(names: Iterable<string>): Promise<number> {
+  const sizes = [...names].map(
+    async (name) => gzipSync(await readFile(join(FILES, basename(name)))).byteLength,
+  );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}

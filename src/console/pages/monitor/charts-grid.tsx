@@ -1,0 +1,135 @@
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { type CSSProperties, useMemo, useState } from "react";
+import type { RunSeries } from "../../../traces/stats/series-schema.ts";
+import { useWorkspaceId } from "../../api/hooks.ts";
+import { pathTo } from "../../state/path.ts";
+import { LineChart } from "../../ui/chart/line-chart.tsx";
+import { showText } from "../../ui/json-view/tree.ts";
+import { Empty } from "../../ui/panel.tsx";
+import { formatTick } from "../traces/model/time-range.ts";
+import { CHARTS, type ChartKind, filterOf, type Plotted, stack, toPlotted } from "./charts.ts";
+import { FiguresTable } from "./figures-table.tsx";
+
+const route = getRouteApi("/w/$workspace/monitor");
+const TICKS = 3;
+
+type Props = { answer: RunSeries; project_id: string };
+
+/** Charts with one cursor over all. */
+export function Charts({ answer, project_id }: Props) {
+  const [cursor, setCursor] = useState<number | null>(null);
+  const [isTable, setTable] = useState(false);
+  const open = useOpenRuns(answer, project_id);
+  const hasRuns = answer.series.some(({ totals }) => totals.run_count > 0);
+  if (!hasRuns) {
+    return <Empty title="No runs in this time">Choose a longer time, or another project.</Empty>;
+  }
+  return (
+    <>
+      {isTable ? (
+        <FiguresTable answer={answer} />
+      ) : (
+        <div className="g3 monitor">
+          {CHARTS.map((kind) => (
+            <Chart
+              key={kind.title}
+              kind={kind}
+              answer={answer}
+              cursor={cursor}
+              onCursor={setCursor}
+              onOpen={open}
+            />
+          ))}
+        </div>
+      )}
+      <button type="button" className="btn ghost sm mt-3" onClick={() => setTable(!isTable)}>
+        {isTable ? "Show as charts" : "Show as table"}
+      </button>
+    </>
+  );
+}
+
+/** @returns a function that opens the runs of a bucket and a group */
+function useOpenRuns({ start_time, stride_seconds }: RunSeries, project: string) {
+  const { group, key = "", runs, range } = route.useSearch();
+  const navigate = useNavigate();
+  const workspace = useWorkspaceId();
+  return (bucket: number, line: Plotted | undefined) => {
+    const from = Date.parse(start_time) + bucket * stride_seconds * 1000;
+    void navigate({
+      to: pathTo(workspace, "/traces"),
+      search: {
+        project,
+        range,
+        runs,
+        from: new Date(from).toISOString(),
+        to: new Date(from + stride_seconds * 1000).toISOString(),
+        q: line?.group === undefined ? undefined : filterOf(group, key, line.group),
+      },
+    });
+  };
+}
+
+type ChartProps = {
+  kind: ChartKind;
+  answer: RunSeries;
+  cursor: number | null;
+  onCursor: (bucket: number | null) => void;
+  onOpen: (bucket: number, line: Plotted | undefined) => void;
+};
+
+function Chart({ kind, answer, cursor, onCursor, onOpen }: ChartProps) {
+  const plotted = useMemo(() => toPlotted(kind, answer), [kind, answer]);
+  const lines = useMemo(() => (kind.isStacked ? stack(plotted) : plotted), [kind, plotted]);
+  const start = Date.parse(answer.start_time);
+  const end = Date.parse(answer.end_time);
+  const ticks = Array.from({ length: TICKS }, (_, n) => start + ((end - start) * n) / TICKS);
+  const count = plotted[0]?.values.length ?? 0;
+  const at = cursor ?? count - 1;
+  const time = formatTick(start + at * answer.stride_seconds * 1000, end - start);
+  const values = plotted.map(({ label, values: all }) => {
+    const value = all[at];
+    return `${label} ${value == null ? "none" : kind.format(value)}`;
+  });
+  return (
+    <section className="panel mp" aria-label={kind.title}>
+      <header>
+        <h2>{kind.title}</h2>
+        <span className="push m cut" title={values.join(", ")}>
+          <small>{cursor === null ? "now" : time}</small> {headValue(kind, plotted, at)}
+        </span>
+      </header>
+      <div className="in-p">
+        <LineChart
+          label={`${kind.title} at ${time}: ${values.join(", ")}. Arrow keys move, Enter opens the runs`}
+          lines={lines}
+          isFilled={kind.isStacked}
+          format={kind.format}
+          ticks={[...ticks.map((ms) => formatTick(ms, end - start)), "now"]}
+          cursor={cursor}
+          onCursor={onCursor}
+          onOpen={(bucket, line) => onOpen(bucket, plotted[line])}
+        />
+        <div className="legend">
+          {plotted.map(({ label, colour, isDashed }) => (
+            <span key={label} title={label}>
+              <i
+                className={isDashed ? "dash" : kind.isStacked ? "box" : ""}
+                style={{ "--c": colour } as CSSProperties}
+              />
+              <bdi className="cut">{showText(label.slice(0, 100))}</bdi>
+            </span>
+          ))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+/** The sum of what adds up, else the last line, which is the higher percentile. */
+function headValue(kind: ChartKind, plotted: Plotted[], at: number): string {
+  const values = plotted.flatMap(({ values: all }) => all[at] ?? []);
+  if (values.length === 0) return "none";
+  const value = kind.isStacked ? values.reduce((sum, one) => sum + one, 0) : Math.max(...values);
+  return kind.format(value);
+}

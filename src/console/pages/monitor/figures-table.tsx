@@ -1,0 +1,64 @@
+import type { RunSeries, SeriesBucket } from "../../../traces/stats/series-schema.ts";
+import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
+import { formatCost, formatDuration, formatNumber, formatPercent } from "../../ui/formats.ts";
+import { showText } from "../../ui/json-view/tree.ts";
+import { Panel } from "../../ui/panel.tsx";
+
+type Row = SeriesBucket & { group: string };
+
+const ms = (seconds: number | null) => (seconds === null ? "" : formatDuration(seconds * 1000));
+
+const COLUMNS: TableColumn<Row>[] = [
+  {
+    id: "time",
+    header: "Start, UTC",
+    cell: ({ start_time }) => start_time.slice(0, 16).replace("T", " "),
+  },
+  { id: "group", header: "Group", cell: ({ group }) => <bdi>{showText(group)}</bdi> },
+  { id: "runs", header: "Runs", cell: ({ run_count }) => formatNumber(run_count), isNumber: true },
+  {
+    id: "errors",
+    header: "Errors",
+    cell: ({ error_rate }) => (error_rate === null ? "" : formatPercent(error_rate, 2)),
+    isNumber: true,
+  },
+  { id: "p50", header: "p50", cell: ({ latency_p50 }) => ms(latency_p50), isNumber: true },
+  { id: "p99", header: "p99", cell: ({ latency_p99 }) => ms(latency_p99), isNumber: true },
+  {
+    id: "token",
+    header: "First token p99",
+    cell: ({ first_token_p99 }) => ms(first_token_p99),
+    isNumber: true,
+  },
+  {
+    id: "tokens",
+    header: "Tokens",
+    cell: ({ total_tokens }) => formatNumber(total_tokens),
+    isNumber: true,
+  },
+  {
+    id: "cost",
+    header: "Cost",
+    cell: ({ total_cost }) => (total_cost === null ? "" : formatCost(Number(total_cost))),
+    isNumber: true,
+  },
+];
+
+/** The buckets that have runs, the newest first. */
+export function FiguresTable({ answer }: { answer: RunSeries }) {
+  const rows = answer.series
+    .flatMap(({ group, is_rest, buckets }) =>
+      buckets.map((bucket) => ({ ...bucket, group: group ?? (is_rest ? "others" : "all") })),
+    )
+    .sort((a, b) => (a.start_time < b.start_time ? 1 : -1));
+  return (
+    <Panel label="Figures">
+      <DataTable
+        label="Figures by time"
+        columns={COLUMNS}
+        rows={rows}
+        keyOf={({ start_time, group }) => `${start_time} ${group}`}
+      />
+    </Panel>
+  );
+}

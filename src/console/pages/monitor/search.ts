@@ -1,0 +1,24 @@
+import { choiceParam, type RawSearch, textParam } from "../../state/search.ts";
+import { RANGE_NAMES, type RangeName } from "../traces/model/range-names.ts";
+
+const GROUPS = ["name", "revision", "tag", "metadata"] as const;
+export type GroupName = (typeof GROUPS)[number];
+
+export type MonitorSearch = {
+  project?: string | undefined;
+  range?: RangeName | undefined;
+  group?: GroupName | undefined;
+  /** Key of the metadata to group by. */
+  key?: string | undefined;
+  runs?: "all" | undefined;
+};
+
+export function monitorSearch(search: RawSearch): MonitorSearch {
+  return {
+    project: textParam(search, "project"),
+    range: choiceParam(search, "range", RANGE_NAMES),
+    group: choiceParam(search, "group", GROUPS),
+    key: textParam(search, "key"),
+    runs: choiceParam(search, "runs", ["all"]),
+  };
+}

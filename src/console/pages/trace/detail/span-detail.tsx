@@ -1,0 +1,123 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
+import type { TraceSpan } from "../../../../traces/live/trace-schema.ts";
+import type { TraceRun } from "../../../../traces/query/run-schema.ts";
+import { useApiQuery } from "../../../api/hooks.ts";
+import { CopyButton } from "../../../ui/copy-button.tsx";
+import { formatDuration } from "../../../ui/formats.ts";
+import { Icon } from "../../../ui/icon.tsx";
+import { JsonView } from "../../../ui/json-view/json-view.tsx";
+import { showText } from "../../../ui/json-view/tree.ts";
+import { QueryState } from "../../../ui/states.tsx";
+import { Status } from "../../../ui/status.tsx";
+import { Cost, Quantity } from "../../../ui/values.tsx";
+import type { TraceSearch } from "../model/search.ts";
+import { firstTokenMs, kindOf, statusOf } from "../model/span-kind.ts";
+import { toMs } from "../model/tree.ts";
+import { SpanError } from "./span-error.tsx";
+import { SpanFeedback } from "./span-feedback.tsx";
+import { SpanMetadata } from "./span-metadata.tsx";
+import { SpanPayloads } from "./span-payloads.tsx";
+
+const route = getRouteApi("/w/$workspace/traces/$trace");
+
+type Props = { span: TraceSpan; start_ms: number; change: (search: TraceSearch) => void };
+
+const TABS = [
+  [undefined, "Input and output"],
+  ["metadata", "Metadata"],
+  ["feedback", "Feedback"],
+  ["raw", "Raw"],
+] as const;
+
+/** A span with its payloads, which are read when it is chosen. */
+export function SpanDetail({ span, start_ms, change }: Props) {
+  const { tab } = route.useSearch();
+  const query = useApiQuery<TraceRun>(`/api/v1/runs/${span.id}`);
+  const former = useRef(span.end_time);
+  useEffect(() => {
+    if (former.current !== span.end_time) void query.refetch();
+    former.current = span.end_time;
+  }, [span.end_time, query.refetch]);
+  return (
+    <section className="span-detail" aria-label="Chosen span">
+      <Head span={span} start_ms={start_ms} change={change} />
+      {span.error !== null && (
+        <SpanError
+          error={query.data?.error ?? span.error}
+          isCut={span.is_error_cut && !query.data}
+        />
+      )}
+      <nav className="tabs sm" aria-label="Parts of the span">
+        {TABS.map(([each, label]) => (
+          <route.Link
+            key={label}
+            to="."
+            search={(search) => ({ ...search, span: span.id, tab: each })}
+            replace
+            aria-current={tab === each ? "page" : undefined}
+          >
+            {label}
+          </route.Link>
+        ))}
+      </nav>
+      <div className="span-body">
+        <QueryState query={query} what="The span could not be read" rows={4}>
+          {(run) => (
+            <>
+              {tab === undefined && <SpanPayloads run={run} />}
+              {tab === "metadata" && <SpanMetadata run={run} />}
+              {tab === "feedback" && <SpanFeedback run_id={run.id} />}
+              {tab === "raw" && <JsonView label="Raw" value={run} maxHeight={600} />}
+            </>
+          )}
+        </QueryState>
+      </div>
+    </section>
+  );
+}
+
+function Head({ span, start_ms, change }: Props) {
+  const { icon, tone, word } = kindOf(span.run_type);
+  const { kind, word: state } = statusOf(span.status);
+  const starts = toMs(span.start_time) - start_ms;
+  const token = firstTokenMs(span);
+  return (
+    <div className="span-head">
+      <div className="row">
+        <span className={tone}>
+          <Icon name={icon} />
+        </span>
+        <h2 className="cut grow" title={span.name}>
+          <bdi>{showText(span.name)}</bdi>
+        </h2>
+        <Status kind={kind} plain={kind === "ok"}>
+          {state}
+        </Status>
+        <CopyButton text={() => location.href} label="Copy the link to this span" />
+        <button
+          type="button"
+          className="btn ghost icon sm"
+          aria-label="Close the span"
+          onClick={() => change({ span: "none" })}
+        >
+          <Icon name="close" small />
+        </button>
+      </div>
+      <div className="row wrap sm dim">
+        <span>{word}</span>
+        {span.end_time && (
+          <span>{formatDuration(toMs(span.end_time) - toMs(span.start_time))}</span>
+        )}
+        <span>starts at {formatDuration(starts)}</span>
+        {token !== null && <span>{formatDuration(token)} to the first token</span>}
+        {span.total_tokens !== null && (
+          <span>
+            <Quantity value={span.total_tokens} /> tokens
+          </span>
+        )}
+        {span.total_cost !== null && <Cost dollars={Number(span.total_cost)} />}
+      </div>
+    </div>
+  );
+}

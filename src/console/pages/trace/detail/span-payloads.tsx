@@ -1,0 +1,94 @@
+import { type ReactNode, useState } from "react";
+import type { TraceRun } from "../../../../traces/query/run-schema.ts";
+import { send } from "../../../api/client.ts";
+import { useWorkspaceId } from "../../../api/hooks.ts";
+import { Icon } from "../../../ui/icon.tsx";
+import { JsonView } from "../../../ui/json-view/json-view.tsx";
+import { showText } from "../../../ui/json-view/tree.ts";
+import { ErrorState } from "../../../ui/states.tsx";
+import { Bytes } from "../../../ui/values.tsx";
+
+export function SpanPayloads({ run }: { run: TraceRun }) {
+  return (
+    <div className="stack">
+      <Payload label="Input" value={run.inputs} none="none" />
+      <Payload label="Output" value={run.outputs} none={noneOf(run)} />
+      <Attachments run={run} />
+    </div>
+  );
+}
+
+function noneOf({ status }: TraceRun): string {
+  return { error: "none, the call failed", pending: "none yet", success: "none" }[status];
+}
+
+type PayloadProps = { label: string; value: unknown; none: ReactNode };
+
+function Payload({ label, value, none }: PayloadProps) {
+  if (isEmpty(value)) {
+    return (
+      <div className="row">
+        <h3>{label}</h3>
+        <span className="dim sm">{none}</span>
+      </div>
+    );
+  }
+  return <JsonView label={label} value={value} />;
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+function Attachments({ run }: { run: TraceRun }) {
+  const files = Object.entries(run.files);
+  if (files.length === 0) return null;
+  return (
+    <div className="col">
+      <h3>Attachments</h3>
+      <ul className="col">
+        {files.map(([name, file]) => (
+          <li key={name}>
+            <Attachment name={name} file={file} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+type AttachmentProps = { name: string; file: TraceRun["files"][string] };
+
+/** Read with the session, then saved: the page never renders what an attachment contains. */
+function Attachment({ name, file: { content_type, bytes, url } }: AttachmentProps) {
+  const workspace = useWorkspaceId();
+  const [error, setError] = useState<Error | null>(null);
+  const save = async () => {
+    setError(null);
+    const response = await send(url, { workspace });
+    const address = URL.createObjectURL(await response.blob());
+    const link = document.createElement("a");
+    link.href = address;
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(address);
+  };
+  return (
+    <>
+      <div className="row">
+        <Icon name="document" />
+        <bdi className="cut" title={name}>
+          {showText(name)}
+        </bdi>
+        <span className="dim sm nw">
+          {content_type}, <Bytes value={bytes} />
+        </span>
+        <button type="button" className="btn sm push" onClick={() => save().catch(setError)}>
+          <Icon name="download" small /> Save
+        </button>
+      </div>
+      {error && <ErrorState what="The attachment could not be read" error={error} />}
+    </>
+  );
+}

@@ -1,0 +1,94 @@
+import { Link } from "@tanstack/react-router";
+import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { pathTo } from "../../state/path.ts";
+import { formatDuration } from "../../ui/formats.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { showText } from "../../ui/json-view/tree.ts";
+import { Status } from "../../ui/status.tsx";
+import { Cost, Quantity } from "../../ui/values.tsx";
+import { firstTokenMs, kindOf, statusOf } from "./model/span-kind.ts";
+import type { TraceTree } from "./model/tree.ts";
+import { ShareButton } from "./share.tsx";
+import type { TraceData } from "./use-trace.ts";
+
+type Props = { id: string; data: TraceData; tree: TraceTree };
+
+/** Name, figures, and what the trace belongs to. */
+export function TraceHead({ id, data: { root }, tree }: Props) {
+  const { icon, tone } = kindOf(root?.run_type ?? "CHAIN");
+  const { kind, word } = statusOf(root?.status ?? "PENDING");
+  const token = root && firstTokenMs(root);
+  return (
+    <div className="trace-head">
+      <div className="row wrap grow">
+        <span className={tone}>
+          <Icon name={icon} />
+        </span>
+        <h1 tabIndex={-1} className="outline-none cut" title={root?.name}>
+          {root ? showText(root.name) : "Root span not received yet"}
+        </h1>
+        <Status kind={kind}>{word}</Status>
+        <span className="tkv">
+          <b>{formatDuration(tree.total_ms)}</b> {root?.end_time ? "latency" : "so far"}
+        </span>
+        {token !== null && (
+          <span className="tkv">
+            <b>{formatDuration(token)}</b> first token
+          </span>
+        )}
+        {root?.total_tokens != null && (
+          <span className="tkv">
+            <b>
+              <Quantity value={root.total_tokens} />
+            </b>{" "}
+            tokens
+          </span>
+        )}
+        {root?.total_cost != null && (
+          <span className="tkv">
+            <b>
+              <Cost dollars={Number(root.total_cost)} />
+            </b>
+          </span>
+        )}
+      </div>
+      {root && <Links root_id={root.id} at={root.start_time} />}
+      <CompareLink id={id} />
+      {root && <ShareButton trace_id={id} />}
+    </div>
+  );
+}
+
+type Metadata = { deployment_id?: unknown; revision_id?: unknown };
+
+/** The agent that ran leaves its ids in the metadata. */
+function Links({ root_id, at }: { root_id: string; at: string }) {
+  const workspace = useWorkspaceId();
+  const { data } = useApiQuery<{ extra?: { metadata?: Metadata } | null }>(
+    `/api/v2/runs/${root_id}`,
+    { query: { selects: "EXTRA" } },
+  );
+  const { deployment_id, revision_id } = data?.extra?.metadata ?? {};
+  if (typeof deployment_id !== "string") return null;
+  const deployment = pathTo(workspace, `/deployments/${encodeURIComponent(deployment_id)}`);
+  const rev = typeof revision_id === "string" ? revision_id : undefined;
+  return (
+    <>
+      <Link to={deployment} search={{ rev }} className="btn sm">
+        <Icon name="layers" small /> Revision
+      </Link>
+      <Link to={deployment} search={{ rev, log: "server", at }} className="btn sm">
+        <Icon name="menu" small /> Server log
+      </Link>
+    </>
+  );
+}
+
+function CompareLink({ id }: { id: string }) {
+  const workspace = useWorkspaceId();
+  return (
+    <Link to={pathTo(workspace, "/traces/compare")} search={{ a: id }} className="btn sm hide-m">
+      <Icon name="columns" small /> Compare
+    </Link>
+  );
+}

@@ -1,0 +1,95 @@
+import type { TraceTree } from "./tree.ts";
+
+export type TraceMode = "all" | "errors" | "slow";
+
+export type RowFilter = {
+  mode: TraceMode;
+  /** Lower case. */
+  search: string;
+  /** Ids of the closed spans. */
+  closed: ReadonlySet<string>;
+};
+
+/** Positions of the spans that are shown. A closed span skips what is below it. */
+export function listRows(tree: TraceTree, { mode, search, closed }: RowFilter): number[] {
+  const wanted = wantedBy(tree, mode, search);
+  const rows: number[] = [];
+  for (let index = 0; index < tree.spans.length; ) {
+    if (wanted === null || wanted.has(index)) rows.push(index);
+    const span = tree.spans[index];
+    const isClosed = span !== undefined && search === "" && closed.has(span.id);
+    index += isClosed ? (tree.size[index] ?? 1) : 1;
+  }
+  return rows;
+}
+
+/** @returns `null` for all */
+function wantedBy(tree: TraceTree, mode: TraceMode, search: string): Set<number> | null {
+  if (search !== "") return withAbove(tree, findSpans(tree, search));
+  if (mode === "errors") return new Set(positionsOf(tree.failed));
+  return mode === "slow" ? slowestPath(tree) : null;
+}
+
+function positionsOf(flags: boolean[]): number[] {
+  return flags.flatMap((flag, index) => (flag ? [index] : []));
+}
+
+/** Matches names, types, errors, tags and ids. */
+export function findSpans({ spans }: TraceTree, search: string): number[] {
+  return spans.flatMap(({ name, run_type, error, tags, id }, index) => {
+    const text = `${name}\n${run_type}\n${error ?? ""}\n${tags.join("\n")}\n${id}`;
+    return text.toLowerCase().includes(search) ? [index] : [];
+  });
+}
+
+function withAbove({ parent }: TraceTree, found: number[]): Set<number> {
+  const wanted = new Set<number>();
+  for (const start of found) {
+    for (let index = start; index >= 0 && !wanted.has(index); index = parent[index] ?? -1) {
+      wanted.add(index);
+    }
+  }
+  return wanted;
+}
+
+/** From the root down, always the child that took longest. */
+export function slowestPath(tree: TraceTree): Set<number> {
+  const path = new Set<number>();
+  let index = longest(tree, rootsOf(tree));
+  while (index !== undefined) {
+    path.add(index);
+    index = longest(tree, childrenOf(tree, index));
+  }
+  return path;
+}
+
+function rootsOf({ parent }: TraceTree): number[] {
+  return parent.flatMap((above, index) => (above < 0 ? [index] : []));
+}
+
+function childrenOf({ size }: TraceTree, index: number): number[] {
+  const children: number[] = [];
+  const end = index + (size[index] ?? 1);
+  for (let child = index + 1; child < end; child += size[child] ?? 1) children.push(child);
+  return children;
+}
+
+function longest({ start, end }: TraceTree, among: number[]): number | undefined {
+  const lengthOf = (index: number) => (end[index] ?? 0) - (start[index] ?? 0);
+  let best: number | undefined;
+  for (const index of among) {
+    if (best === undefined || lengthOf(index) > lengthOf(best)) best = index;
+  }
+  return best;
+}
+
+/** The failed span below which none failed, the first one in time. */
+export function deepestFailure({ failed, size }: TraceTree): number | null {
+  let index = failed.indexOf(true);
+  if (index < 0) return null;
+  for (;;) {
+    const next = failed.indexOf(true, index + 1);
+    if (next < 0 || next >= index + (size[index] ?? 1)) return index;
+    index = next;
+  }
+}

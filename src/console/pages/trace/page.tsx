@@ -1,0 +1,60 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
+import { TopBar } from "../../shell/top-bar.tsx";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { formatNumber, shortId } from "../../ui/formats.ts";
+import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
+import { Empty } from "../../ui/panel.tsx";
+import { QueryState } from "../../ui/states.tsx";
+import { TraceView } from "./trace-view.tsx";
+import { isRunning, useTrace } from "./use-trace.ts";
+
+const route = getRouteApi("/w/$workspace/traces/$trace");
+const ABOVE = [{ label: "Traces", path: "/traces" }];
+
+export function TracePage() {
+  const { trace } = route.useParams();
+  return <Trace key={trace} id={trace} />;
+}
+
+function Trace({ id }: { id: string }) {
+  const [isPaused, setPaused] = useState(false);
+  const [count, setCount] = useState(0);
+  const query = useTrace(id, { isPaused, onRead: setCount });
+  const runs = query.data !== undefined && isRunning(query.data);
+  return (
+    <>
+      <TopBar above={ABOVE} title={shortId(id)}>
+        {runs && (
+          <>
+            <LivePill
+              state={isPaused ? "paused" : liveStateOf(query)}
+              title="New and changed spans are read every 2 s while this page is visible"
+            />
+            <button type="button" className="btn sm" onClick={() => setPaused(!isPaused)}>
+              {isPaused ? "Follow" : "Pause"}
+            </button>
+          </>
+        )}
+        <CopyButton text={id} label="Copy the id of the trace" />
+      </TopBar>
+      {query.data === undefined && <h1 className="sr">Trace</h1>}
+      {query.data === undefined && count > 0 && (
+        <p className="dim" role="status">
+          {formatNumber(count)} spans read
+        </p>
+      )}
+      <QueryState query={query} what="The trace could not be read">
+        {(data) =>
+          data.spans.length === 0 ? (
+            <Empty title="The trace has no spans">
+              They were deleted, or have not arrived yet.
+            </Empty>
+          ) : (
+            <TraceView id={id} data={data} />
+          )
+        }
+      </QueryState>
+    </>
+  );
+}

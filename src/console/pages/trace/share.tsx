@@ -1,0 +1,80 @@
+import { useState } from "react";
+import type { TraceShare } from "../../../traces/shares/share-schema.ts";
+import { useApiChange, useApiQuery } from "../../api/hooks.ts";
+import { useMay } from "../../api/session.ts";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { ErrorState, QueryState } from "../../ui/states.tsx";
+
+/** A link that shows the trace to people without an account. */
+export function ShareButton({ trace_id }: { trace_id: string }) {
+  const [isOpen, setOpen] = useState(false);
+  if (!useMay("write")) return null;
+  return (
+    <>
+      <button type="button" className="btn sm" onClick={() => setOpen(true)}>
+        <Icon name="link" small /> Share
+      </button>
+      {isOpen && <ShareDialog trace_id={trace_id} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function ShareDialog({ trace_id, onClose }: { trace_id: string; onClose: () => void }) {
+  const path = `/api/v1/runs/${trace_id}/share`;
+  const query = useApiQuery<TraceShare | null>(path);
+  const create = useApiChange({ method: "PUT", path, invalidates: [path] });
+  const revoke = useApiChange({ method: "DELETE", path, invalidates: [path] });
+  const isBusy = create.isPending || revoke.isPending;
+  const error = create.error ?? revoke.error;
+  return (
+    <Dialog title="Share this trace" onClose={onClose}>
+      <div className="bd mid grid gap-3">
+        <p>
+          Anyone with the link reads the names, inputs, outputs and errors of all spans, without a
+          key. Metadata, feedback and attachments stay private.
+        </p>
+        <QueryState query={query} what="The link could not be read" rows={1}>
+          {(share) => (share ? <PublicUrl url={share.url} /> : <p>The trace is not shared.</p>)}
+        </QueryState>
+        {error && <ErrorState what="The link was not changed" error={error} />}
+      </div>
+      <footer>
+        <button type="button" className="btn" onClick={onClose}>
+          Close
+        </button>
+        {query.data ? (
+          <button
+            type="button"
+            className="btn danger"
+            disabled={isBusy}
+            onClick={() => revoke.mutate()}
+          >
+            Revoke the link
+          </button>
+        ) : (
+          <button
+            type="button"
+            className="btn pri"
+            disabled={isBusy || query.data === undefined}
+            onClick={() => create.mutate()}
+          >
+            Create a link
+          </button>
+        )}
+      </footer>
+    </Dialog>
+  );
+}
+
+function PublicUrl({ url }: { url: string }) {
+  return (
+    <div className="row">
+      <a href={url} className="mono sm break-all grow" target="_blank" rel="noreferrer">
+        {url}
+      </a>
+      <CopyButton text={url} label="Copy the link" />
+    </div>
+  );
+}

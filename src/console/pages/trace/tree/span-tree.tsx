@@ -1,0 +1,152 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, type RefObject, useEffect, useId, useRef } from "react";
+import { formatCount } from "../../../ui/formats.ts";
+import { Empty } from "../../../ui/panel.tsx";
+import { withRow } from "../../../ui/virtual-rows.ts";
+import type { Scale } from "../model/scale.ts";
+import type { TraceTree } from "../model/tree.ts";
+import { Axis } from "./axis.tsx";
+import { Minimap } from "./minimap.tsx";
+import { SpanRow } from "./span-row.tsx";
+
+type Props = {
+  tree: TraceTree;
+  scale: Scale;
+  rows: number[];
+  selected: number | null;
+  closed: ReadonlySet<string>;
+  onSelect: (index: number) => void;
+  onToggle: (index: number) => void;
+  onLeave: () => void;
+};
+
+const ROW_PX = 24;
+/** Height before it is measured. */
+const FIRST_PX = 600;
+const OVERSCAN = 12;
+
+/** Tree and waterfall. Only rows in view are in the document; the minimap draws all. */
+export function SpanTree(props: Props) {
+  const { tree, scale, rows, selected } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const position = selected === null ? -1 : rows.indexOf(selected);
+  const list = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW_PX,
+    overscan: OVERSCAN,
+    initialRect: { width: 0, height: FIRST_PX },
+    rangeExtractor: (range) => withRow(range, position),
+  });
+  useEffect(() => {
+    if (position >= 0) list.scrollToIndex(position);
+  }, [position, list]);
+  const first = (list.scrollOffset ?? 0) / ROW_PX;
+  return (
+    <>
+      <Minimap
+        tree={tree}
+        scale={scale}
+        rows={rows}
+        range={{ first, last: first + (list.scrollRect?.height ?? FIRST_PX) / ROW_PX }}
+        onScroll={(part) => list.scrollToOffset(part * list.getTotalSize() - ROW_PX * 4)}
+      />
+      <Axis tree={tree} scale={scale} label={formatCount(tree.spans.length, "span")} />
+      {rows.length === 0 ? (
+        <Empty title="No span matches">Search for something else.</Empty>
+      ) : (
+        <Rows {...props} box={box} list={list} position={position} />
+      )}
+    </>
+  );
+}
+
+type RowsProps = Props & {
+  box: RefObject<HTMLDivElement | null>;
+  list: ReturnType<typeof useVirtualizer<HTMLDivElement, Element>>;
+  position: number;
+};
+
+function Rows({ tree, scale, rows, selected, closed, box, list, position, ...on }: RowsProps) {
+  const id = useId();
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === "Escape") return on.onLeave();
+    const next = goalOf({ tree, rows, closed, position }, event.key);
+    if (next === null || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    if (next.toggle !== undefined) on.onToggle(next.toggle);
+    else if (next.select !== undefined) on.onSelect(next.select);
+  };
+  return (
+    <div
+      ref={box}
+      className="span-rows"
+      role="tree"
+      aria-label="Spans of the trace"
+      aria-activedescendant={selected === null ? undefined : `${id}-${selected}`}
+      tabIndex={0}
+      onKeyDown={onKey}
+    >
+      <div className="relative" style={{ height: list.getTotalSize() }}>
+        {list.getVirtualItems().map(({ index: at, start }) => {
+          const index = rows[at] ?? 0;
+          return (
+            <SpanRow
+              key={tree.spans[index]?.id}
+              id={`${id}-${index}`}
+              tree={tree}
+              scale={scale}
+              index={index}
+              start={start}
+              isSelected={index === selected}
+              isOpen={!closed.has(tree.spans[index]?.id ?? "")}
+              position={at}
+              count={rows.length}
+              onSelect={on.onSelect}
+              onToggle={on.onToggle}
+            />
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+type Goal = { select?: number | undefined; toggle?: number };
+type State = { tree: TraceTree; rows: number[]; closed: ReadonlySet<string>; position: number };
+
+const STEPS: Record<string, number> = {
+  ArrowDown: 1,
+  j: 1,
+  ArrowUp: -1,
+  k: -1,
+  PageDown: 20,
+  PageUp: -20,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+};
+
+function goalOf(state: State, key: string): Goal | null {
+  const { rows, position } = state;
+  const step = STEPS[key];
+  if (step !== undefined) {
+    return { select: rows[Math.min(Math.max(position + step, 0), rows.length - 1)] };
+  }
+  if (key === "ArrowLeft" || key === "h") return outward(state);
+  return key === "ArrowRight" || key === "l" ? inward(state) : null;
+}
+
+/** Closes the span, or goes to its parent. */
+function outward({ tree, rows, closed, position }: State): Goal {
+  const index = rows[position] ?? 0;
+  const isOpen = (tree.size[index] ?? 1) > 1 && !closed.has(tree.spans[index]?.id ?? "");
+  if (isOpen) return { toggle: index };
+  const above = tree.parent[index] ?? -1;
+  return above < 0 ? {} : { select: above };
+}
+
+function inward({ tree, rows, closed, position }: State): Goal {
+  const index = rows[position] ?? 0;
+  if (closed.has(tree.spans[index]?.id ?? "")) return { toggle: index };
+  return (tree.size[index] ?? 1) > 1 ? { select: rows[position + 1] } : {};
+}

@@ -1,0 +1,50 @@
+import { Icon } from "../../../ui/icon.tsx";
+import { SearchField } from "../../../ui/search-field.tsx";
+import type { TraceSearch } from "../model/search.ts";
+import { LEGEND } from "../model/span-kind.ts";
+
+type Props = {
+  search: TraceSearch;
+  hasFailed: boolean;
+  onChange: (search: TraceSearch) => void;
+};
+
+export function TreeToolbar({ search: { find, view }, hasFailed, onChange }: Props) {
+  const choose = (next: "errors" | "slow") =>
+    onChange({ view: view === next ? undefined : next, find: undefined });
+  return (
+    <div className="tree-bar">
+      <SearchField
+        label="Find a span"
+        value={find ?? ""}
+        onChange={(text) => onChange({ find: text || undefined })}
+      />
+      {hasFailed && (
+        <button
+          type="button"
+          className="btn sm"
+          aria-pressed={view === "errors"}
+          onClick={() => choose("errors")}
+        >
+          <Icon name="status-failed" small /> Errors only
+        </button>
+      )}
+      <button
+        type="button"
+        className="btn sm"
+        aria-pressed={view === "slow"}
+        onClick={() => choose("slow")}
+      >
+        <Icon name="clock" small /> Slowest path
+      </button>
+      <span className="push legend hide-m">
+        {LEGEND.map(({ word, tone }) => (
+          <span key={word} className={tone}>
+            <i className="box swatch" />
+            <span className="mid">{word}</span>
+          </span>
+        ))}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,186 @@
+import { type RefObject, useEffect, useId, useRef, useState } from "react";
+import type { FilterValidation } from "../../../../traces/query/filter-schema.ts";
+import { useApiQuery } from "../../../api/hooks.ts";
+import { Icon } from "../../../ui/icon.tsx";
+import { type FilterError, type KnownValues, readError } from "./completion.ts";
+import { Highlight } from "./highlight.tsx";
+import { type CompletionState, useCompletion } from "./use-completion.ts";
+
+type Props = {
+  value: string;
+  known: KnownValues;
+  onApply: (filter: string) => void;
+};
+
+const WAIT_MS = 250;
+
+/** The filter, checked by the service as it is typed. A valid one is applied, an invalid one is not. */
+export function FilterBar({ value, known, onApply }: Props) {
+  const [text, setText] = useState(value);
+  const isEdited = useRef(false);
+  useEffect(() => {
+    isEdited.current = false;
+    setText(value);
+  }, [value]);
+  const edit = (next: string) => {
+    isEdited.current = true;
+    setText(next);
+  };
+  const check = useCheck(text, value, (filter) => isEdited.current && onApply(filter));
+  const input = useRef<HTMLInputElement>(null);
+  const completion = useCompletion(input, text, known, edit);
+  const id = useId();
+  const { error } = check;
+  const fix = () => {
+    if (error?.fix && error.offset !== null) {
+      edit(text.slice(0, error.offset) + error.fix + text.slice(error.end));
+      input.current?.focus();
+    }
+  };
+  return (
+    <div className="filter">
+      <div className={`filter-box search ${error ? "bad" : ""}`}>
+        <Icon name="filter" small />
+        <Field {...{ id, text, edit, check, completion, input }} />
+        {check.isValid && (
+          <span className="ok sm row gap-1 hide-m">
+            <Icon name="check" small /> valid
+          </span>
+        )}
+        {text !== "" && (
+          <button
+            type="button"
+            className="btn ghost icon sm"
+            aria-label="Clear the filter"
+            onClick={() => {
+              setText("");
+              onApply("");
+            }}
+          >
+            <Icon name="close" small />
+          </button>
+        )}
+        <Options id={id} completion={completion} />
+      </div>
+      <div id={`${id}-error`} role="status">
+        {error && <Problem error={error} onFix={fix} />}
+      </div>
+    </div>
+  );
+}
+
+type FieldProps = {
+  id: string;
+  text: string;
+  edit: (text: string) => void;
+  check: Check;
+  completion: CompletionState;
+  input: RefObject<HTMLInputElement | null>;
+};
+
+function Field({ id, text, edit, check: { error, applyNow }, completion, input }: FieldProps) {
+  const { isOpen, chosen, open, close, onKey } = completion;
+  return (
+    <div className="filter-in mono">
+      <Highlight text={text} error={error} input={input} />
+      <input
+        ref={input}
+        role="combobox"
+        aria-label="Filter"
+        aria-expanded={isOpen}
+        aria-controls={`${id}-list`}
+        aria-autocomplete="list"
+        aria-activedescendant={isOpen ? `${id}-${chosen}` : undefined}
+        aria-invalid={error !== null}
+        aria-describedby={`${id}-error`}
+        placeholder={'eq(status, "error")'}
+        spellCheck={false}
+        autoComplete="off"
+        value={text}
+        onChange={(event) => {
+          edit(event.target.value);
+          open();
+        }}
+        onKeyDown={(event) => {
+          if (!onKey(event) && event.key === "Enter") applyNow();
+        }}
+        onClick={open}
+        onBlur={close}
+      />
+    </div>
+  );
+}
+
+type Check = { error: FilterError | null; isValid: boolean; applyNow: () => void };
+
+function useCheck(text: string, applied: string, onApply: (filter: string) => unknown): Check {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), WAIT_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const isEmpty = settled.trim() === "";
+  const query = useApiQuery<FilterValidation>("/api/v1/runs/query/validate", {
+    post: { filter: settled },
+    enabled: !isEmpty,
+  });
+  const { data } = query;
+  const isSettled = settled === text;
+  const [problem] = data?.errors ?? [];
+  const isValid = isSettled && !isEmpty && data?.valid === true;
+  const isReady = isSettled && (isEmpty || isValid);
+  const apply = useRef(onApply);
+  apply.current = onApply;
+  useEffect(() => {
+    if (isReady && settled.trim() !== applied) apply.current(settled.trim());
+  }, [isReady, settled, applied]);
+  return {
+    error: isSettled && !isEmpty && problem ? readError(problem.message, settled) : null,
+    isValid,
+    applyNow: () => setSettled(text),
+  };
+}
+
+function Problem({ error, onFix }: { error: FilterError; onFix: () => void }) {
+  return (
+    <div className="filter-error">
+      <span className="err">
+        <Icon name="status-failed" small />
+      </span>
+      <span>
+        {error.offset !== null && `At character ${error.offset + 1}: `}
+        {error.text}{" "}
+        {error.fix && (
+          <button type="button" className="link" onClick={onFix}>
+            Use {error.fix}
+          </button>
+        )}
+      </span>
+      <span className="dim push hide-m">Results below are of the last valid filter</span>
+    </div>
+  );
+}
+
+function Options({ id, completion }: { id: string; completion: CompletionState }) {
+  const { isOpen, options, chosen, accept } = completion;
+  return (
+    <div id={`${id}-list`} role="listbox" aria-label="Completions" hidden={!isOpen} className="pop">
+      {options.map(({ label, hint }, index) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the field above handles the keys
+        <div
+          key={label}
+          id={`${id}-${index}`}
+          className="opt"
+          role="option"
+          tabIndex={-1}
+          aria-selected={index === chosen}
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => accept(index)}
+        >
+          <span className="mono cut">{label}</span>
+          <span className="push dim nw">{hint}</span>
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,140 @@
+import { Link } from "@tanstack/react-router";
+import { useWorkspaceId } from "../../../api/hooks.ts";
+import { pathTo } from "../../../state/path.ts";
+import { formatCost, formatDuration, formatNumber } from "../../../ui/formats.ts";
+import { showText } from "../../../ui/json-view/tree.ts";
+import { StatusIcon, toneOf } from "../../../ui/status.tsx";
+import { Elapsed, Time } from "../../../ui/values.tsx";
+import { firstTokenMs, statusOf } from "../../trace/model/span-kind.ts";
+import { firstLine, partOf, type TraceListRow } from "./trace-row.ts";
+
+type Props = {
+  row: TraceListRow;
+  largest: { latency: number; tokens: number; cost: number };
+  pick: string | undefined;
+  onPick: (id: string) => void;
+};
+
+export function TraceRowCells({ row, largest, pick, onPick }: Props) {
+  const token = firstTokenMs(row);
+  const cost = row.total_cost === null ? null : Number(row.total_cost);
+  return (
+    <>
+      <td className="name">
+        <Name row={row} />
+      </td>
+      <td className="sm dim h">
+        <Time at={row.start_time} exact />
+      </td>
+      <td className="num st">
+        {row.status === "pending" ? (
+          <span className="live sm nw">
+            <Elapsed start={row.start_time} end={row.end_time} /> so far
+          </span>
+        ) : (
+          <BarCell
+            part={partOf(row.latency, largest.latency)}
+            text={row.latency === null ? "" : formatDuration(row.latency * 1000)}
+          />
+        )}
+      </td>
+      <td className="num h nw">{token !== null && formatDuration(token)}</td>
+      <td className="num h">
+        {row.total_tokens !== null && (
+          <BarCell
+            part={partOf(row.total_tokens, largest.tokens)}
+            text={formatNumber(row.total_tokens)}
+          />
+        )}
+      </td>
+      <td className="num h">
+        {cost !== null && <BarCell part={partOf(cost, largest.cost)} text={formatCost(cost)} />}
+      </td>
+      <td className="h">
+        <Tags tags={row.tags ?? []} />
+      </td>
+      <td className="h">
+        <Scores row={row} />
+      </td>
+      <td className="h num">
+        <button
+          type="button"
+          className="btn ghost sm compare"
+          aria-pressed={row.id === pick}
+          onClick={() => onPick(row.id)}
+        >
+          {pick === undefined || row.id === pick ? "Compare" : "With this"}
+        </button>
+      </td>
+    </>
+  );
+}
+
+function Name({ row }: { row: TraceListRow }) {
+  const workspace = useWorkspaceId();
+  const { kind, word } = statusOf(row.status);
+  const error = firstLine(row.error);
+  const span = row.id === row.trace_id ? undefined : row.id;
+  return (
+    <div className="row">
+      <span className={`${toneOf(kind)} small-icon`} title={word}>
+        <StatusIcon kind={kind} />
+        <span className="sr">{word}</span>
+      </span>
+      <Link
+        to={pathTo(workspace, `/traces/${row.trace_id}`)}
+        search={{ span }}
+        className="main-a cut"
+        title={row.name}
+      >
+        <bdi>{showText(row.name.slice(0, 200))}</bdi>
+      </Link>
+      {error !== null && (
+        <bdi className="err cut grow" title={error}>
+          {showText(error)}
+        </bdi>
+      )}
+    </div>
+  );
+}
+
+function BarCell({ part, text }: { part: number; text: string }) {
+  return (
+    <div className="bar-cell">
+      <i style={{ width: `${part * 100}%` }} />
+      <b>{text}</b>
+    </div>
+  );
+}
+
+const MAX_TAGS = 2;
+
+function Tags({ tags }: { tags: string[] }) {
+  const surplus = tags.slice(MAX_TAGS);
+  return (
+    <div className="row gap-1">
+      {tags.slice(0, MAX_TAGS).map((tag) => (
+        <bdi key={tag} className="tag cut" title={tag}>
+          {showText(tag)}
+        </bdi>
+      ))}
+      {surplus.length > 0 && (
+        <span className="dim sm" title={surplus.join(", ")}>
+          +{surplus.length}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function Scores({ row }: { row: TraceListRow }) {
+  const [first, ...others] = Object.entries(row.feedback_stats ?? {});
+  if (first === undefined) return null;
+  const [key, { avg, n }] = first;
+  const text = `${key} ${avg === null ? `${n} ×` : formatNumber(avg)}`;
+  return (
+    <bdi className="tag cut" title={[text, ...others.map(([name]) => name)].join(", ")}>
+      {showText(text)}
+    </bdi>
+  );
+}

@@ -1,0 +1,160 @@
+import { useNavigate } from "@tanstack/react-router";
+import { useEffect, useMemo, useState } from "react";
+import { useInvalidate, useWorkspaceId } from "../../../api/hooks.ts";
+import { TopBar } from "../../../shell/top-bar.tsx";
+import { pathTo } from "../../../state/path.ts";
+import { formatNumber } from "../../../ui/formats.ts";
+import { LivePill, liveStateOf } from "../../../ui/live-pill.tsx";
+import { Empty } from "../../../ui/panel.tsx";
+import { ErrorState, Skeleton } from "../../../ui/states.tsx";
+import type { TracesSearch } from "../model/search.ts";
+import { mergeChanges, type TraceListRow } from "./trace-row.ts";
+import { TraceTable } from "./trace-table.tsx";
+import { type ListQuery, useTraceChanges, useTraceList } from "./use-trace-list.ts";
+
+type Props = {
+  query: ListQuery;
+  pick: string | undefined;
+  change: (search: TracesSearch) => void;
+};
+
+const TOP_PX = 40;
+
+export function TraceList({ query, pick, change }: Props) {
+  const [isPaused, setPaused] = useState(false);
+  const isLive = !isPaused && query.end_time === undefined;
+  const changes = useTraceChanges(query, isLive);
+  const list = useTraceList(query, changes.query.isFetched);
+  const listed = useMemo(
+    () => (list.data?.pages ?? []).flatMap(({ runs }) => runs as TraceListRow[]),
+    [list.data],
+  );
+  const { rows, newCount } = mergeChanges(listed, changes.changed);
+  const invalidate = useInvalidate();
+  const show = () => {
+    changes.reset();
+    void invalidate("/api/v1/runs/query");
+    scrollTo({ top: 0 });
+  };
+  useShowAtTop(isLive && pick === undefined && newCount > 0, show);
+  const compare = useCompare(pick, change);
+  const isInRange = query.end_time === undefined;
+  return (
+    <>
+      <TopBar title="Traces">
+        {isInRange && newCount > 0 && (
+          <button type="button" className="live-pill paused" onClick={show}>
+            <span className="dot" aria-hidden="true" />
+            {formatNumber(newCount)} new, show
+          </button>
+        )}
+        {isInRange && (
+          <>
+            <LivePill
+              state={isPaused ? "paused" : liveStateOf(changes.query)}
+              title="Changes are read every 5 s while this page is visible"
+            />
+            <button
+              type="button"
+              className="btn sm"
+              aria-pressed={isPaused}
+              onClick={() => setPaused(!isPaused)}
+            >
+              {isPaused ? "Follow" : "Pause"}
+            </button>
+          </>
+        )}
+      </TopBar>
+      <Content list={list} rows={rows} pick={pick} query={query} onPick={compare} />
+    </>
+  );
+}
+
+/** New rows appear at once while the page is at its top; else they are counted and wait. */
+function useShowAtTop(isWanted: boolean, show: () => void): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: shows once for each change of the wish
+  useEffect(() => {
+    if (isWanted && scrollY < TOP_PX) show();
+  }, [isWanted]);
+}
+
+/** The first choice stays in the address, the second one opens the comparison. */
+function useCompare(pick: string | undefined, change: Props["change"]): (id: string) => void {
+  const navigate = useNavigate();
+  const workspace = useWorkspaceId();
+  return (id) => {
+    if (pick === undefined || pick === id) change({ pick: pick === id ? undefined : id });
+    else void navigate({ to: pathTo(workspace, "/traces/compare"), search: { a: pick, b: id } });
+  };
+}
+
+type ContentProps = {
+  list: ReturnType<typeof useTraceList>;
+  rows: TraceListRow[];
+  pick: string | undefined;
+  query: ListQuery;
+  onPick: (id: string) => void;
+};
+
+function Content({ list, rows, pick, query, onPick }: ContentProps) {
+  const { error, data, refetch, hasNextPage, isFetchingNextPage } = list;
+  const what = "The traces could not be read";
+  if (data === undefined) {
+    return error ? (
+      <ErrorState what={what} error={error} retry={() => void refetch()} />
+    ) : (
+      <Skeleton />
+    );
+  }
+  return (
+    <>
+      {error && (
+        <ErrorState
+          what={`${what} again`}
+          error={error}
+          retry={() => void refetch()}
+          intact="The rows below are of the last read."
+        />
+      )}
+      {rows.length === 0 ? (
+        <None query={query} />
+      ) : (
+        <div className={`traces-box ${list.isPlaceholderData ? "stale" : ""}`}>
+          <TraceTable rows={rows} pick={pick} onPick={onPick} />
+        </div>
+      )}
+      <div className="trace-more dim sm">
+        <span>
+          {formatNumber(rows.length)} shown
+          {hasNextPage ? ", and there are more" : ", which are all"}
+        </span>
+        {hasNextPage && (
+          <button
+            type="button"
+            className="btn sm"
+            disabled={isFetchingNextPage}
+            onClick={() => void list.fetchNextPage()}
+          >
+            {isFetchingNextPage ? "Reading" : "Show older"}
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+function None({ query: { filter, end_time } }: { query: ListQuery }) {
+  if (filter !== undefined || end_time !== undefined) {
+    return (
+      <Empty title="No trace matches">
+        The project has none of this filter in this time. Remove a condition, or choose a longer
+        time.
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No traces in this time">
+      Runs of the project appear here as they start. Choose a longer time to see older ones.
+    </Empty>
+  );
+}

@@ -1,0 +1,69 @@
+import type { TraceRun } from "../../../../traces/query/run-schema.ts";
+
+/** Fields of a row of the list. */
+export type TraceListRow = Pick<
+  TraceRun,
+  | "id"
+  | "trace_id"
+  | "name"
+  | "run_type"
+  | "start_time"
+  | "end_time"
+  | "latency"
+  | "first_token_time"
+  | "total_tokens"
+  | "total_cost"
+  | "error"
+  | "tags"
+  | "feedback_stats"
+> & { status: string };
+
+export const SELECT = [
+  "id",
+  "trace_id",
+  "name",
+  "run_type",
+  "status",
+  "start_time",
+  "end_time",
+  "latency",
+  "first_token_time",
+  "total_tokens",
+  "total_cost",
+  "error",
+  "tags",
+  "feedback_stats",
+];
+
+/** A run in the words of version 2, in which changes are listed. */
+export function fromV2(item: Record<string, unknown>): TraceListRow {
+  const { status, run_type, latency_seconds, ...rest } = item;
+  return {
+    ...rest,
+    status: String(status).toLowerCase(),
+    run_type: String(run_type).toLowerCase(),
+    latency: latency_seconds ?? null,
+  } as TraceListRow;
+}
+
+const MAX_LINE_CHARS = 300;
+
+export function firstLine(error: string | null): string | null {
+  return error === null ? null : (error.trim().split("\n", 1)[0] ?? "").slice(0, MAX_LINE_CHARS);
+}
+
+/** Length of a bar of the column, 0 to 1: one scale for all rows, so that they compare. */
+export function partOf(value: number | null, largest: number): number {
+  return value === null || largest <= 0 ? 0 : Math.sqrt(Math.max(value, 0) / largest);
+}
+
+/** The list with the latest state of its rows, and the number of runs that it does not have yet. */
+export function mergeChanges(
+  listed: TraceListRow[],
+  changed: ReadonlyMap<string, TraceListRow>,
+): { rows: TraceListRow[]; newCount: number } {
+  const rows = listed.map((row) => changed.get(row.id) ?? row);
+  const known = new Set(listed.map(({ id }) => id));
+  const newCount = [...changed.keys()].filter((id) => !known.has(id)).length;
+  return { rows, newCount };
+}

@@ -1,0 +1,84 @@
+import {
+  type InfiniteData,
+  keepPreviousData,
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { useMemo } from "react";
+import type { RunChanges } from "../../../../traces/live/changes-schema.ts";
+import type { RunsPage } from "../../../../traces/query/query-schema.ts";
+import { call } from "../../../api/client.ts";
+import { useWorkspaceId } from "../../../api/hooks.ts";
+import { fromV2, SELECT, type TraceListRow } from "./trace-row.ts";
+
+export const PAGE = 100;
+const POLL_MS = 5000;
+/** Changed runs that are kept beside the list. */
+const MAX_CHANGED = 2000;
+
+export type ListQuery = {
+  project: string;
+  filter?: string | undefined;
+  is_root?: true | undefined;
+  start_time: string;
+  end_time?: string | undefined;
+};
+
+/** Pages by cursor, the newest run first. */
+export function useTraceList({ project, ...body }: ListQuery, isReady: boolean) {
+  const workspace = useWorkspaceId();
+  return useInfiniteQuery<RunsPage, Error, InfiniteData<RunsPage>, unknown[], string | null>({
+    queryKey: [workspace, "/api/v1/runs/query", project, body],
+    queryFn: ({ pageParam, signal }) =>
+      call<RunsPage>("/api/v1/runs/query", {
+        method: "POST",
+        workspace,
+        signal,
+        body: { ...body, session: [project], limit: PAGE, select: SELECT, cursor: pageParam },
+      }),
+    initialPageParam: null,
+    getNextPageParam: ({ cursors }) => cursors.next,
+    placeholderData: keepPreviousData,
+    enabled: isReady,
+    staleTime: 30_000,
+  });
+}
+
+type Changes = { cursor: string; changed: Map<string, TraceListRow> };
+
+/** Runs that are new or changed since the list was read. The cursor is read first, so that none is missed. */
+export function useTraceChanges(
+  { project, filter, is_root, start_time }: ListQuery,
+  isLive: boolean,
+) {
+  const client = useQueryClient();
+  const workspace = useWorkspaceId();
+  const body = { project_id: project, filter, is_root };
+  const queryKey = [workspace, "/api/v2/runs/changes", body];
+  const query = useQuery<Changes>({
+    queryKey,
+    queryFn: async ({ signal }) => {
+      const former = client.getQueryData<Changes>(queryKey);
+      const page = await call<RunChanges>("/api/v2/runs/changes", {
+        method: "POST",
+        workspace,
+        signal,
+        body: { ...body, selects: SELECT, cursor: former?.cursor },
+      });
+      const rows = page.items.map(fromV2).map((row): [string, TraceListRow] => [row.id, row]);
+      const changed = [...(former?.changed ?? []), ...rows].slice(-MAX_CHANGED);
+      return { cursor: page.next_cursor, changed: new Map(changed) };
+    },
+    refetchInterval: isLive ? POLL_MS : false,
+    structuralSharing: false,
+  });
+  const reset = () =>
+    client.setQueryData<Changes>(queryKey, (former) => former && { ...former, changed: new Map() });
+  const changed = useMemo(
+    () =>
+      new Map([...(query.data?.changed ?? [])].filter(([, row]) => row.start_time >= start_time)),
+    [query.data, start_time],
+  );
+  return { query, changed, reset };
+}

@@ -1,0 +1,29 @@
+import { choiceParam, type RawSearch, textParam, timeParam } from "../../../state/search.ts";
+import { RANGE_NAMES, type RangeName } from "./range-names.ts";
+
+export type TracesSearch = {
+  /** Id of the project. */
+  project?: string | undefined;
+  /** A filter of the filter language. */
+  q?: string | undefined;
+  range?: RangeName | undefined;
+  /** The part of the range that is chosen in the histogram. */
+  from?: string | undefined;
+  to?: string | undefined;
+  /** Runs of each level, not only root runs. */
+  runs?: "all" | undefined;
+  /** Id of the run that is chosen for a comparison. */
+  pick?: string | undefined;
+};
+
+export function tracesSearch(search: RawSearch): TracesSearch {
+  return {
+    project: textParam(search, "project"),
+    q: textParam(search, "q"),
+    range: choiceParam(search, "range", RANGE_NAMES),
+    from: timeParam(search, "from"),
+    to: timeParam(search, "to"),
+    runs: choiceParam(search, "runs", ["all"]),
+    pick: textParam(search, "pick"),
+  };
+}

@@ -1,0 +1,54 @@
+import type { Stride } from "../../../../traces/stats/series-schema.ts";
+import type { RangeName } from "./range-names.ts";
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const SECONDS: Record<RangeName, number> = {
+  "1h": HOUR,
+  "3h": 3 * HOUR,
+  "12h": 12 * HOUR,
+  "24h": DAY,
+  "7d": 7 * DAY,
+  "30d": 30 * DAY,
+};
+
+const MAX_BUCKETS = 75;
+const STRIDES = [1, 5, 10, 30].flatMap((n) => [n, n * MINUTE]);
+const LONG_STRIDES = [HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 7 * DAY, 30 * DAY];
+
+/** Seconds of the shortest bucket of which few enough fill the time. */
+export function strideOf(seconds: number): number {
+  const all = [...STRIDES, ...LONG_STRIDES].sort((a, b) => a - b);
+  return all.find((stride) => seconds / stride <= MAX_BUCKETS) ?? 365 * DAY;
+}
+
+export function toStride(seconds: number): Stride {
+  if (seconds % DAY === 0) return { unit: "DAY", value: seconds / DAY };
+  if (seconds % HOUR === 0) return { unit: "HOUR", value: seconds / HOUR };
+  if (seconds % MINUTE === 0) return { unit: "MINUTE", value: seconds / MINUTE };
+  return { unit: "SECOND", value: seconds };
+}
+
+export type TimeWindow = { start: string; stride_s: number };
+
+/**
+ * Start of a range that ends now, aligned to its buckets.
+ * @param from a chosen time before the range, which extends it
+ */
+export function windowOf(range: RangeName, now: number, from?: string): TimeWindow {
+  const least = now - SECONDS[range] * 1000;
+  const wanted = from === undefined ? least : Math.min(least, Date.parse(from));
+  const stride_s = strideOf((now - wanted) / 1000);
+  const start = Math.floor(wanted / 1000 / stride_s) * stride_s * 1000;
+  return { start: new Date(start).toISOString(), stride_s };
+}
+
+/** A time on an axis, with its date where the buckets are long. */
+export function formatTick(ms: number, span_ms: number): string {
+  const iso = new Date(ms).toISOString();
+  if (span_ms <= 2 * HOUR * 1000) return iso.slice(11, span_ms < 10 * MINUTE * 1000 ? 19 : 16);
+  if (span_ms <= 2 * DAY * 1000) return iso.slice(11, 16);
+  return `${iso.slice(8, 10)}.${iso.slice(5, 7)}. ${iso.slice(11, 16)}`;
+}

@@ -1,0 +1,174 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useCallback, useMemo } from "react";
+import type { Project } from "../../../traces/projects/schema.ts";
+import type { RunSeries } from "../../../traces/stats/series-schema.ts";
+import { useApiQuery } from "../../api/hooks.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { ErrorState, QueryState } from "../../ui/states.tsx";
+import { addCondition, type KnownValues } from "./filter/completion.ts";
+import { FilterBar } from "./filter/filter-bar.tsx";
+import { Figures, Histogram } from "./histogram/histogram.tsx";
+import { TraceList } from "./list/trace-list.tsx";
+import type { ListQuery } from "./list/use-trace-list.ts";
+import { RANGE_NAMES, type RangeName } from "./model/range-names.ts";
+import type { TracesSearch } from "./model/search.ts";
+import { type TimeWindow, toStride, windowOf } from "./model/time-range.ts";
+import { type FacetChoice, useFacets } from "./use-facets.ts";
+import { SavedViews } from "./views/saved-views.tsx";
+
+const route = getRouteApi("/w/$workspace/traces");
+const DEFAULT_RANGE = "24h";
+const POLL_MS = 10_000;
+
+type Props = { project: Project; projects: Project[] };
+type Change = (search: TracesSearch) => void;
+
+export function TraceSearchView({ project, projects }: Props) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const change = useCallback<Change>(
+    (next) => void navigate({ search: (former) => ({ ...former, ...next }), resetScroll: false }),
+    [navigate],
+  );
+  const { range = DEFAULT_RANGE, from, to, q, runs } = search;
+  const window = useMemo(() => windowOf(range, Date.now(), from), [range, from]);
+  const list: ListQuery = {
+    project: project.id,
+    filter: q,
+    is_root: runs === "all" ? undefined : true,
+    start_time: from ?? window.start,
+    end_time: to,
+  };
+  const { project: id, ...rest } = list;
+  const body = { ...rest, session: [id] };
+  const { facets, known } = useFacets(body);
+  return (
+    <>
+      <div className="trace-query">
+        <QueryRow {...{ project, projects, search, known, change, range }} />
+        <Facets facets={facets} filter={q ?? ""} change={change} />
+        <Chart window={window} body={body} search={search} change={change} />
+      </div>
+      <TraceList query={list} pick={search.pick} change={change} />
+    </>
+  );
+}
+
+type RowProps = Props & {
+  search: TracesSearch;
+  known: KnownValues;
+  range: RangeName;
+  change: Change;
+};
+
+function QueryRow({ project, projects, search, known, range, change }: RowProps) {
+  return (
+    <div className="trace-query-row">
+      <select
+        className="in auto"
+        aria-label="Project"
+        value={project.id}
+        onChange={(event) => change({ project: event.target.value, pick: undefined })}
+      >
+        {projects.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <FilterBar
+        value={search.q ?? ""}
+        known={known}
+        onApply={(filter) => change({ q: filter || undefined })}
+      />
+      <select
+        className="in auto"
+        aria-label="Time range"
+        value={range}
+        onChange={(event) =>
+          change({ range: event.target.value as RangeName, from: undefined, to: undefined })
+        }
+      >
+        {RANGE_NAMES.map((name) => (
+          <option key={name} value={name}>
+            Last {name.replace("h", " h").replace("d", " days")}
+          </option>
+        ))}
+      </select>
+      <select
+        className="in auto"
+        aria-label="Runs"
+        value={search.runs ?? "root"}
+        onChange={(event) => change({ runs: event.target.value === "all" ? "all" : undefined })}
+      >
+        <option value="root">Root runs</option>
+        <option value="all">All runs</option>
+      </select>
+      <SavedViews />
+    </div>
+  );
+}
+
+type FacetsProps = { facets: FacetChoice[]; filter: string; change: Change };
+
+function Facets({ facets, filter, change }: FacetsProps) {
+  const offered = facets.filter(({ query }) => !filter.includes(query));
+  if (offered.length === 0) return <div className="facets" />;
+  return (
+    <div className="facets">
+      {offered.map(({ label, query, count }) => (
+        <button
+          key={query}
+          type="button"
+          className="tag facet"
+          title={query}
+          onClick={() => change({ q: addCondition(filter, query) })}
+        >
+          <Icon name="plus" small /> <bdi className="cut">{label}</bdi>
+          <span className="dim">{count}</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+type ChartProps = { window: TimeWindow; body: object; search: TracesSearch; change: Change };
+
+function Chart({ window, body, search: { from, to }, change }: ChartProps) {
+  const stride = toStride(window.stride_s);
+  const query = useApiQuery<RunSeries>("/api/v1/runs/stats", {
+    post: { ...body, start_time: window.start, end_time: undefined, stride },
+    poll: POLL_MS,
+    keepPrevious: true,
+  });
+  const chosen = useApiQuery<RunSeries>("/api/v1/runs/stats", {
+    post: { ...body, stride: toStride(window.stride_s) },
+    poll: POLL_MS,
+    keepPrevious: true,
+  });
+  const end = query.data === undefined ? 0 : Date.parse(query.data.end_time);
+  return (
+    <QueryState query={query} what="The histogram could not be read" rows={2}>
+      {(series) => (
+        <>
+          {chosen.data?.series[0] && <Figures totals={chosen.data.series[0].totals} />}
+          {chosen.error && <ErrorState what="The figures could not be read" error={chosen.error} />}
+          <Histogram
+            series={series}
+            chosen={
+              from === undefined && to === undefined
+                ? null
+                : { from: Date.parse(from ?? window.start), to: to ? Date.parse(to) : end }
+            }
+            onChoose={(next) =>
+              change({
+                from: next ? new Date(next.from).toISOString() : undefined,
+                to: next && next.to < end ? new Date(next.to).toISOString() : undefined,
+              })
+            }
+          />
+        </>
+      )}
+    </QueryState>
+  );
+}

@@ -1,0 +1,19 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { Project } from "../../../traces/projects/schema.ts";
+import { useApiQuery } from "../../api/hooks.ts";
+
+const PAGE = 100;
+
+export type Projects = { query: UseQueryResult<Project[]>; project: Project | undefined };
+
+/** The project of the address, else the one that was traced last. */
+export function useProject(id: string | undefined): Projects {
+  const query = useApiQuery<Project[]>("/api/v1/sessions", { query: { limit: PAGE } });
+  const projects = query.data ?? [];
+  const byTime = [...projects].sort((a, b) => timeOf(b) - timeOf(a));
+  return { query, project: id === undefined ? byTime[0] : projects.find((one) => one.id === id) };
+}
+
+function timeOf({ last_run_start_time }: Project): number {
+  return last_run_start_time === null ? 0 : Date.parse(last_run_start_time);
+}

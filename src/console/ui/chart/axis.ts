@@ -1,0 +1,13 @@
+export type Axis = { max: number; ticks: number[] };
+
+const FACTORS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
+
+/** A round maximum that the number of parts divides, with the ticks from 0. */
+export function axisOf(largest: number, parts: number): Axis {
+  if (largest <= 0) return { max: 1, ticks: [0] };
+  const wanted = largest / parts;
+  const power = 10 ** Math.floor(Math.log10(wanted));
+  const step = (FACTORS.find((factor) => factor * power >= wanted * 0.999) ?? 10) * power;
+  const whole = largest >= parts && Number.isInteger(largest) ? Math.ceil(step) : step;
+  return { max: whole * parts, ticks: Array.from({ length: parts + 1 }, (_, n) => n * whole) };
+}

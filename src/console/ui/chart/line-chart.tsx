@@ -1,0 +1,161 @@
+import type { KeyboardEvent, MouseEvent } from "react";
+import { type Axis, axisOf } from "./axis.ts";
+
+export type ChartLine = {
+  label: string;
+  colour: string;
+  isDashed: boolean;
+  /** Values by bucket. A `null` is a gap in the line. */
+  values: (number | null)[];
+};
+
+type Props = {
+  /** A sentence for those who do not see the lines. */
+  label: string;
+  lines: ChartLine[];
+  /** Lines are stacked already; each is filled down to the one below. */
+  isFilled: boolean;
+  format: (value: number) => string;
+  ticks: string[];
+  /** The bucket under the pointer of any chart of the page. */
+  cursor: number | null;
+  onCursor: (bucket: number | null) => void;
+  onOpen: (bucket: number, line: number) => void;
+};
+
+const WIDTH = 600;
+const PARTS = 2;
+
+/** Lines over buckets of time. A click, or Enter, opens what is behind a point. */
+export function LineChart(props: Props) {
+  const { label, lines, isFilled, format, ticks, cursor, onCursor, onOpen } = props;
+  const count = lines[0]?.values.length ?? 0;
+  const largest = Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
+  const axis = axisOf(largest, PARTS);
+  const xOf = (bucket: number) => ((bucket + 0.5) * WIDTH) / Math.max(count, 1);
+  const bucketAt = ({ clientX, currentTarget }: MouseEvent<HTMLElement>) => {
+    const { left, width } = currentTarget.getBoundingClientRect();
+    return Math.min(Math.max(Math.floor(((clientX - left) / width) * count), 0), count - 1);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? 0;
+    const at = cursor ?? count - 1;
+    if (by !== 0) onCursor(Math.min(Math.max(at + by, 0), count - 1));
+    if (event.key === "Enter") onOpen(at, 0);
+    if (event.key === "Escape") onCursor(null);
+  };
+  return (
+    <div className="chart">
+      <div className="y" aria-hidden="true">
+        {axis.ticks.map((value) => (
+          <span key={value}>{value === 0 ? "0" : format(value)}</span>
+        ))}
+      </div>
+      {/* biome-ignore lint/a11y/useSemanticElements: an image that takes keys is a group */}
+      <div
+        className="plot"
+        role="group"
+        aria-label={label}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move the cursor
+        tabIndex={0}
+        onKeyDown={onKey}
+        onPointerMove={(event) => onCursor(bucketAt(event))}
+        onPointerLeave={() => onCursor(null)}
+        onClick={(event) => {
+          const bucket = bucketAt(event);
+          onOpen(bucket, nearest(event, lines, axis.max, bucket));
+        }}
+      >
+        <Lines lines={lines} isFilled={isFilled} axis={axis} xOf={xOf} />
+        {cursor !== null && cursor < count && (
+          <span className="hair" style={{ left: `${(xOf(cursor) / WIDTH) * 100}%` }} />
+        )}
+      </div>
+      <div className="x" aria-hidden="true">
+        {ticks.map((tick, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: two ticks may have the same text
+          <span key={index}>{tick}</span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** The line nearest to the pointer. */
+function nearest(
+  event: { clientY: number; currentTarget: HTMLElement },
+  lines: ChartLine[],
+  max: number,
+  bucket: number,
+): number {
+  const { bottom, height } = event.currentTarget.getBoundingClientRect();
+  const value = ((bottom - event.clientY) / height) * max;
+  const distances = lines.map(({ values }) => Math.abs((values[bucket] ?? 0) - value));
+  return Math.max(distances.indexOf(Math.min(...distances)), 0);
+}
+
+type LinesProps = Pick<Props, "lines" | "isFilled"> & {
+  axis: Axis;
+  xOf: (bucket: number) => number;
+};
+
+function Lines({ lines, isFilled, axis, xOf }: LinesProps) {
+  const yOf = (value: number) => 100 - (value / axis.max) * 100;
+  return (
+    <svg viewBox={`0 0 ${WIDTH} 100`} preserveAspectRatio="none" aria-hidden="true">
+      {axis.ticks.map((value) => (
+        <line key={value} className="g" x1="0" x2={WIDTH} y1={yOf(value)} y2={yOf(value)} />
+      ))}
+      {lines.map((line, index) => (
+        <Drawn
+          key={line.label}
+          line={line}
+          below={isFilled ? (lines[index - 1] ?? null) : null}
+          isFilled={isFilled}
+          xOf={xOf}
+          yOf={yOf}
+        />
+      ))}
+    </svg>
+  );
+}
+
+type DrawnProps = {
+  line: ChartLine;
+  below: ChartLine | null;
+  isFilled: boolean;
+  xOf: (bucket: number) => number;
+  yOf: (value: number) => number;
+};
+
+function Drawn({ line, below, isFilled, xOf, yOf }: DrawnProps) {
+  const points = line.values.map((value, index) =>
+    value === null ? null : [xOf(index), yOf(value)],
+  );
+  const path = pathOf(points);
+  const base = line.values
+    .map((_, index) => `${xOf(index).toFixed(1)} ${yOf(below?.values[index] ?? 0).toFixed(2)}`)
+    .reverse();
+  return (
+    <>
+      {isFilled && path !== "" && (
+        <path d={`${path}L${base.join("L")}Z`} fill={line.colour} opacity="0.5" />
+      )}
+      <path className={`l ${line.isDashed ? "dash" : ""}`} stroke={line.colour} d={path} />
+    </>
+  );
+}
+
+/** A point between two gaps is drawn as a short line. */
+function pathOf(points: (number[] | null)[]): string {
+  return points
+    .map((point, index) => {
+      if (point === null) return "";
+      const [x = 0, y = 0] = point;
+      const isAlone = points[index - 1] == null && points[index + 1] == null;
+      const start = points[index - 1] == null ? "M" : "L";
+      const here = `${x.toFixed(1)} ${y.toFixed(2)}`;
+      return isAlone ? `M${(x - 2).toFixed(1)} ${y.toFixed(2)}h4` : `${start}${here}`;
+    })
+    .join("");
+}

@@ -1,0 +1,56 @@
+import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId } from "react";
+
+type Props = InputHTMLAttributes<HTMLInputElement> & {
+  label: ReactNode;
+  children?: ReactNode;
+  /** The reason why the value is wrong. */
+  problem?: string | undefined;
+};
+
+/** An input with its label, and a hint that describes it to screen readers. */
+export function Field({ label, children, problem, className = "", ...input }: Props) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        className={`in ${className}`}
+        aria-describedby={`${id}-hint`}
+        aria-invalid={problem !== undefined || undefined}
+        autoComplete="off"
+        {...input}
+      />
+      <p className={problem === undefined ? "hint" : "bad break-words"} id={`${id}-hint`}>
+        {problem ?? children}
+      </p>
+    </div>
+  );
+}
+
+type SelectProps = SelectHTMLAttributes<HTMLSelectElement> & { label: string; hint?: ReactNode };
+
+/** A native select with its label. */
+export function SelectField({ label, hint, children, ...select }: SelectProps) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      <select id={id} className="in" aria-describedby={`${id}-hint`} {...select}>
+        {children}
+      </select>
+      <p className="hint" id={`${id}-hint`}>
+        {hint}
+      </p>
+    </div>
+  );
+}
+
+/** Marks a field that may stay empty. */
+export function Optional({ children }: { children: ReactNode }) {
+  return (
+    <>
+      {children} <span className="dim font-normal">optional</span>
+    </>
+  );
+}

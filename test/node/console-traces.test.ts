@@ -1,0 +1,234 @@
+import { describe, expect, test } from "vitest";
+import { CHARTS, filterOf, stack, toPlotted } from "../../src/console/pages/monitor/charts.ts";
+import { deepestFailure, listRows, slowestPath } from "../../src/console/pages/trace/model/rows.ts";
+import { findGaps, scaleOf, ticksOf, toX } from "../../src/console/pages/trace/model/scale.ts";
+import { buildTree, toMs } from "../../src/console/pages/trace/model/tree.ts";
+import {
+  addCondition,
+  completionsAt,
+  readError,
+} from "../../src/console/pages/traces/filter/completion.ts";
+import {
+  FUNCTIONS as FUNCTION_HELP,
+  FIELDS as HELP,
+} from "../../src/console/pages/traces/filter/language.ts";
+import { mergeChanges } from "../../src/console/pages/traces/list/trace-row.ts";
+import { strideOf, toStride, windowOf } from "../../src/console/pages/traces/model/time-range.ts";
+import { axisOf } from "../../src/console/ui/chart/axis.ts";
+import { FIELD_NAMES, FUNCTIONS, findField } from "../../src/traces/filter/fields.ts";
+import { readFilter } from "../../src/traces/filter/parse.ts";
+import type { TraceSpan } from "../../src/traces/live/trace-schema.ts";
+import { manySpans, type SpanSeed, toWireSpans } from "../support/node/trace-spans.ts";
+
+const START = new Date("2026-11-20T08:00:00Z");
+
+function treeOf(seeds: SpanSeed[], now = START.getTime()) {
+  const spans = toWireSpans("p", START, seeds).map((wire) => ({
+    parent_run_id: null,
+    end_time: null,
+    error: null,
+    tags: [],
+    ...wire,
+    status: wire.error ? "ERROR" : wire.end_time ? "SUCCESS" : "PENDING",
+  })) as unknown as TraceSpan[];
+  return buildTree(spans, now);
+}
+
+const FAILED: SpanSeed[] = [
+  { name: "root", start: 0, end: 100, more: { error: "e" } },
+  { name: "fast", parent: 0, start: 0, end: 10 },
+  { name: "slow", parent: 0, start: 10, end: 100, more: { error: "e" } },
+  { name: "leaf", parent: 2, start: 10, end: 30 },
+  { name: "worst", parent: 2, start: 60, end: 100, more: { error: "e" } },
+];
+const ALL = { mode: "all", search: "", closed: new Set<string>() } as const;
+
+describe("the tree of a trace", () => {
+  const tree = treeOf(FAILED);
+  const namesOf = (rows: Iterable<number>) => [...rows].map((row) => tree.spans[row]?.name);
+  const idOf = (name: string) => tree.spans.find((span) => span.name === name)?.id ?? "";
+
+  test("counts what is below each span, and marks what leads to a failure", () => {
+    expect(tree.size).toEqual([5, 1, 3, 1, 1]);
+    expect(tree.depth).toEqual([0, 1, 1, 2, 2]);
+    expect(tree.failed).toEqual([true, false, true, false, true]);
+    expect(deepestFailure(tree)).toBe(4);
+    expect(deepestFailure(treeOf(FAILED.slice(1, 2)))).toBeNull();
+  });
+
+  test.each([
+    ["closed spans", { ...ALL, closed: new Set([idOf("slow")]) }, ["root", "fast", "slow"]],
+    ["errors only", { ...ALL, mode: "errors" as const }, ["root", "slow", "worst"]],
+    ["the slowest path", { ...ALL, mode: "slow" as const }, ["root", "slow", "worst"]],
+    ["a search", { ...ALL, search: "leaf" }, ["root", "slow", "leaf"]],
+    ["a search of nothing", { ...ALL, search: "zzz" }, []],
+  ])("lists the rows of %s", (_, filter, names) => {
+    expect(namesOf(listRows(tree, filter))).toEqual(names);
+  });
+
+  test("takes 10,000 spans, in any order, with a parent that is not there", () => {
+    const seeds = manySpans(10_000);
+    const { spans } = treeOf(seeds);
+    const mixed = buildTree([...spans].reverse().slice(0, -1), 0);
+    expect(mixed.spans.length).toBe(9999);
+    expect(mixed.parent.filter((above) => above < 0).length).toBe(1000);
+    expect(slowestPath(treeOf(seeds)).size).toBe(3);
+  });
+
+  test("survives a span that is its own parent, and microseconds", () => {
+    const [span] = treeOf(FAILED.slice(0, 1)).spans;
+    if (span === undefined) throw new Error("no span");
+    expect(buildTree([{ ...span, parent_run_id: span.id }], 0).parent).toEqual([-1]);
+    expect(toMs("2026-11-20T08:00:00.000250Z") - toMs("2026-11-20T08:00:00Z")).toBeCloseTo(0.25);
+  });
+});
+
+describe("the time axis of a trace", () => {
+  const waits = treeOf([
+    { name: "root", start: 0, end: 1000 },
+    { name: "ask", parent: 0, start: 0, end: 100 },
+    { name: "answer", parent: 0, start: 900, end: 1000 },
+  ]);
+
+  test("folds the time in which nothing ran, and keeps the order of all else", () => {
+    expect(findGaps(waits)).toEqual([{ from: 100, to: 900 }]);
+    const scale = scaleOf(waits, true);
+    const places = [0, 50, 100, 900, 950, 1000].map((ms) => toX(scale, ms));
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    expect(toX(scale, 900) - toX(scale, 100)).toBeCloseTo(0.07);
+    expect(toX(scaleOf(waits, false), 500)).toBeCloseTo(0.5);
+  });
+
+  test.each([0.001, 1, 750, 60_000, 3_600_000, 400 * 86_400_000])(
+    "has a few ticks for %d ms",
+    (end) => {
+      const tree = treeOf([{ name: "root", start: 0, end }]);
+      const ticks = ticksOf(scaleOf(tree, true), tree.total_ms);
+      expect(ticks.length).toBeGreaterThan(0);
+      expect(ticks.length).toBeLessThan(12);
+    },
+  );
+});
+
+describe("the filter language", () => {
+  test("has the fields and functions of the service", () => {
+    expect(Object.keys(HELP).sort()).toEqual([...FIELD_NAMES].sort());
+    expect(Object.keys(FUNCTION_HELP).sort()).toEqual([...FUNCTIONS].sort());
+    for (const [name, { functions }] of Object.entries(HELP)) {
+      expect([name, [...functions].sort()]).toEqual([
+        name,
+        [...(findField(name)?.functions ?? [])].sort(),
+      ]);
+    }
+  });
+
+  test.each([
+    ["", "eq("],
+    ["and(eq(name, 1), g", "gt("],
+    ["eq(sta", "status, "],
+    ["gt(lat", "latency, "],
+    ["eq(status, ", '"error")'],
+    ['eq(status, "er', '"error")'],
+    ["in(run_type, [", '"llm"'],
+    ['eq(name, "res', '"research")'],
+  ])("completes %s with %s", (text, insert) => {
+    const { options } = completionsAt(text, text.length, { name: ['"research"'] });
+    expect(options.map((option) => option.insert)).toContain(insert);
+  });
+
+  test("offers a field for the functions that it has, and nothing in a text", () => {
+    const fields = completionsAt("gt(", 3).options.map(({ label }) => label);
+    expect(fields).not.toContain("name");
+    expect(completionsAt('search("late', 12).options).toEqual([]);
+  });
+
+  test.each([
+    ['gt(latncy, "20s")', 3, "latency"],
+    ["eqq(name, 1)", 0, "eq"],
+    ["eq(zzzzzzzz, 1)", 3, null],
+    ["eq(name", 7, null],
+  ])("the service's error in %s is at character %d, and %s is close", (filter, offset, fix) => {
+    const read = readFilter(filter);
+    const error = readError(read.ok ? "" : read.message, filter);
+    expect(error).toMatchObject({ offset, fix });
+    expect(error.text.length).toBeLessThan(120);
+  });
+
+  test.each([
+    ["", "a(1)", "a(1)"],
+    ["a(1)", "b(2)", "and(a(1), b(2))"],
+    ["and(a(1), c(3))", "b(2)", "and(a(1), c(3), b(2))"],
+    ["and(a(1), and(c(3)))", "c(3)", "and(a(1), and(c(3)))"],
+    ['eq(name, "and(")', "b(2)", 'and(eq(name, "and("), b(2))'],
+  ])("%s and %s are %s", (filter, condition, both) => {
+    expect(addCondition(filter, condition)).toBe(both);
+  });
+
+  test.each(["name", "revision", "tag", "metadata"] as const)(
+    "the runs of a group by %s are found by a valid filter",
+    (group) => {
+      expect(readFilter(filterOf(group, "user", 'a "b"')).ok).toBe(true);
+    },
+  );
+});
+
+describe("times and axes", () => {
+  test.each([60, 3600, 10_800, 86_400, 30 * 86_400, 365 * 86_400])(
+    "%d s have at most 75 buckets, of a stride that the service takes",
+    (seconds) => {
+      const stride = strideOf(seconds);
+      expect(seconds / stride).toBeLessThanOrEqual(75);
+      expect(toStride(stride).value).toBeLessThanOrEqual(10_000);
+    },
+  );
+
+  test("a range is aligned to its buckets, and an earlier choice extends it", () => {
+    const now = START.getTime() + 1234;
+    expect(windowOf("1h", now)).toEqual({ start: "2026-11-20T07:00:00.000Z", stride_s: 60 });
+    expect(windowOf("1h", now, "2026-11-18T00:00:00Z").start).toBe("2026-11-18T00:00:00.000Z");
+  });
+
+  test.each([
+    [7, [0, 4, 8]],
+    [0.83, [0, 0.5, 1]],
+    [0, [0]],
+  ])("an axis up to %d has round ticks", (largest, ticks) => {
+    expect(axisOf(largest, 2).ticks.map((tick) => Number(tick.toFixed(6)))).toEqual(ticks);
+  });
+});
+
+test("changes replace the rows they are about, and new runs are counted", () => {
+  const row = (id: string, status: string) => ({ id, status }) as never;
+  const changed = new Map([
+    ["a", row("a", "success")],
+    ["z", row("z", "pending")],
+  ]);
+  const { rows, newCount } = mergeChanges([row("a", "pending"), row("b", "error")], changed);
+  expect(rows.map(({ id, status }) => [id, status])).toEqual([
+    ["a", "success"],
+    ["b", "error"],
+  ]);
+  expect(newCount).toBe(1);
+});
+
+test("a chart has a value for each bucket, 0 or none where the answer has no runs", () => {
+  const figures = { run_count: 60, error_rate: 0.5 };
+  const series = (group: string) => ({
+    group,
+    is_rest: false,
+    totals: figures,
+    buckets: [{ ...figures, start_time: "2026-11-20T08:01:00Z" }],
+  });
+  const answer = {
+    start_time: "2026-11-20T08:00:00Z",
+    end_time: "2026-11-20T08:03:00Z",
+    stride_seconds: 60,
+    series: [series("a"), series("b")],
+  } as never;
+  const [runs, errors] = CHARTS.map((kind) => toPlotted(kind, answer));
+  expect(stack(runs ?? []).map(({ values }) => values)).toEqual([
+    [0, 1, 0],
+    [0, 2, 0],
+  ]);
+  expect(errors?.[0]?.values).toEqual([null, 0.5, null]);
+});
