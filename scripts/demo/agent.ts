@@ -78,7 +78,9 @@ export async function approveRefund(client: Client, note: Note): Promise<void> {
     status === "interrupted" && call?.name === "refund_order",
     `The run should wait for an approval, and the thread is ${status}.`,
   );
-  await client.runs.wait(thread_id, "chat", { command: { resume: { approved: true } } });
+  await client.runs.wait(thread_id, "chat", {
+    command: { resume: { decisions: [{ type: "approve" }] } },
+  });
   const { values, next } = await client.threads.getState<Values>(thread_id);
   const last = String(values.messages.at(-1)?.content);
   note("approved", last);

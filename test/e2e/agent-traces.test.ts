@@ -100,7 +100,9 @@ describe("an agent with a model and a tool", () => {
     const { threads, runs } = client(chat);
     const { thread_id } = await threads.create();
     await runs.wait(thread_id, "chat", { input: humanInput("refund order 1042 with 19.90") });
-    await runs.wait(thread_id, "chat", { command: { resume: { approved: true } } });
+    await runs.wait(thread_id, "chat", {
+      command: { resume: { decisions: [{ type: "approve" }] } },
+    });
     const ids = (await runs.list(thread_id)).map(({ run_id }) => run_id).reverse();
     const [call = [], resumed = []] = await Promise.all(ids.map(traceOf));
     for (const [n, trace] of [call, resumed].entries()) {

@@ -34,7 +34,7 @@ test("a refused refund is not paid, and the agent explains why", async () => {
   const { thread_id } = await threads.create();
   await runs.wait(thread_id, "chat", humanInput("Please refund order 7 with 5"));
   expect((await threads.get(thread_id)).status).toBe("interrupted");
-  const resume = { approved: false, reason: "too late" };
+  const resume = { decisions: [{ type: "reject", message: "too late" }] };
   const values = await runs.wait(thread_id, "chat", { command: { resume } });
   expect(last(values)).toBe("Done: A person refused: too late");
 });

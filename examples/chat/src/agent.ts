@@ -16,8 +16,8 @@ const State = new StateSchema({ messages: MessagesValue });
 
 type Messages = typeof State.State;
 
-/** The answer to the interrupt: `{ "approved": true }`. */
-type Decision = { approved: boolean; reason?: string };
+/** The answer to the interrupt, in the form of LangChain's human-in-the-loop middleware. */
+type Review = { decisions: { type: "approve" | "reject"; message?: string }[] };
 
 async function callModel({ messages }: Messages) {
   return { messages: [await chooseModel().bindTools(tools).invoke(messages)] };
@@ -32,12 +32,20 @@ function chooseNext(state: Messages): "approve" | "tools" | typeof END {
 /** A separate node, because a node starts again from its beginning when the answer comes. */
 function approve(state: Messages) {
   const calls = lastCalls(state);
-  const decision: Decision = interrupt({
-    question: "May the agent do this?",
-    calls: calls.map(({ name, args }) => ({ name, args })),
+  const { decisions }: Review = interrupt({
+    action_requests: calls.map(({ name, args }) => ({
+      name,
+      args,
+      description: "May the agent do this?",
+    })),
+    review_configs: calls.map(({ name }) => ({
+      action_name: name,
+      allowed_decisions: ["approve", "reject"],
+    })),
   });
-  if (decision.approved) return new Command({ goto: "tools" });
-  const content = `A person refused: ${decision.reason ?? "no reason given"}`;
+  const refusal = decisions.find(({ type }) => type !== "approve");
+  if (!refusal) return new Command({ goto: "tools" });
+  const content = `A person refused: ${refusal.message || "no reason given"}`;
   const messages = calls.map(
     ({ id = "", name }) => new ToolMessage({ content, name, tool_call_id: id }),
   );
