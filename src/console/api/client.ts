@@ -30,7 +30,7 @@ export async function call<T>(path: string, options: CallOptions = {}): Promise<
 
 /** @returns the response, whose body may be a stream @throws ApiError for a status of 400 and above */
 export async function send(path: string, options: CallOptions = {}): Promise<Response> {
-  const response = await fetch(withQuery(path, options.query), toInit(options)).catch(
+  const response = await fetch(withQuery(path, options.query), toInit(path, options)).catch(
     (cause: unknown) => {
       if (options.signal?.aborted) throw cause;
       throw new UnreachableError(path, cause);
@@ -42,13 +42,16 @@ export async function send(path: string, options: CallOptions = {}): Promise<Res
   throw error;
 }
 
-function toInit({ method = "GET", body, headers, signal, workspace }: CallOptions): RequestInit {
+function toInit(path: string, options: CallOptions): RequestInit {
+  const { method = "GET", body, headers, signal, workspace } = options;
   return {
     method,
     credentials: "same-origin",
     headers: {
       "X-Heddle-Console": "1",
       ...(workspace && { "X-Tenant-Id": workspace }),
+      // An agent that authenticates its own users accepts the workspace's session as Studio's user.
+      ...(path.startsWith("/agents/") && { "X-Auth-Scheme": "langsmith" }),
       ...(body !== undefined && { "Content-Type": "application/json" }),
       ...headers,
     },

@@ -24,7 +24,8 @@ export function LivePill({ state, note, title }: Props) {
 
 const MAX_FAILURES = 3;
 
-/** The state of a read that is polled. */
+/** The state of a read that is polled. Without a network nothing is sent, so nothing fails either. */
 export function liveStateOf(query: UseQueryResult<unknown>): LiveState {
+  if (query.fetchStatus === "paused") return "off";
   return query.failureCount >= MAX_FAILURES || query.isError ? "off" : "live";
 }

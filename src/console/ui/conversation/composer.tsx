@@ -1,0 +1,60 @@
+import { type KeyboardEvent, type ReactNode, useState } from "react";
+import { Icon } from "../icon.tsx";
+
+type Props = {
+  label: string;
+  onSend: (text: string) => Promise<unknown>;
+  /** Controls at the start of the footer. */
+  children?: ReactNode;
+  /** Takes the place of the button that sends. */
+  end?: ReactNode;
+};
+
+/** A text that waits for its confirmation: it stays in the field until the service accepted it. */
+export function Composer({ label, onSend, children, end }: Props) {
+  const [text, setText] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const send = () => {
+    if (text.trim() === "" || isBusy) return;
+    setBusy(true);
+    onSend(text)
+      .then(
+        () => setText(""),
+        () => {},
+      )
+      .finally(() => setBusy(false));
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    send();
+  };
+  return (
+    <div className="composer">
+      <textarea
+        rows={2}
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        onKeyDown={onKey}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <div className="ft">
+        {children}
+        <span className="sm dim push hide-m">Ctrl Enter sends</span>
+        <span className="push-m">
+          {end ?? (
+            <button
+              type="button"
+              className="btn sm pri"
+              disabled={text.trim() === "" || isBusy}
+              onClick={send}
+            >
+              <Icon name="send" small /> {isBusy ? "Sending" : "Send"}
+            </button>
+          )}
+        </span>
+      </div>
+    </div>
+  );
+}

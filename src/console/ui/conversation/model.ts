@@ -1,0 +1,138 @@
+import { type Fields, isFields, parseOr, toJson } from "./fields.ts";
+
+type Role = "user" | "agent" | "system" | "tool";
+
+export type ToolCall = {
+  id: string;
+  name: string;
+  args: unknown;
+  /** Text of the tool's message, `null` before the tool ended. */
+  result: string | null;
+  isFailed: boolean;
+};
+
+export type ChatMessage = {
+  key: string;
+  role: Role;
+  /** Name of the author, `null` when the message has none. */
+  name: string | null;
+  text: string;
+  calls: ToolCall[];
+  /** Types of blocks that are not text, such as images. */
+  parts: string[];
+};
+
+const ROLES: Record<string, Role> = {
+  human: "user",
+  user: "user",
+  ai: "agent",
+  assistant: "agent",
+  AIMessageChunk: "agent",
+  system: "system",
+  developer: "system",
+  tool: "tool",
+  function: "tool",
+};
+
+const CLASSES: Record<string, string> = {
+  HumanMessage: "human",
+  AIMessage: "ai",
+  AIMessageChunk: "ai",
+  SystemMessage: "system",
+  ToolMessage: "tool",
+};
+
+/** @returns the messages of a state, or `null` when it has none under that name */
+export function messagesOf(values: unknown): unknown[] | null {
+  const messages = isFields(values) ? values.messages : undefined;
+  return Array.isArray(messages) && messages.every(isMessage) ? messages : null;
+}
+
+export function isMessage(value: unknown): boolean {
+  const { type, role, content } = fieldsOf(value);
+  return ROLES[String(role ?? type)] !== undefined && content !== undefined;
+}
+
+/** Joins results of tools to their calls, so that each tool is shown once. */
+export function toConversation(messages: unknown[]): ChatMessage[] {
+  const calls = new Map<string, ToolCall>();
+  return messages.flatMap((each, index) => {
+    const fields = fieldsOf(each);
+    const message = toMessage(fields, index);
+    for (const call of message.calls) calls.set(call.id, call);
+    const call = calls.get(String(fields.tool_call_id));
+    if (message.role !== "tool" || call === undefined) return [message];
+    call.result = message.text;
+    call.isFailed = fields.status === "error";
+    return [];
+  });
+}
+
+export function idOf(message: unknown): string | null {
+  const { id } = fieldsOf(message);
+  return typeof id === "string" ? id : null;
+}
+
+function toMessage(fields: Fields, index: number): ChatMessage {
+  const { type, role, name, content } = fields;
+  const known = ROLES[String(role ?? type)] ?? "agent";
+  return {
+    key: `${index}-${typeof fields.id === "string" ? fields.id : ""}`,
+    role: known,
+    name: typeof name === "string" && name !== "" ? name : null,
+    text: textOf(content),
+    calls: known === "agent" ? callsOf(fields) : [],
+    parts: partsOf(content),
+  };
+}
+
+/** The fields of a message in either of its forms: plain, or serialized with its class. */
+function fieldsOf(message: unknown): Fields {
+  if (!isFields(message)) return {};
+  const { lc, id, kwargs } = message;
+  if (lc === undefined || !Array.isArray(id) || !isFields(kwargs)) return message;
+  return { type: CLASSES[String(id.at(-1))], ...kwargs };
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return content === null || !content ? "" : toJson(content, 2);
+  return content
+    .flatMap((block) => {
+      if (typeof block === "string") return [block];
+      const text = isFields(block) ? block.text : undefined;
+      return typeof text === "string" ? [text] : [];
+    })
+    .join("");
+}
+
+const MAX_PARTS = 10;
+
+function partsOf(content: unknown): string[] {
+  if (!Array.isArray(content)) return [];
+  return content
+    .flatMap((block) => (isFields(block) && typeof block.text !== "string" ? [block] : []))
+    .map(({ type }) => String(type))
+    .filter((type) => !/^(text|tool_use|tool_call|function_call|input_json_delta)/.test(type))
+    .slice(0, MAX_PARTS);
+}
+
+function callsOf(fields: Fields): ToolCall[] {
+  const { tool_calls, tool_call_chunks, additional_kwargs } = fields;
+  const more = isFields(additional_kwargs) ? additional_kwargs.tool_calls : undefined;
+  const lists = [tool_calls, tool_call_chunks, more];
+  const calls = lists.find((list) => Array.isArray(list) && list.length > 0);
+  return Array.isArray(calls) ? calls.filter(isFields).map(toCall) : [];
+}
+
+function toCall(fields: Fields, index: number): ToolCall {
+  const called = isFields(fields.function) ? fields.function : fields;
+  const args = called.args ?? called.arguments;
+  return {
+    id: String(fields.id ?? index),
+    name: String(called.name ?? ""),
+    args: typeof args === "string" ? parseOr(args) : args,
+    result: null,
+    isFailed: false,
+  };
+}

@@ -1,0 +1,46 @@
+import { formatCount } from "../formats.ts";
+import { type Change, diffOf } from "./diff.ts";
+import { toJson } from "./fields.ts";
+import { LongText } from "./long-text.tsx";
+
+const MAX_SHOWN = 400;
+
+/** Changes of the state by path: removed and added lines. */
+export function StateDiff({ before, after }: { before: unknown; after: unknown }) {
+  const { changes, hasMore } = diffOf(before ?? {}, after ?? {});
+  if (changes.length === 0) return <p className="dim sm">Changed nothing.</p>;
+  return (
+    <>
+      {changes.map((change) => (
+        <ChangeLines key={change.path} change={change} />
+      ))}
+      {hasMore && (
+        <p className="dim sm">
+          The first {formatCount(changes.length, "change")} only. Compare the rest in the state.
+        </p>
+      )}
+    </>
+  );
+}
+
+function ChangeLines({ change: { path, before, after } }: { change: Change }) {
+  return (
+    <div className="mb-2">
+      <code className="x-key break-all">{path || "state"}</code>
+      <div className="diff">
+        {before !== undefined && (
+          <div className="del" data-s="-">
+            <span className="sr">removed </span>
+            <LongText text={toJson(before)} max={MAX_SHOWN} />
+          </div>
+        )}
+        {after !== undefined && (
+          <div className="add" data-s="+">
+            <span className="sr">added </span>
+            <LongText text={toJson(after)} max={MAX_SHOWN} />
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
