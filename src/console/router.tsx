@@ -10,6 +10,9 @@ import { ApiError } from "./api/errors.ts";
 import { meQuery } from "./api/session.ts";
 import { deploymentSearch } from "./pages/deployment/search.ts";
 import { monitorSearch } from "./pages/monitor/search.ts";
+import { playgroundSearch } from "./pages/playground/search.ts";
+import { threadSearch } from "./pages/thread/search.ts";
+import { threadsSearch } from "./pages/threads/search.ts";
 import { traceSearch } from "./pages/trace/model/search.ts";
 import { tracesSearch } from "./pages/traces/model/search.ts";
 import { RouteFailure, RouteNotFound } from "./shell/failures.tsx";
@@ -136,10 +139,33 @@ const monitor = createRoute({
 
 const observe = [traces, trace, compare, monitor];
 
+const threads = createRoute({
+  getParentRoute: () => workspace,
+  path: "/threads",
+  validateSearch: threadsSearch,
+  component: lazyRouteComponent(() => import("./pages/threads/page.tsx"), "ThreadsPage"),
+});
+
+const thread = createRoute({
+  getParentRoute: () => workspace,
+  path: "/threads/$deployment/$thread",
+  validateSearch: threadSearch,
+  component: lazyRouteComponent(() => import("./pages/thread/page.tsx"), "ThreadPage"),
+});
+
+const playground = createRoute({
+  getParentRoute: () => workspace,
+  path: "/playground",
+  validateSearch: playgroundSearch,
+  component: lazyRouteComponent(() => import("./pages/playground/page.tsx"), "PlaygroundPage"),
+});
+
+const agents = [threads, thread, playground];
+
 const routeTree = root.addChildren([
   login,
   home,
-  workspace.addChildren([overview, deployments, deployment, newDeployment, ...observe]),
+  workspace.addChildren([overview, deployments, deployment, newDeployment, ...agents, ...observe]),
 ]);
 
 export const router = createRouter({

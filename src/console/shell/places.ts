@@ -16,7 +16,14 @@ export const GROUPS: Group[] = [
   { name: "", places: [{ label: "Overview", icon: "home", path: "", key: "o" }] },
   {
     name: "Build",
-    places: [{ label: "Deployments", icon: "layers", path: "/deployments", key: "d" }],
+    places: [
+      { label: "Deployments", icon: "layers", path: "/deployments", key: "d" },
+      { label: "Playground", icon: "play", path: "/playground", key: "p" },
+    ],
+  },
+  {
+    name: "Run",
+    places: [{ label: "Threads", icon: "thread", path: "/threads", key: "t" }],
   },
   {
     name: "Observe",

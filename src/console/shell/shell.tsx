@@ -14,6 +14,8 @@ const Palette = lazy(() => import("./palette.tsx").then(({ Palette: all }) => ({
 const KeyHelp = lazy(() => import("./key-help.tsx").then(({ KeyHelp: all }) => ({ default: all })));
 
 const RAIL_KEY = "heddle-rail";
+/** Pages of two columns, which need the width. */
+const WIDE_PAGES = /\/(threads|traces)\/.|\/playground$/;
 
 export function Shell() {
   const id = useWorkspaceId();
@@ -31,16 +33,17 @@ export function Shell() {
 
 function Frame() {
   const [overlay, setOverlay] = useState<"palette" | "help" | null>(null);
-  const [isSlim, setSlim] = useState(localStorage.getItem(RAIL_KEY) === "slim");
+  const [rail, setRail] = useState(localStorage.getItem(RAIL_KEY));
   const isNarrow = useMedia("(max-width: 1100px)");
+  const isWide = WIDE_PAGES.test(useLocation().pathname);
   const openPalette = useCallback(() => setOverlay("palette"), []);
   const openHelp = useCallback(() => setOverlay("help"), []);
+  const isSlim = rail === "slim" || (isWide && rail !== "wide");
   const switchRail = useCallback(() => {
-    setSlim((slim) => {
-      localStorage.setItem(RAIL_KEY, slim ? "wide" : "slim");
-      return !slim;
-    });
-  }, []);
+    const next = isSlim ? "wide" : "slim";
+    localStorage.setItem(RAIL_KEY, next);
+    setRail(next);
+  }, [isSlim]);
   useGlobalKeys({ onPalette: openPalette, onHelp: openHelp, onRail: switchRail });
   useFocusAfterNavigation();
   const close = () => setOverlay(null);

@@ -4,7 +4,7 @@ import { createPortal } from "react-dom";
 import { useWorkspace } from "../api/session.ts";
 import { pathTo } from "../state/path.ts";
 
-type Crumb = { label: string; path: string };
+type Crumb = { label: string; path: string; search?: Record<string, string> };
 
 const SlotContext = createContext<HTMLElement | null>(null);
 
@@ -30,15 +30,15 @@ export function TopBar({ above = [], title, children }: Props) {
     document.title = `${title} - Heddle`;
   }, [title]);
   if (slot === null) return null;
-  const crumbs = [{ label: name, path: "" }, ...above];
+  const crumbs: Crumb[] = [{ label: name, path: "" }, ...above];
   return createPortal(
     <>
       <nav aria-label="Breadcrumb" className="min-w-0">
         <ol className="crumbs">
-          {crumbs.map(({ label, path }) => (
+          {crumbs.map(({ label, path, search }) => (
             <Fragment key={path}>
               <li>
-                <Link to={pathTo(id, path)} className="cut">
+                <Link to={pathTo(id, path)} {...(search && { search })} className="cut">
                   {label}
                 </Link>
                 <span className="sep" aria-hidden="true">

@@ -1,47 +1,28 @@
 import { Link } from "@tanstack/react-router";
-import type { z } from "zod";
-import type { FoundThread } from "../../../agent-server/threads/directory/thread-schema.ts";
+import type { WaitingThreads } from "../../../agent-server/threads/inbox/inbox-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
-import { useApiQueries, useWorkspaceId } from "../../api/hooks.ts";
+import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
 import { pathTo } from "../../state/path.ts";
+import { formatCount } from "../../ui/formats.ts";
 import { Panel } from "../../ui/panel.tsx";
+import { ErrorState } from "../../ui/states.tsx";
 import { StatusIcon } from "../../ui/status.tsx";
 import { Time } from "../../ui/values.tsx";
 import { questionOf } from "./question.ts";
 
-type ThreadRow = z.infer<typeof FoundThread>;
-type Item = { deployment: Deployment; thread: ThreadRow };
+type WaitingThread = WaitingThreads["threads"][number];
 
 const POLL_MS = 5000;
-/** Deployments whose threads are searched: one request each. */
-const SEARCHED = 20;
 const SHOWN = 8;
-const PER_DEPLOYMENT = 10;
 
-/** Interrupted threads, the oldest first. */
+/** Interrupted threads of the workspace, the longest wait first. */
 export function Waiting({ deployments }: { deployments: Deployment[] }) {
-  const searched = deployments
-    .filter(({ active_revision_id }) => active_revision_id)
-    .slice(0, SEARCHED);
-  const results = useApiQueries<ThreadRow[]>(
-    searched.map(({ id }) => ({
-      path: `/agents/${id}/threads/search`,
-      post: {
-        status: "interrupted",
-        limit: PER_DEPLOYMENT,
-        sort_by: "updated_at",
-        sort_order: "asc",
-      },
-      headers: { "x-auth-scheme": "langsmith" },
-      poll: POLL_MS,
-    })),
-  );
-  const items = searched
-    .flatMap((deployment, index) =>
-      (results[index]?.data ?? []).map((thread): Item => ({ deployment, thread })),
-    )
-    .sort((one, other) => ageKey(one) - ageKey(other));
-  const unread = searched.filter((_, index) => results[index]?.isError);
+  const { data, error, refetch } = useApiQuery<WaitingThreads>("/v1/interrupts", {
+    query: { limit: SHOWN },
+    poll: POLL_MS,
+  });
+  const total = data?.total ?? 0;
+  const names = new Map(deployments.map(({ id, name }) => [id, name]));
   return (
     <Panel
       title={
@@ -50,49 +31,64 @@ export function Waiting({ deployments }: { deployments: Deployment[] }) {
             <StatusIcon kind="waiting" />
           </span>
           Waiting for a person
-          {items.length > 0 && <span className="count wait">{items.length}</span>}
+          {total > 0 && <span className="count wait">{total}</span>}
         </span>
       }
-      footer={footerText(unread, deployments.length)}
+      footer={data && footerText(data, names)}
     >
-      {items.length === 0 ? (
-        <p className="in-p dim">No thread waits for a person.</p>
-      ) : (
-        <ul>
-          {items.slice(0, SHOWN).map((item) => (
-            <Row key={item.thread.thread_id} item={item} />
-          ))}
-        </ul>
+      {error && !data && (
+        <ErrorState
+          what="The waiting threads could not be read"
+          error={error}
+          retry={() => void refetch()}
+        />
       )}
+      {data?.threads.length === 0 && <p className="in-p dim">No thread waits for a person.</p>}
+      <ul>
+        {data?.threads.map((thread) => (
+          <Row
+            key={`${thread.deployment_id} ${thread.thread_id}`}
+            thread={thread}
+            name={names.get(thread.deployment_id) ?? thread.deployment_id}
+          />
+        ))}
+      </ul>
     </Panel>
   );
 }
 
-function ageKey({ thread }: Item): number {
-  return Date.parse(thread.updated_at ?? "") || 0;
+function footerText(
+  { threads, total, withheld_deployments }: WaitingThreads,
+  names: Map<string, string>,
+): string | undefined {
+  const texts: string[] = [];
+  if (total > threads.length) {
+    texts.push(`The longest wait first: ${threads.length} of ${formatCount(total, "thread")}.`);
+  }
+  if (withheld_deployments.length > 0) {
+    const withheld = withheld_deployments.map((id) => names.get(id) ?? id).join(", ");
+    texts.push(`Not listed: ${withheld}, which authenticate their own users or serve nothing.`);
+  }
+  return texts.length > 0 ? texts.join(" ") : undefined;
 }
 
-function footerText(unread: Deployment[], total: number): string | undefined {
-  if (unread.length > 0) return `Not read: ${unread.map(({ name }) => name).join(", ")}.`;
-  return total > SEARCHED ? `Of the first ${SEARCHED} of ${total} deployments.` : undefined;
-}
-
-function Row({ item: { deployment, thread } }: { item: Item }) {
+function Row({ thread, name }: { thread: WaitingThread; name: string }) {
   const workspace = useWorkspaceId();
+  const { deployment_id, thread_id, interrupts, waiting_since } = thread;
   return (
     <li className="row in-p border-b border-line-soft">
       <span className="grow">
-        <span className="m cut block">{questionOf(thread.interrupts)}</span>
+        <span className="m cut block">{questionOf(interrupts)}</span>
         <span className="dim sm cut block">
-          {deployment.name} <span aria-hidden="true">•</span>{" "}
-          <code title={thread.thread_id}>{thread.thread_id?.slice(0, 8)}</code>
+          {name} <span aria-hidden="true">•</span>{" "}
+          <code title={thread_id}>{thread_id.slice(0, 8)}</code>
         </span>
       </span>
       <span className="dim sm">
-        <Time at={thread.updated_at ?? null} />
+        <Time at={waiting_since} />
       </span>
-      <Link className="btn sm" to={pathTo(workspace, `/deployments/${deployment.id}`)}>
-        Open deployment
+      <Link className="btn sm" to={pathTo(workspace, `/threads/${deployment_id}/${thread_id}`)}>
+        Review
       </Link>
     </li>
   );

@@ -1,0 +1,84 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
+import type { Assistant } from "../../../agent-server/threads/assistants/assistant-schema.ts";
+import { useMay } from "../../api/session.ts";
+import { InputForm } from "../../runs/input/input-form.tsx";
+import { isChatSchema } from "../../runs/input/input-schema.ts";
+import type { ThreadView } from "../../runs/use-thread.ts";
+import type { useThreadActions } from "../../runs/use-thread-actions.ts";
+import { Composer } from "../../ui/conversation/composer.tsx";
+import { messagesOf } from "../../ui/conversation/model.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { ErrorState } from "../../ui/states.tsx";
+import { type Target, useSchemas } from "./use-target.ts";
+
+const route = getRouteApi("/w/$workspace/playground");
+
+type Props = {
+  target: Target;
+  assistant: Assistant;
+  view: ThreadView;
+  actions: ReturnType<typeof useThreadActions>;
+  thread_id: string;
+};
+
+/** A message where the graph has messages, else the fields of its input. */
+export function PlaygroundInput({ target, assistant, view, actions, thread_id }: Props) {
+  const mayWrite = useMay("write");
+  const navigate = route.useNavigate();
+  const schemas = useSchemas(target.ref, assistant.assistant_id);
+  const { start } = actions;
+  if (!mayWrite) return <p className="comp dim sm">Editors and admins start runs.</p>;
+  if (schemas.isPending) return null;
+  const schema = schemas.data?.input_schema ?? null;
+  const isChat = isChatSchema(schema) || messagesOf(view.values)?.length;
+  const run = async (input: unknown) => {
+    const { assistant_id } = assistant;
+    await start.mutateAsync({ assistant_id, input, if_not_exists: "create" });
+    void navigate({ search: (former) => ({ ...former, thread: thread_id }) });
+  };
+  const stop = view.active && <StopButton run_id={view.active.run_id} actions={actions} />;
+  return (
+    <div className="comp">
+      {start.error && <ErrorState what="The run did not start" error={start.error} />}
+      {isChat ? (
+        <Composer
+          label="Write to the agent"
+          onSend={(content) => run({ messages: [{ role: "user", content }] })}
+          end={stop}
+        />
+      ) : (
+        <>
+          <InputForm
+            key={assistant.assistant_id}
+            schema={schema}
+            isBusy={start.isPending}
+            onSend={(input) => void run(input).catch(() => {})}
+          />
+          {stop}
+        </>
+      )}
+    </div>
+  );
+}
+
+type StopProps = { run_id: string; actions: Props["actions"] };
+
+/** Ends the run and keeps its checkpoints. Esc does the same. */
+function StopButton({ run_id, actions: { cancel } }: StopProps) {
+  const stop = () => cancel.mutate({ run_id, action: "interrupt" });
+  const latest = useRef(stop);
+  latest.current = stop;
+  useEffect(() => {
+    const onKey = ({ key, defaultPrevented }: KeyboardEvent) => {
+      if (key === "Escape" && !defaultPrevented) latest.current();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+  return (
+    <button type="button" className="btn sm danger" disabled={cancel.isPending} onClick={stop}>
+      <Icon name="stop" small /> {cancel.isPending ? "Stopping" : "Stop"}
+    </button>
+  );
+}

@@ -1,0 +1,52 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { useServing } from "../../runs/deployment-select.tsx";
+import { TopBar } from "../../shell/top-bar.tsx";
+import { Empty, Panel } from "../../ui/panel.tsx";
+import { ErrorState, QueryState, Skeleton } from "../../ui/states.tsx";
+import { Session } from "./session.tsx";
+import { useTarget } from "./use-target.ts";
+
+const route = getRouteApi("/w/$workspace/playground");
+
+export function PlaygroundPage() {
+  const { deployment } = route.useSearch();
+  const serving = useServing(deployment);
+  if (serving.chosen !== null) return <Playground key={serving.chosen.id} id={serving.chosen.id} />;
+  return (
+    <>
+      <TopBar title="Playground" />
+      <h1 className="sr">Playground</h1>
+      {serving.isPending && <Skeleton />}
+      {serving.error && (
+        <ErrorState what="The deployments could not be read" error={serving.error} />
+      )}
+      {!serving.isPending && !serving.error && (
+        <Panel>
+          <Empty title={deployment ? "This deployment serves nothing" : "No agent serves yet"}>
+            Talk to an agent here once a deployment has a revision that serves.
+          </Empty>
+        </Panel>
+      )}
+    </>
+  );
+}
+
+function Playground({ id }: { id: string }) {
+  const { revision, assistant, thread } = route.useSearch();
+  const target = useTarget(id, revision, assistant);
+  return (
+    <QueryState query={target.assistants} what="The assistants could not be read">
+      {(all) =>
+        target.assistant === undefined ? (
+          <Panel>
+            <Empty title="No such assistant">
+              The agent has {all.length} assistants, and none has this id.
+            </Empty>
+          </Panel>
+        ) : (
+          <Session key={thread ?? "new"} target={target} assistant={target.assistant} all={all} />
+        )
+      }
+    </QueryState>
+  );
+}

@@ -1,0 +1,23 @@
+import { choiceParam, flagParam, type RawSearch, textParam } from "../../state/search.ts";
+
+export type PlaygroundSearch = {
+  deployment?: string | undefined;
+  /** Id of a revision; none for those that serve. */
+  revision?: string | undefined;
+  assistant?: string | undefined;
+  thread?: string | undefined;
+  tab?: "state" | "code" | undefined;
+  /** Subgraphs are drawn. */
+  xray?: true | undefined;
+};
+
+export function playgroundSearch(search: RawSearch): PlaygroundSearch {
+  return {
+    deployment: textParam(search, "deployment"),
+    revision: textParam(search, "revision"),
+    assistant: textParam(search, "assistant"),
+    thread: textParam(search, "thread"),
+    tab: choiceParam(search, "tab", ["state", "code"]),
+    xray: flagParam(search, "xray"),
+  };
+}

@@ -1,0 +1,96 @@
+import { groupByRun, labelOf } from "../../runs/checkpoints.ts";
+import type { RunItem } from "../../runs/stream/agent.ts";
+import { runName } from "../../runs/use-thread.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { Time } from "../../ui/values.tsx";
+import { type CheckpointView, HISTORY_SHOWN } from "./use-checkpoints.ts";
+
+type Props = {
+  view: CheckpointView;
+  /** The oldest first. */
+  runs: RunItem[];
+  isWaiting: boolean;
+  onChoose: (id: string | undefined) => void;
+  /** Runs from the chosen checkpoint; absent for viewers. */
+  onFork: (() => void) | undefined;
+};
+
+/** Checkpoints in order, grouped by run. Arrow keys move between them. */
+export function CheckpointStrip({ view, runs, isWaiting, onChoose, onFork }: Props) {
+  const { marks, index, chosen } = view;
+  const shown = marks[index];
+  if (shown === undefined) return null;
+  const last = marks.length - 1;
+  const total = marks.length < HISTORY_SHOWN ? marks.length : `the newest ${marks.length}`;
+  const text = `checkpoint ${index + 1} of ${total}, ${labelOf(shown, marks)}`;
+  return (
+    <div className="cp">
+      <div className="row">
+        <span className="m nw">{chosen === null ? "Now" : <Time at={chosen.at} exact />}</span>
+        <span className="sm dim cut">{text}</span>
+        <span className="push row">
+          {chosen !== null && (
+            <button type="button" className="btn sm ghost" onClick={() => onChoose(undefined)}>
+              Back to now
+            </button>
+          )}
+          {onFork && (
+            <button
+              type="button"
+              className={`btn sm ${chosen === null ? "ghost" : "pri"}`}
+              onClick={onFork}
+            >
+              <Icon name="fork" small /> Fork from here
+            </button>
+          )}
+        </span>
+      </div>
+      <div className="cpx">
+        <Cells view={view} runs={runs} isWaiting={isWaiting} />
+        <input
+          className="range"
+          type="range"
+          min={1}
+          max={marks.length}
+          value={index + 1}
+          aria-label="Checkpoint"
+          aria-valuetext={text}
+          onChange={(event) => {
+            const at = Number(event.target.value) - 1;
+            onChoose(at === last ? undefined : marks[at]?.id);
+          }}
+        />
+      </div>
+    </div>
+  );
+}
+
+type CellsProps = Pick<Props, "view" | "runs" | "isWaiting">;
+
+function Cells({ view: { marks, index }, runs, isWaiting }: CellsProps) {
+  const groups = groupByRun(marks);
+  const position = new Map(marks.map(({ id }, at) => [id, at]));
+  const classOf = (at: number) => {
+    const waits = isWaiting && at === marks.length - 1 ? "w" : "";
+    if (at === index) return `${waits} cur`;
+    return at < index ? `${waits} past` : waits;
+  };
+  return (
+    <div className="cps" aria-hidden="true">
+      {groups.map((group) => (
+        <span key={group[0]?.id} className="cpg" style={{ flex: group.length }}>
+          <span className="cells">
+            {group.map(({ id }) => (
+              <i key={id} className={classOf(position.get(id) ?? 0)} />
+            ))}
+          </span>
+          <span className="xs dim cut">{runLabel(runs, group[0]?.run_id ?? null)}</span>
+        </span>
+      ))}
+    </div>
+  );
+}
+
+function runLabel(runs: RunItem[], run_id: string | null): string {
+  return run_id === null ? "no run" : runName(runs, run_id);
+}

@@ -1,0 +1,84 @@
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
+import { threadPath } from "../../runs/stream/agent.ts";
+import type { ThreadView } from "../../runs/use-thread.ts";
+import { pathTo } from "../../state/path.ts";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { JsonView } from "../../ui/json-view/json-view.tsx";
+import { Time } from "../../ui/values.tsx";
+
+type Props = { view: ThreadView; thread_id: string; mayDelete: boolean };
+
+export function DetailsTab({ view: { deployment, thread }, thread_id, mayDelete }: Props) {
+  const workspace = useWorkspaceId();
+  const { created_at, updated_at, metadata = {}, config = {} } = thread.data ?? {};
+  const page = pathTo(workspace, `/deployments/${deployment.split("@")[0]}`);
+  return (
+    <div className="in-p grid gap-3">
+      <dl className="kv">
+        <dt>Thread</dt>
+        <dd className="row">
+          <code className="break-all">{thread_id}</code>
+          <CopyButton text={thread_id} label="Copy the thread's id" />
+        </dd>
+        <dt>Created</dt>
+        <dd>
+          <Time at={created_at ?? null} exact />
+        </dd>
+        <dt>Changed</dt>
+        <dd>
+          <Time at={updated_at ?? null} exact />
+        </dd>
+        <dt>Agent</dt>
+        <dd>
+          <Link to={page}>Deployment</Link>,{" "}
+          <Link to={page} search={{ log: "server", range: "1h" }}>
+            server log
+          </Link>
+        </dd>
+      </dl>
+      <section aria-label="Metadata" className="min-w-0">
+        <JsonView label="Metadata" value={metadata} />
+      </section>
+      <section aria-label="Configuration" className="min-w-0">
+        <JsonView label="Configuration of the last run" value={config} />
+      </section>
+      {mayDelete && <DeleteThread deployment={deployment} thread_id={thread_id} />}
+    </div>
+  );
+}
+
+function DeleteThread({ deployment, thread_id }: { deployment: string; thread_id: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const workspace = useWorkspaceId();
+  const navigate = useNavigate();
+  const { mutateAsync } = useApiChange({
+    method: "DELETE",
+    path: threadPath(deployment, thread_id),
+  });
+  return (
+    <div>
+      <button type="button" className="btn danger" onClick={() => setOpen(true)}>
+        <Icon name="trash" /> Delete thread
+      </button>
+      {isOpen && (
+        <ConfirmDialog
+          title={`Delete thread ${thread_id.slice(0, 8)}?`}
+          act="Delete thread"
+          keep="Keep it"
+          isDestructive
+          onAct={async () => {
+            await mutateAsync();
+            await navigate({ to: pathTo(workspace, "/threads"), search: { deployment } });
+          }}
+          onClose={() => setOpen(false)}
+        >
+          Its runs, checkpoints and events are deleted at once. Traces stay. This cannot be undone.
+        </ConfirmDialog>
+      )}
+    </div>
+  );
+}

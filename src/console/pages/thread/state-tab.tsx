@@ -1,0 +1,48 @@
+import { useState } from "react";
+import type { useThreadActions } from "../../runs/use-thread-actions.ts";
+import { StateDiff } from "../../ui/conversation/state-diff.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { JsonView } from "../../ui/json-view/json-view.tsx";
+import { Skeleton } from "../../ui/states.tsx";
+import { EditState } from "./edit-state.tsx";
+import type { CheckpointView } from "./use-checkpoints.ts";
+
+type Props = {
+  view: CheckpointView;
+  /** Absent for viewers. */
+  actions: ReturnType<typeof useThreadActions> | null;
+};
+
+/** The state at the checkpoint that is shown, and what that checkpoint changed. */
+export function StateTab({ view, actions }: Props) {
+  const [isOpen, setOpen] = useState(false);
+  const { state, former, index, marks, chosen } = view;
+  if (marks.length === 0) return <p className="in-p dim">No checkpoint yet.</p>;
+  if (state === undefined) return <Skeleton rows={4} />;
+  return (
+    <div className="in-p grid gap-3">
+      <section aria-label="Changes">
+        <div className="row">
+          <h3>Changed by checkpoint {index + 1}</h3>
+          {actions !== null && (
+            <button type="button" className="btn sm ghost push" onClick={() => setOpen(true)}>
+              <Icon name="pencil" small /> Edit state
+            </button>
+          )}
+        </div>
+        <StateDiff before={former?.values} after={state.values} />
+      </section>
+      <section aria-label="Values" className="min-w-0">
+        <JsonView label="Values" value={state.values} />
+      </section>
+      {isOpen && actions !== null && (
+        <EditState
+          values={state.values}
+          checkpoint_id={chosen?.id}
+          onEdit={(update) => actions.edit.mutateAsync(update)}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+import { useApiQuery } from "../../api/hooks.ts";
+import { type CheckpointMark, toMarks } from "../../runs/checkpoints.ts";
+import { type StateItem, threadPath } from "../../runs/stream/agent.ts";
+
+export const HISTORY_SHOWN = 100;
+
+export type CheckpointView = {
+  marks: CheckpointMark[];
+  /** Index of the checkpoint that is shown. */
+  index: number;
+  /** The chosen checkpoint, `null` for now. */
+  chosen: CheckpointMark | null;
+  /** The state at the checkpoint that is shown, and at the one before it. */
+  state: StateItem | undefined;
+  former: StateItem | undefined;
+};
+
+/** Reads the history without its values, and the two states that are compared. */
+export function useCheckpoints(
+  deployment: string,
+  thread_id: string,
+  cp: string | undefined,
+): CheckpointView {
+  const path = (rest: string) => threadPath(deployment, thread_id, rest);
+  const history = useApiQuery<Partial<StateItem>[]>(path("/history"), {
+    post: {
+      limit: HISTORY_SHOWN,
+      select: ["metadata", "created_at", "checkpoint", "parent_checkpoint", "next"],
+    },
+    keepPrevious: true,
+  });
+  const marks = toMarks(history.data ?? []);
+  const at = marks.findIndex(({ id }) => id === cp);
+  const chosen = at >= 0 && at < marks.length - 1 ? (marks[at] ?? null) : null;
+  const index = chosen === null ? marks.length - 1 : at;
+  const shown = marks[index];
+  const state = useStateAt(path, shown?.id);
+  const former = useStateAt(path, shown?.parent ?? undefined);
+  return { marks, index, chosen, state, former };
+}
+
+function useStateAt(path: (rest: string) => string, id: string | undefined) {
+  const { data } = useApiQuery<StateItem>(path(`/state/${id}`), {
+    enabled: id !== undefined,
+    keepPrevious: true,
+  });
+  return id === undefined ? undefined : data;
+}

@@ -1,0 +1,30 @@
+import { parseOr } from "../../ui/conversation/fields.ts";
+
+type Conditions = Record<string, unknown>;
+type ThreadFilter = { ids?: string[]; metadata?: Conditions; values?: Conditions };
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const TOKENS = /(?:[^\s"]|"[^"]*"?)+/g;
+const STATE = "values.";
+
+/**
+ * Reads a filter as it is typed: `key=value` for metadata, `values.key=value` for the state, or ids of threads.
+ * @returns the conditions that could be read, and the first word that could not
+ */
+export function parseFilter(text: string): { filter: ThreadFilter; unread: string | null } {
+  const filter: ThreadFilter = {};
+  let unread: string | null = null;
+  for (const token of text.match(TOKENS) ?? []) {
+    const at = token.indexOf("=");
+    if (UUID.test(token)) filter.ids = [...(filter.ids ?? []), token.toLowerCase()];
+    else if (at > 0) addCondition(filter, token.slice(0, at), parseOr(token.slice(at + 1)));
+    else unread ??= token;
+  }
+  return { filter, unread };
+}
+
+function addCondition(filter: ThreadFilter, name: string, value: unknown): void {
+  if (name.startsWith(STATE)) {
+    filter.values = { ...filter.values, [name.slice(STATE.length)]: value };
+  } else filter.metadata = { ...filter.metadata, [name]: value };
+}

@@ -1,0 +1,179 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useApiQuery } from "../../api/hooks.ts";
+import { DeploymentSelect, useServing } from "../../runs/deployment-select.tsx";
+import { agentPath, type ThreadItem } from "../../runs/stream/agent.ts";
+import { TopBar } from "../../shell/top-bar.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
+import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
+import { SearchField } from "../../ui/search-field.tsx";
+import { ErrorState, QueryState, Skeleton } from "../../ui/states.tsx";
+import { parseFilter } from "./filter.ts";
+import { NewThread } from "./new-thread.tsx";
+import { PAGE, Pages } from "./pages.tsx";
+import type { ThreadsSearch } from "./search.ts";
+import { StatusFilter, useCounts } from "./status-filter.tsx";
+import { ThreadTable } from "./table.tsx";
+import { EXTRACTED } from "./title.ts";
+
+const route = getRouteApi("/w/$workspace/threads");
+const POLL_MS = 3000;
+
+export function ThreadsPage() {
+  const { deployment } = route.useSearch();
+  const serving = useServing(deployment);
+  if (serving.isPending) return <Skeleton />;
+  if (serving.chosen !== null) return <Threads deployment={serving.chosen.id} />;
+  return (
+    <>
+      <TopBar title="Threads" />
+      <PageHeader title="Threads" />
+      {serving.error ? (
+        <ErrorState what="The deployments could not be read" error={serving.error} />
+      ) : (
+        <NoAgents wanted={deployment} />
+      )}
+    </>
+  );
+}
+
+function NoAgents({ wanted }: { wanted: string | undefined }) {
+  return (
+    <Panel>
+      <Empty title={wanted ? "This deployment serves nothing" : "No agent serves yet"}>
+        Threads of an agent appear here once its deployment has a revision that serves.
+      </Empty>
+    </Panel>
+  );
+}
+
+type Change = (search: Partial<ThreadsSearch>) => void;
+
+function Threads({ deployment }: { deployment: string }) {
+  const { q = "", page = 1, status, live } = route.useSearch();
+  const navigate = route.useNavigate();
+  const { filter, unread } = parseFilter(q);
+  const poll = live === "off" ? false : POLL_MS;
+  const counts = useCounts(deployment, filter, poll);
+  const query = useThreads(deployment, filter, poll);
+  const change: Change = (search) =>
+    void navigate({ search: (former) => ({ ...former, ...search }), replace: true });
+  return (
+    <>
+      <LiveBar query={query} isPaused={live === "off"} change={change} />
+      <PageHeader title="Threads" actions={<NewThread deployment={deployment} />} />
+      <Filters deployment={deployment} counts={counts} change={change} />
+      {unread !== null && <Unread word={unread} />}
+      <QueryState query={query} what="The threads could not be read">
+        {(rows) => (
+          <Panel
+            label="Threads"
+            footer={
+              <Pages
+                page={page}
+                shown={rows.length}
+                total={counts?.[status ?? "all"]}
+                onChange={(next) => change({ page: next > 1 ? next : undefined })}
+              />
+            }
+          >
+            {rows.length === 0 ? (
+              <NoThreads isFiltered={q !== "" || status !== undefined || page > 1} />
+            ) : (
+              <ThreadTable deployment={deployment} rows={rows} />
+            )}
+          </Panel>
+        )}
+      </QueryState>
+    </>
+  );
+}
+
+function useThreads(deployment: string, filter: object, poll: number | false) {
+  const { page = 1, status } = route.useSearch();
+  return useApiQuery<ThreadItem[]>(agentPath(deployment, "/threads/search"), {
+    post: {
+      ...filter,
+      status,
+      limit: PAGE,
+      offset: (page - 1) * PAGE,
+      sort_by: "updated_at",
+      sort_order: "desc",
+      select: ["thread_id", "status", "updated_at", "metadata", "interrupts", "error"],
+      extract: EXTRACTED,
+    },
+    poll,
+    keepPrevious: true,
+  });
+}
+
+type LiveProps = { query: UseQueryResult<unknown>; isPaused: boolean; change: Change };
+
+function LiveBar({ query, isPaused, change }: LiveProps) {
+  return (
+    <TopBar title="Threads">
+      <LivePill
+        state={isPaused ? "paused" : liveStateOf(query)}
+        title="Read every 3 s while this page is visible"
+      />
+      <button
+        type="button"
+        className="btn sm ghost"
+        onClick={() => change({ live: isPaused ? undefined : "off" })}
+      >
+        <Icon name={isPaused ? "play" : "pause"} small />
+        {isPaused ? "Follow" : "Pause"}
+      </button>
+    </TopBar>
+  );
+}
+
+type FiltersProps = {
+  deployment: string;
+  counts: ReturnType<typeof useCounts>;
+  change: Change;
+};
+
+function Filters({ deployment, counts, change }: FiltersProps) {
+  const { q = "", status } = route.useSearch();
+  return (
+    <div className="bar">
+      <StatusFilter
+        counts={counts}
+        status={status}
+        onChange={(chosen) => change({ status: chosen, page: undefined })}
+      />
+      <SearchField
+        label="Id, key=value, values.key=value"
+        value={q}
+        onChange={(text) => change({ q: text || undefined, page: undefined })}
+      />
+      <DeploymentSelect
+        chosen={deployment}
+        onChange={(id) => change({ deployment: id, page: undefined })}
+      />
+    </div>
+  );
+}
+
+function Unread({ word }: { word: string }) {
+  return (
+    <p className="note mb-3" role="status">
+      <span>
+        Not searched for: <code className="break-all">{word.slice(0, 100)}</code>. Write{" "}
+        <code>key=value</code> for metadata, <code>values.key=value</code> for the state, or a whole
+        thread id.
+      </span>
+    </p>
+  );
+}
+
+function NoThreads({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) return <Empty title="No thread matches">Change the filter or the status.</Empty>;
+  return (
+    <Empty title="No threads yet">
+      Each conversation with the agent is a thread. Start one here, or by the API.
+    </Empty>
+  );
+}

@@ -1,0 +1,44 @@
+import { formatCount, formatNumber } from "../../ui/formats.ts";
+
+export const PAGE = 50;
+
+type PagesProps = {
+  page: number;
+  shown: number;
+  total: number | undefined;
+  onChange: (page: number) => void;
+};
+
+/** Numbers of the page and of all that match. */
+export function Pages({ page, shown, total, onChange }: PagesProps) {
+  const first = (page - 1) * PAGE;
+  const text =
+    total === undefined || total <= shown
+      ? formatCount(shown, "thread")
+      : `${formatNumber(first + 1)} to ${formatNumber(first + shown)} of ${formatNumber(total)}`;
+  return (
+    <>
+      <span>{text}</span>
+      {(page > 1 || shown === PAGE) && (
+        <span className="push row">
+          <button
+            type="button"
+            className="btn sm"
+            disabled={page === 1}
+            onClick={() => onChange(page - 1)}
+          >
+            Newer
+          </button>
+          <button
+            type="button"
+            className="btn sm"
+            disabled={shown < PAGE}
+            onClick={() => onChange(page + 1)}
+          >
+            Older
+          </button>
+        </span>
+      )}
+    </>
+  );
+}

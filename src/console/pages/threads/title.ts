@@ -1,0 +1,47 @@
+import { type Fields, isFields, toJson } from "../../ui/conversation/fields.ts";
+
+const MAX_TITLE = 200;
+const MAX_TAGS = 3;
+const MAX_TAG = 40;
+/** Metadata that the service writes. */
+const INTERNAL = new Set(["graph_id", "assistant_id", "created_by"]);
+
+/** Values that `extract` of a search returns for a title. */
+export const EXTRACTED = {
+  first: "values.messages[0].content",
+  id: "values.id",
+  title: "values.title",
+};
+
+type TitledThread = {
+  thread_id?: string | undefined;
+  extracted?: Fields | undefined;
+  metadata?: Fields | undefined;
+};
+
+/** The first message, else a value like an id, else the thread's id. */
+export function titleOf({ thread_id = "", extracted }: TitledThread): string {
+  const { first, title, id } = extracted ?? {};
+  const texts = [textOf(first), textOf(title), textOf(id), thread_id];
+  return texts.find((text) => text !== "")?.slice(0, MAX_TITLE) ?? thread_id;
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === "string") return value.trim();
+  if (typeof value === "number") return String(value);
+  const block: unknown = Array.isArray(value)
+    ? value.find((each) => isFields(each) && each.text)
+    : null;
+  return isFields(block) ? textOf(block.text) : "";
+}
+
+/** Metadata in short, without what the service writes. */
+export function tagsOf({ metadata = {} }: TitledThread): string[] {
+  return Object.entries(metadata)
+    .filter(([name]) => !INTERNAL.has(name))
+    .slice(0, MAX_TAGS)
+    .map(([name, value]) => {
+      const text = typeof value === "string" ? value : toJson(value);
+      return `${name}: ${text}`.slice(0, MAX_TAG);
+    });
+}

@@ -1,0 +1,71 @@
+import { type Fields, isFields } from "../ui/conversation/fields.ts";
+
+/** A checkpoint as the slider shows it. */
+export type CheckpointMark = {
+  id: string;
+  parent: string | null;
+  at: string | null;
+  /** Nodes that run next; none at the end of a run. */
+  next: string[];
+  run_id: string | null;
+  /** The writer: an input, a step, a person or a fork. */
+  source: string;
+};
+
+type HistoryRow = {
+  checkpoint?: unknown;
+  parent_checkpoint?: unknown;
+  metadata?: Fields | undefined;
+  created_at?: string | null | undefined;
+  next?: string[] | undefined;
+};
+
+/** Marks of a history, which is newest first, in the order in which they were written. */
+export function toMarks(history: HistoryRow[]): CheckpointMark[] {
+  return history.toReversed().flatMap((row) => {
+    const id = idIn(row.checkpoint);
+    if (id === null) return [];
+    const { run_id, source } = row.metadata ?? {};
+    return [
+      {
+        id,
+        parent: idIn(row.parent_checkpoint),
+        at: row.created_at ?? null,
+        next: row.next ?? [],
+        run_id: typeof run_id === "string" ? run_id : null,
+        source: String(source ?? "loop"),
+      },
+    ];
+  });
+}
+
+function idIn(checkpoint: unknown): string | null {
+  const id = isFields(checkpoint) ? checkpoint.checkpoint_id : undefined;
+  return typeof id === "string" ? id : null;
+}
+
+const SOURCES: Record<string, string> = {
+  input: "input",
+  update: "state edited",
+  fork: "fork",
+};
+
+/** Names a checkpoint by what runs next, or by what ran before. */
+export function labelOf(mark: CheckpointMark, marks: CheckpointMark[]): string {
+  const source = SOURCES[mark.source];
+  if (source !== undefined && mark.source !== "input") return source;
+  if (mark.next.length > 0) return `before ${mark.next.join(", ")}`;
+  const parent = marks.find(({ id }) => id === mark.parent);
+  return parent && parent.next.length > 0 ? `after ${parent.next.join(", ")}` : "end";
+}
+
+/** Neighbours of one run, as the strip groups them. */
+export function groupByRun(marks: CheckpointMark[]): CheckpointMark[][] {
+  const groups: CheckpointMark[][] = [];
+  for (const mark of marks) {
+    const last = groups.at(-1);
+    if (last && last[0]?.run_id === mark.run_id) last.push(mark);
+    else groups.push([mark]);
+  }
+  return groups;
+}

@@ -1,0 +1,155 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useWorkspaceId } from "../api/hooks.ts";
+import { pathTo } from "../state/path.ts";
+import { ConfirmDialog } from "../ui/dialog.tsx";
+import { formatCount } from "../ui/formats.ts";
+import { StatusIcon, toneOf } from "../ui/status.tsx";
+import { Elapsed, Time } from "../ui/values.tsx";
+import { summaryOf } from "./run-summary.ts";
+import type { RunItem } from "./stream/agent.ts";
+import { isActive, showRun } from "./stream/run-status.ts";
+import { runName } from "./use-thread.ts";
+import type { CancelMode } from "./use-thread-actions.ts";
+
+type Props = {
+  /** The oldest first. */
+  runs: RunItem[];
+  /** A state with a pending interrupt ends its run. */
+  isWaiting: boolean;
+  onCancel: ((run_id: string, action: CancelMode) => Promise<unknown>) | undefined;
+};
+
+const ENDED_SHOWN = 4;
+
+/** Runs in the order in which they run: those that ended, the one in progress, and the queue. */
+export function RunQueue({ runs, isWaiting, onCancel }: Props) {
+  const [isOpen, setOpen] = useState(false);
+  const [chosen, setChosen] = useState<RunItem | null>(null);
+  const ended = runs.filter((run) => !isActive(run));
+  const hidden = isOpen ? 0 : Math.max(0, ended.length - ENDED_SHOWN);
+  const last = ended.at(-1)?.run_id;
+  return (
+    <section className="sec" aria-label="Runs">
+      <div className="ph2">
+        <h2>Runs, in order</h2>
+      </div>
+      <ol className="q">
+        {hidden > 0 && (
+          <li>
+            <button type="button" className="btn sm ghost" onClick={() => setOpen(true)}>
+              {formatCount(hidden, "earlier run")}
+            </button>
+          </li>
+        )}
+        {[...ended.slice(hidden), ...runs.filter(isActive)].map((run) => (
+          <Row
+            key={run.run_id}
+            run={run}
+            name={runName(runs, run.run_id)}
+            isWaiting={isWaiting && run.run_id === last}
+            onCancel={onCancel && (() => setChosen(run))}
+          />
+        ))}
+        {runs.length === 0 && <li className="dim">No run yet.</li>}
+      </ol>
+      {chosen !== null && onCancel && (
+        <CancelDialog
+          name={runName(runs, chosen.run_id)}
+          onCancel={(action) => onCancel(chosen.run_id, action)}
+          onClose={() => setChosen(null)}
+        />
+      )}
+    </section>
+  );
+}
+
+type RowProps = {
+  run: RunItem;
+  name: string;
+  isWaiting: boolean;
+  onCancel: (() => void) | undefined;
+};
+
+function Row({ run, name, isWaiting, onCancel }: RowProps) {
+  const workspace = useWorkspaceId();
+  const { run_id, status, created_at } = run;
+  const shown = showRun(status);
+  const kind = isWaiting ? "waiting" : shown.kind;
+  return (
+    <li className={isWaiting ? "cur" : ""}>
+      <span className={toneOf(kind)} title={isWaiting ? "Waits for a person" : shown.word}>
+        <StatusIcon kind={kind} />
+        <span className="sr">{isWaiting ? "Waits for a person" : shown.word}</span>
+      </span>
+      <Link
+        to={pathTo(workspace, `/traces/${run_id}`)}
+        className="m nw"
+        title={`Trace of ${run_id}`}
+      >
+        {name}
+      </Link>
+      <span className="dim cut grow" title={summaryOf(run)}>
+        {isWaiting ? "waits for a person" : summaryOf(run)}
+      </span>
+      <span className="sm dim nw">
+        {isActive(run) ? <Elapsed start={created_at} end={null} /> : <Time at={created_at} />}
+      </span>
+      {isActive(run) && onCancel && (
+        <button
+          type="button"
+          className="btn sm ghost"
+          aria-label={`Cancel ${name}`}
+          onClick={onCancel}
+        >
+          Cancel
+        </button>
+      )}
+    </li>
+  );
+}
+
+type DialogProps = {
+  name: string;
+  onCancel: (action: CancelMode) => Promise<unknown>;
+  onClose: () => void;
+};
+
+function CancelDialog({ name, onCancel, onClose }: DialogProps) {
+  const [action, setAction] = useState<CancelMode>("interrupt");
+  return (
+    <ConfirmDialog
+      title={`Cancel ${name}?`}
+      act={action === "interrupt" ? "Cancel run" : "Roll back run"}
+      keep="Let it run"
+      isDestructive={action === "rollback"}
+      onAct={() => onCancel(action)}
+      onClose={onClose}
+    >
+      <fieldset className="field">
+        <legend className="sr">How</legend>
+        <label className="check">
+          <input
+            type="radio"
+            name="action"
+            checked={action === "interrupt"}
+            onChange={() => setAction("interrupt")}
+          />
+          <span>Cancel: the run ends, and its checkpoints stay.</span>
+        </label>
+        <label className="check">
+          <input
+            type="radio"
+            name="action"
+            checked={action === "rollback"}
+            onChange={() => setAction("rollback")}
+          />
+          <span>
+            Roll back: the run and its checkpoints are deleted. The thread is as it was before. This
+            cannot be undone.
+          </span>
+        </label>
+      </fieldset>
+    </ConfirmDialog>
+  );
+}

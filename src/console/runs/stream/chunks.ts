@@ -1,0 +1,36 @@
+import { type Fields, isFields } from "../../ui/conversation/fields.ts";
+
+/** Appends a part of a message. */
+export function mergeChunk(former: Fields, chunk: Fields): Fields {
+  return {
+    ...former,
+    ...chunk,
+    content: mergeContent(former.content, chunk.content),
+    tool_calls: undefined,
+    tool_call_chunks: mergeCalls(listOf(former), listOf(chunk)),
+  };
+}
+
+function mergeContent(former: unknown, added: unknown): unknown {
+  if (typeof former === "string" && typeof added === "string") return former + added;
+  const blocks = [former, added].flatMap((content) => {
+    if (Array.isArray(content)) return content as unknown[];
+    return content ? [{ type: "text", text: content }] : [];
+  });
+  return blocks;
+}
+
+function listOf({ tool_call_chunks }: Fields): Fields[] {
+  return Array.isArray(tool_call_chunks) ? tool_call_chunks.filter(isFields) : [];
+}
+
+function mergeCalls(former: Fields[], added: Fields[]): Fields[] {
+  const merged = [...former];
+  for (const call of added) {
+    const at = merged.findIndex(({ index }) => index === call.index);
+    const known = merged[at];
+    if (known === undefined) merged.push(call);
+    else merged[at] = { ...known, args: `${known.args ?? ""}${call.args ?? ""}` };
+  }
+  return merged;
+}

@@ -1,0 +1,132 @@
+import type { ServerSentEvent } from "../../api/sse.ts";
+import { type Fields, isFields, parseOr, toJson } from "../../ui/conversation/fields.ts";
+import { idOf } from "../../ui/conversation/model.ts";
+import { mergeChunk } from "./chunks.ts";
+
+export type NodeState = "running" | "done" | "failed" | "waiting";
+export type EventLine = { key: string; name: string; text: string };
+type Streamed = { message: Fields; at: number };
+
+/** The state of a run, from the events that were read so far. */
+export type LiveRun = {
+  /** Values of the state; `undefined` before the run emitted any. */
+  values: unknown;
+  /** Messages that the run is writing, by id. */
+  streamed: Map<string, Streamed>;
+  nodes: Record<string, NodeState>;
+  lines: EventLine[];
+  dropped: number;
+  error: string | null;
+  /** Number of events, and the number at which `values` arrived. */
+  count: number;
+  values_at: number;
+};
+
+const MAX_LINES = 500;
+const MAX_TEXT = 160;
+
+export function emptyLive(): LiveRun {
+  return {
+    values: undefined,
+    streamed: new Map(),
+    nodes: {},
+    lines: [],
+    dropped: 0,
+    error: null,
+    count: 0,
+    values_at: 0,
+  };
+}
+
+/** Adds an event. Changes the given object: a run emits an event for each token. */
+export function applyEvent(live: LiveRun, { id, event, data: text }: ServerSentEvent): void {
+  const data = parseOr(text);
+  const [name = "", ...namespace] = event.split("|");
+  const isRoot = namespace.length === 0;
+  live.count += 1;
+  addLine(live, { key: `${id ?? ""}-${live.count}`, name, text: lineOf(name, data) });
+  if (name === "metadata") Object.assign(live, { streamed: new Map(), nodes: {}, error: null });
+  else if (name === "values" && isRoot)
+    Object.assign(live, { values: data, values_at: live.count });
+  else if (name === "updates" && isRoot) markDone(live, data);
+  else if (name === "tasks" && isRoot) markTask(live, data);
+  else if (name === "error") live.error = errorOf(data);
+  else addMessages(live, name, data);
+}
+
+/** Messages of the state and those that are being written, each once. */
+export function withStreamed(messages: unknown[], live: LiveRun): unknown[] {
+  const known = new Set(messages.map(idOf));
+  const fresh = [...live.streamed.values()].filter(
+    ({ message, at }) => at > live.values_at && !known.has(idOf(message)),
+  );
+  return [...messages, ...fresh.map(({ message }) => message)];
+}
+
+function addMessages(live: LiveRun, name: string, data: unknown): void {
+  if (!Array.isArray(data)) return;
+  if (name === "messages") addMessage(live, data[0], isChunk(data[0], data[1]));
+  if (name === "messages/partial" || name === "messages/complete") {
+    for (const message of data) addMessage(live, message, false);
+  }
+}
+
+/** A node's result is whole; a model's parts have a list of parts of calls, empty or not. */
+function isChunk(message: unknown, metadata: unknown): boolean {
+  const { name, langgraph_node } = isFields(metadata) ? metadata : {};
+  const isOfNode = name !== undefined && name === langgraph_node;
+  return !isOfNode && isFields(message) && message.tool_call_chunks !== undefined;
+}
+
+function addMessage(live: LiveRun, message: unknown, isPart: boolean): void {
+  const id = idOf(message);
+  if (id === null || !isFields(message)) return;
+  const former = isPart ? live.streamed.get(id)?.message : undefined;
+  const merged = former ? mergeChunk(former, message) : message;
+  live.streamed.set(id, { message: merged, at: live.count });
+}
+
+function markDone(live: LiveRun, data: unknown): void {
+  for (const name of Object.keys(isFields(data) ? data : {})) {
+    if (name !== "__interrupt__" && live.nodes[name] !== "waiting") live.nodes[name] = "done";
+  }
+}
+
+function markTask(live: LiveRun, data: unknown): void {
+  if (!isFields(data) || typeof data.name !== "string") return;
+  const isOver = "result" in data || "error" in data;
+  live.nodes[data.name] = isOver ? endOf(data) : "running";
+}
+
+function endOf({ error, interrupts }: Fields): NodeState {
+  if (error) return "failed";
+  return Array.isArray(interrupts) && interrupts.length > 0 ? "waiting" : "done";
+}
+
+function errorOf(data: unknown): string {
+  if (!isFields(data)) return toJson(data);
+  return [data.error, data.message].filter((part) => typeof part === "string").join(": ");
+}
+
+function addLine(live: LiveRun, line: EventLine): void {
+  const last = live.lines.at(-1);
+  if (last && line.name.startsWith("messages") && last.name === line.name) {
+    live.lines[live.lines.length - 1] = line;
+    return;
+  }
+  live.lines.push(line);
+  if (live.lines.length <= MAX_LINES) return;
+  live.lines.shift();
+  live.dropped += 1;
+}
+
+function lineOf(name: string, data: unknown): string {
+  if (name === "messages" && Array.isArray(data)) {
+    const node = isFields(data[1]) ? data[1].langgraph_node : undefined;
+    return `${String(node ?? "")} writes`.trim();
+  }
+  if (name === "tasks" && isFields(data)) {
+    return `${String(data.name)} ${"result" in data ? "ends" : "starts"}`;
+  }
+  return toJson(data).slice(0, MAX_TEXT);
+}

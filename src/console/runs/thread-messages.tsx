@@ -1,0 +1,52 @@
+import type { ReactNode } from "react";
+import { Conversation } from "../ui/conversation/conversation.tsx";
+import { isFields } from "../ui/conversation/fields.ts";
+import { idOf, messagesOf, toConversation } from "../ui/conversation/model.ts";
+import { JsonView } from "../ui/json-view/json-view.tsx";
+import { withStreamed } from "./stream/live.ts";
+import type { ThreadView } from "./use-thread.ts";
+
+type Props = {
+  view: ThreadView;
+  agent: string;
+  /** Values at a chosen checkpoint; `undefined` for now. */
+  at?: unknown;
+  /** Shown when the thread has nothing yet. */
+  empty: ReactNode;
+};
+
+/** A conversation when the state has messages, else the state. */
+export function ThreadMessages({ view, agent, at, empty }: Props) {
+  const all = messagesNow(view);
+  if (all === null)
+    return <PlainState values={at === undefined ? view.values : at} empty={empty} />;
+  const chosen = at === undefined ? null : messagesOf(at);
+  if (chosen !== null) return <Conversation agent={agent} {...withLater(chosen, all)} />;
+  if (all.length === 0) return empty;
+  const isWriting = view.isStreaming && all.length > (messagesOf(view.values)?.length ?? 0);
+  return <Conversation messages={toConversation(all)} agent={agent} isWriting={isWriting} />;
+}
+
+/** @returns the messages of the state and those being written, `null` when the state has none */
+function messagesNow({ values, isStreaming, stream }: ThreadView): unknown[] | null {
+  const messages = messagesOf(values);
+  if (!isStreaming) return messages;
+  if (messages === null && stream.live.streamed.size === 0) return null;
+  return withStreamed(messages ?? [], stream.live);
+}
+
+/** Messages of a checkpoint, then those that came later on the same line. */
+function withLater(chosen: unknown[], all: unknown[]) {
+  const ids = new Set(chosen.map(idOf));
+  const later = all.slice(chosen.length).filter((message) => !ids.has(idOf(message)));
+  const until = toConversation(chosen).length;
+  return { messages: toConversation([...chosen, ...later]), until };
+}
+
+function PlainState({ values, empty }: { values: unknown; empty: ReactNode }) {
+  if (values === undefined || values === null) return empty;
+  if (isFields(values) && Object.keys(values).length === 0) return empty;
+  return <JsonView label="State" value={values} maxHeight={STATE_PX} />;
+}
+
+const STATE_PX = 560;

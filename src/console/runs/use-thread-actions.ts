@@ -1,0 +1,36 @@
+import { useApiChange } from "../api/hooks.ts";
+import { type RunItem, STREAMED, threadPath } from "./stream/agent.ts";
+
+export type RunStart = {
+  assistant_id: string;
+  input?: unknown;
+  command?: { resume: unknown };
+  checkpoint_id?: string | undefined;
+  multitask_strategy?: RunItem["multitask_strategy"];
+  if_not_exists?: "create";
+};
+
+type StateEdit = { values: unknown; as_node?: string | undefined; checkpoint_id?: string };
+
+export type CancelMode = "interrupt" | "rollback";
+
+/** Changes of a thread. Each reads the thread again after the service answered. */
+export function useThreadActions(deployment: string, thread_id: string) {
+  const path = threadPath(deployment, thread_id);
+  const invalidates = [path];
+  const start = useApiChange<RunStart, RunItem>({
+    path: `${path}/runs`,
+    body: (run) => ({ ...run, ...STREAMED }),
+    invalidates,
+  });
+  const cancel = useApiChange<{ run_id: string; action: CancelMode }>({
+    path: ({ run_id, action }) => `${path}/runs/${run_id}/cancel?wait=true&action=${action}`,
+    invalidates,
+  });
+  const edit = useApiChange<StateEdit>({
+    path: `${path}/state`,
+    body: (update) => update,
+    invalidates,
+  });
+  return { start, cancel, edit };
+}

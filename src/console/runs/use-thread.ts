@@ -1,0 +1,96 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { useApiQuery, useInvalidate } from "../api/hooks.ts";
+import { type RunItem, type StateItem, type ThreadItem, threadPath } from "./stream/agent.ts";
+import { isActive } from "./stream/run-status.ts";
+import { type RunStream, useRunStream } from "./stream/use-run-stream.ts";
+
+export type ThreadView = {
+  deployment: string;
+  /** `null` before the first run of a new thread. */
+  thread_id: string | null;
+  thread: UseQueryResult<ThreadItem>;
+  state: UseQueryResult<StateItem>;
+  runs: UseQueryResult<RunItem[]>;
+  /** In the order in which they run, the newest of the thread. */
+  inOrder: RunItem[];
+  /** The run in progress, or the next one. */
+  active: RunItem | null;
+  stream: RunStream;
+  /** The state of the run in progress, else the latest one. */
+  values: unknown;
+  isStreaming: boolean;
+};
+
+const POLL_MS = 2000;
+const SLOW_POLL_MS = 10_000;
+const RUNS_SHOWN = 50;
+/** Ids begin with the time, so runs of a minute begin with the same characters. */
+const LAST_CHARACTERS = 8;
+
+/** Names a run by its place, as long as all runs of the thread are read. */
+export function runName(runs: RunItem[], run_id: string): string {
+  const at = runs.findIndex((run) => run.run_id === run_id);
+  const isKnown = at >= 0 && runs.length < RUNS_SHOWN;
+  return isKnown ? `run ${at + 1}` : `run ${run_id.slice(-LAST_CHARACTERS)}`;
+}
+
+/** Reads a thread and follows its runs, whichever client starts them. `replays` reads the events of the last run. */
+export function useThread(
+  deployment: string,
+  thread_id: string | null,
+  { replays = false } = {},
+): ThreadView {
+  const path = (rest = "") => threadPath(deployment, thread_id ?? "", rest);
+  const enabled = thread_id !== null;
+  const thread = useApiQuery<ThreadItem>(path(), { poll: SLOW_POLL_MS, enabled });
+  const state = useApiQuery<StateItem>(path("/state"), { enabled });
+  const runs = useApiQuery<RunItem[]>(path("/runs"), {
+    query: { limit: RUNS_SHOWN },
+    poll: POLL_MS,
+    enabled,
+  });
+  const inOrder = (runs.data ?? []).toReversed();
+  const active =
+    inOrder.find(({ status }) => status === "running") ?? inOrder.find(isActive) ?? null;
+  const followed = active ?? (replays ? inOrder.at(-1) : null);
+  const stream = useRunStream({ deployment, thread_id, run_id: followed?.run_id ?? null });
+  useReadAgain(inOrder, path());
+  const isStreaming = useIsCurrent(stream, active, state.dataUpdatedAt);
+  const live = isStreaming ? stream.live.values : undefined;
+  const values = live === undefined ? state.data?.values : live;
+  return {
+    deployment,
+    thread_id,
+    thread,
+    state,
+    runs,
+    inOrder,
+    active,
+    stream,
+    values,
+    isStreaming,
+  };
+}
+
+/** The stream of a run is newer than the state until the state was read after the run's end. */
+function useIsCurrent(stream: RunStream, active: RunItem | null, read_at: number): boolean {
+  const followed = useRef<string | null>(null);
+  if (active !== null) followed.current = active.run_id;
+  if (stream.run_id === null || stream.run_id !== followed.current) return false;
+  return stream.ended_at === null ? active !== null : read_at < stream.ended_at;
+}
+
+/** Reads the thread, its state and its history when a run began or ended. */
+function useReadAgain(runs: RunItem[], path: string): void {
+  const invalidate = useRef(useInvalidate());
+  const signature = runs.map(({ run_id, status }) => `${run_id} ${status}`).join();
+  const former = useRef<string | null>(null);
+  useEffect(() => {
+    if (signature === "") return;
+    // Also the first time: the state may have been read before the runs were.
+    if (former.current === signature) return;
+    former.current = signature;
+    for (const rest of ["/state", "/history"]) void invalidate.current(`${path}${rest}`);
+  }, [signature, path]);
+}

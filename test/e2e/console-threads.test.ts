@@ -1,0 +1,253 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { startBrowser } from "../support/node/browser.ts";
+import { browserTest as test } from "../support/node/browser-test.ts";
+import { client } from "./support/clients.ts";
+import { type ConsolePage, consoleUrl, openConsole, violationsOf } from "./support/console.ts";
+import { build, exampleUrl } from "./support/deployments.ts";
+import { request } from "./support/http.ts";
+import { deployTestAgent } from "./support/test-agent.ts";
+
+const HOSTILE = '<img src=x onerror="document.title=1"> \u202Eright to left\u202C \u0007{{7*7}}';
+const REFUND = "Please refund order 1042 with 19.90";
+
+let browser: Browser;
+let chat: string;
+let graphs: string;
+let opened: ConsolePage;
+let page: Page;
+beforeAll(async () => {
+  browser = await startBrowser();
+  const [built, id] = await Promise.all([build("chat", exampleUrl("chat")), deployTestAgent()]);
+  chat = built.id;
+  graphs = id;
+  opened = await openConsole(browser);
+  page = opened.page;
+});
+afterAll(() => browser?.close());
+
+function humanInput(content: string) {
+  return { input: { messages: [{ role: "user", content }] } };
+}
+
+const messages = (where: Page) => where.getByRole("region", { name: "Messages" });
+
+const threadUrl = (deployment: string, thread_id: string, search = "") =>
+  consoleUrl(`/threads/${deployment}/${thread_id}${search}`);
+
+async function createThread(deployment: string, metadata: Record<string, unknown> = {}) {
+  const { thread_id } = await client(deployment).threads.create({ metadata });
+  return thread_id;
+}
+
+async function expectNoOverflow(where: Page) {
+  const overflow = "document.documentElement.scrollWidth - innerWidth";
+  expect([where.url(), await where.evaluate(overflow)]).toEqual([where.url(), 0]);
+}
+
+test("threads are searched by metadata, state and status, paged in the address, and paused", async () => {
+  const tag = crypto.randomUUID();
+  const { runs } = client(graphs);
+  const [failed, waiting] = [
+    await createThread(graphs, { tag, n: 1 }),
+    await createThread(graphs, { tag, n: 2 }),
+  ];
+  await runs.wait(failed, "fails", { input: {} }).catch(() => {});
+  await runs.wait(waiting, "ask", { input: { log: [tag] } });
+  await page.goto(consoleUrl(`/threads?deployment=${graphs}&q=tag%3D${tag}`));
+  const rows = page.getByRole("table", { name: "Threads" }).getByRole("row");
+  await page.getByRole("button", { name: "All 2" }).waitFor();
+  await page.getByRole("button", { name: "Waiting 1" }).click();
+  await page.waitForURL(/status=interrupted/);
+  await rows.getByText("go on?").waitFor();
+  await page.getByRole("searchbox").fill(`values.log=["${tag}"] words`);
+  await page.getByText("Not searched for: words").waitFor();
+  await page.getByRole("button", { name: "All 1" }).click();
+  await page.reload();
+  await rows.getByText("go on?").waitFor();
+  await page.getByRole("searchbox").fill(`tag=${tag} n=3`);
+  await page.getByRole("heading", { name: "No thread matches" }).waitFor();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("status").getByText("Paused").waitFor();
+  await createThread(graphs, { tag, n: 3 });
+  await page.getByRole("button", { name: "Follow" }).click();
+  await page.getByRole("button", { name: "All 1" }).waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+});
+
+test("a chat in the playground is streamed, survives a reload in the middle, and is seen in another tab", async () => {
+  await page.goto(consoleUrl(`/playground?deployment=${chat}`));
+  await page.getByRole("img", { name: /^Graph chat: start, model, approve, tools, end/ }).waitFor();
+  const words = Array.from({ length: 4000 }, (_, n) => `word${n}`).join(" ");
+  await page.getByLabel("Write to the agent").fill(words);
+  await page.getByLabel("Write to the agent").press("Control+Enter");
+  await page.waitForURL(/thread=/);
+  await page.getByText(/You said "word0 word1 word2/).waitFor();
+  await page.reload();
+  const { searchParams } = new URL(page.url());
+  const other = await opened.context.newPage();
+  await other.goto(threadUrl(chat, searchParams.get("thread") ?? ""));
+  for (const each of [page, other]) {
+    await messages(each)
+      .getByText(/You said "word0 word1 word2/)
+      .waitFor();
+    expect(await each.locator(".msg").count()).toBe(2);
+  }
+  await page.keyboard.press("Escape");
+  await other.getByRole("region", { name: "Runs" }).getByText("Interrupted").waitFor();
+  await other.getByLabel("Write to the agent").fill("What is 6 * 7?");
+  await other.getByRole("button", { name: "Send" }).click();
+  for (const each of [page, other]) await messages(each).getByText("Done: 42").waitFor();
+  await page.getByRole("img", { name: /model done, tools done/ }).waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+  await other.close();
+});
+
+test("a waiting thread is opened from the overview and its refund approved, by keyboard alone", async () => {
+  const thread_id = await createThread(chat);
+  await client(chat).runs.wait(thread_id, "chat", humanInput(REFUND));
+  await page.goto(consoleUrl(""));
+  await page.getByRole("link", { name: "Review" }).first().focus();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/threads\/[0-9a-f-]{36}\/[0-9a-f-]{36}$/);
+  await page.goto(threadUrl(chat, thread_id));
+  const card = page.getByRole("article", { name: "refund_order waits for a person" });
+  await card.getByText('"1042"').waitFor();
+  expect(await card.getByRole("button", { name: "Edit" }).count()).toBe(0);
+  await card.getByRole("button", { name: "Approve refund_order" }).focus();
+  await page.keyboard.press("Enter");
+  await messages(page).getByText("Done: Refunded 19.90 for order 1042.").waitFor();
+  await card.waitFor({ state: "detached" });
+  expect(await violationsOf(page)).toEqual([]);
+});
+
+test("a refusal with its reason, and an answer in JSON, reach the agent", async () => {
+  const [refused, plain] = [await createThread(chat), await createThread(graphs)];
+  await client(chat).runs.wait(refused, "chat", humanInput(REFUND));
+  await client(graphs).runs.wait(plain, "ask", { input: {} });
+  await page.goto(threadUrl(chat, refused));
+  await page.getByRole("button", { name: "Reject" }).click();
+  await page.getByLabel("Reason, which the agent reads").fill("too late");
+  await page.getByRole("button", { name: "Reject refund_order" }).click();
+  await messages(page).getByText("Done: A person refused: too late").waitFor();
+
+  await page.goto(threadUrl(graphs, plain));
+  await page.getByLabel("Answer as JSON").fill("yes");
+  await page.getByRole("button", { name: "Answer", exact: true }).click();
+  await page.getByText(/Not JSON: .* Put text in double quotes/).waitFor();
+  await page.getByLabel("Answer as JSON").fill('"yes"');
+  await page.getByRole("button", { name: "Answer", exact: true }).click();
+  await messages(page).getByText("answer: yes").waitFor();
+});
+
+test("a checkpoint shows its state and what it changed; a fork runs from there, and edits write there", async () => {
+  const thread_id = await createThread(graphs);
+  await client(graphs).runs.wait(thread_id, "steps", { input: {} });
+  await page.goto(threadUrl(graphs, thread_id));
+  const slider = page.getByRole("slider", { name: "Checkpoint" });
+  await page.getByText("checkpoint 5 of 5, after c").waitFor();
+  await slider.focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForURL(/cp=/);
+  await page.getByText("checkpoint 3 of 5, before b").waitFor();
+  const changes = page.getByRole("region", { name: "Changes" });
+  await changes.getByText("log.0").waitFor();
+  await page.reload();
+  await page.getByRole("button", { name: "Fork from here" }).click();
+  await page.getByText(/checkpoint ([678]) of \1, after c/).waitFor();
+
+  await page.getByRole("button", { name: "Edit state" }).click();
+  await page.getByLabel("Values to write, as JSON").fill('{"log": ["by hand"]}');
+  await page.getByRole("button", { name: "Write state" }).click();
+  await page.getByText(/checkpoint ([789]) of \1, state edited/).waitFor();
+  await changes.getByText('"by hand"').waitFor();
+  await page.goBack();
+  await page.goForward();
+  await changes.getByText('"by hand"').waitFor();
+  expect(await violationsOf(page)).toEqual([]);
+});
+
+test("runs wait in order, and are cancelled or rolled back", async () => {
+  const thread_id = await createThread(graphs);
+  const { runs } = client(graphs);
+  await runs.create(thread_id, "steps", { input: { delay_ms: 60_000 } });
+  const next = await runs.create(thread_id, "steps", { input: { log: ["second"] } });
+  await page.goto(threadUrl(graphs, thread_id));
+  const queue = page.getByRole("region", { name: "Runs" }).getByRole("listitem");
+  await queue.nth(1).getByText("Queued").waitFor();
+  await page.getByRole("button", { name: "Cancel run 2" }).click();
+  await page.getByRole("button", { name: "Let it run" }).click();
+  await page.getByRole("button", { name: "Cancel run 1" }).click();
+  await page.getByRole("radio", { name: /Roll back/ }).check();
+  await page.getByRole("button", { name: "Roll back run" }).click();
+  await messages(page).getByText('"c"').waitFor();
+  await queue.getByText("Ended").waitFor();
+  expect((await runs.list(thread_id)).map(({ run_id }) => run_id)).toEqual([next.run_id]);
+});
+
+test("a graph without messages has a form of its input, and its failure is shown in words", async () => {
+  await page.goto(consoleUrl(`/playground?deployment=${graphs}&assistant=typed`));
+  await page.getByLabel("city").fill("Bern");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.waitForURL(/thread=/);
+  await messages(page).getByText("model: undefined").waitFor();
+  await page.goto(consoleUrl(`/playground?deployment=${graphs}&assistant=fails`));
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("alert").getByText("the node broke").waitFor();
+  await page.getByRole("img", { name: /boom failed/ }).waitFor();
+});
+
+test("text of users is shown as text, and a viewer changes nothing", async () => {
+  const thread_id = await createThread(chat, { note: HOSTILE });
+  await client(chat).runs.wait(thread_id, "chat", humanInput(`${HOSTILE} ${"w".repeat(100_000)}`));
+  const { body } = await request<{ key: string }>("POST", "/api/v1/api-key", { role: "viewer" });
+  const viewer = await openConsole(browser, `/threads?deployment=${chat}`, {
+    key: body.key,
+    width: 390,
+  });
+  await viewer.page.getByRole("link", { name: "<img src=x" }).click();
+  await viewer.page.getByText("Editors and admins send messages.").waitFor();
+  await viewer.page.getByRole("tab", { name: "Details" }).click();
+  await viewer.page
+    .getByRole("button", { name: /Show all 100,\d+ characters/ })
+    .first()
+    .waitFor();
+  expect(await viewer.page.locator("main img").count()).toBe(0);
+  expect(
+    await viewer.page.getByRole("button", { name: /Send|Delete|Edit|Fork|Cancel/ }).count(),
+  ).toBe(0);
+  await expectNoOverflow(viewer.page);
+  expect([viewer.problems, viewer.strangers]).toEqual([[], []]);
+  expect([opened.problems, opened.strangers]).toEqual([[], []]);
+  await viewer.context.close();
+});
+
+test("a thread that does not exist is named, and what cannot be reached is tried again", async () => {
+  await page.goto(threadUrl(chat, crypto.randomUUID()));
+  await page.getByRole("alert").getByText("The thread could not be read.").waitFor();
+  await page.goto(consoleUrl(`/threads?deployment=${chat}`));
+  await page.getByRole("table", { name: "Threads" }).waitFor();
+  await opened.context.setOffline(true);
+  await page.getByRole("status").getByText("Not live").waitFor();
+  expect(await page.getByRole("table", { name: "Threads" }).count()).toBe(1);
+  await opened.context.setOffline(false);
+  await page.getByRole("status").getByText("Live", { exact: true }).waitFor();
+});
+
+test.each(["light", "dark"] as const)("axe finds nothing in %s, narrow", async (scheme) => {
+  const thread_id = await createThread(chat);
+  await client(chat).runs.wait(thread_id, "chat", humanInput(REFUND));
+  const narrow = await openConsole(browser, "", { scheme, width: 390 });
+  for (const url of [
+    consoleUrl(`/threads?deployment=${chat}`),
+    threadUrl(chat, thread_id),
+    consoleUrl(`/playground?deployment=${chat}&thread=${thread_id}`),
+  ]) {
+    await narrow.page.goto(url);
+    await narrow.page.locator(".tbl, .ask").first().waitFor();
+    expect([url, await violationsOf(narrow.page)]).toEqual([url, []]);
+    await expectNoOverflow(narrow.page);
+  }
+  await narrow.context.close();
+});

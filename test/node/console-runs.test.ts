@@ -1,0 +1,369 @@
+import { describe, expect, test } from "vitest";
+import { readEvents, toEvent } from "../../src/console/api/sse.ts";
+import { parseFilter } from "../../src/console/pages/threads/filter.ts";
+import { tagsOf, titleOf } from "../../src/console/pages/threads/title.ts";
+import { groupByRun, labelOf, toMarks } from "../../src/console/runs/checkpoints.ts";
+import { inputFields, isChatSchema, readInput } from "../../src/console/runs/input/input-schema.ts";
+import { answerOf, interruptsOf, resumeOf } from "../../src/console/runs/interrupts/interrupts.ts";
+import { summaryOf } from "../../src/console/runs/run-summary.ts";
+import { applyEvent, emptyLive, withStreamed } from "../../src/console/runs/stream/live.ts";
+import { diffOf } from "../../src/console/ui/conversation/diff.ts";
+import { messagesOf, toConversation } from "../../src/console/ui/conversation/model.ts";
+
+describe("a conversation", () => {
+  test("shows each tool once, with its call and its result", () => {
+    const call = { id: "c1", name: "lookup_order", args: { order_id: 7 } };
+    const shown = toConversation([
+      { type: "human", id: "1", content: "Where is it?" },
+      { type: "ai", id: "2", content: "", tool_calls: [call] },
+      { type: "tool", id: "3", content: "in the warehouse", tool_call_id: "c1", status: "error" },
+      { type: "ai", id: "4", content: [{ type: "text", text: "Here." }, { type: "image_url" }] },
+      { type: "tool", id: "5", content: "of no call", tool_call_id: "c2" },
+    ]);
+    expect(shown.map(({ role, text }) => [role, text])).toEqual([
+      ["user", "Where is it?"],
+      ["agent", ""],
+      ["agent", "Here."],
+      ["tool", "of no call"],
+    ]);
+    expect(shown[1]?.calls).toEqual([{ ...call, result: "in the warehouse", isFailed: true }]);
+    expect(shown[2]?.parts).toEqual(["image_url"]);
+  });
+
+  test.each([
+    [
+      "a class",
+      { lc: 1, type: "constructor", id: ["m", "HumanMessage"], kwargs: { content: "x" } },
+    ],
+    ["a role", { role: "user", content: "x" }],
+    ["a type", { type: "human", content: "x" }],
+  ])("reads a message serialized with %s", (_, message) => {
+    expect(messagesOf({ messages: [message] })).not.toBeNull();
+    expect(toConversation([message])).toMatchObject([{ role: "user", text: "x" }]);
+  });
+
+  test("reads calls in OpenAI's form", () => {
+    const call = { id: "c", type: "function", function: { name: "f", arguments: '{"a":1}' } };
+    const [message] = toConversation([{ role: "assistant", content: null, tool_calls: [call] }]);
+    expect(message?.calls).toMatchObject([{ id: "c", name: "f", args: { a: 1 } }]);
+  });
+
+  test.each([
+    ["no messages", {}],
+    ["other items", { messages: [{ a: 1 }] }],
+    ["a text", "messages"],
+    ["null", null],
+  ])("is not made from a state with %s", (_, values) => expect(messagesOf(values)).toBeNull());
+});
+
+const event = (name: string, data: unknown, id = "1") => ({
+  id,
+  event: name,
+  data: JSON.stringify(data),
+});
+
+describe("a run that is streamed", () => {
+  const chunk = (content: string, more = {}) =>
+    event("messages|model:1", [
+      { type: "ai", id: "m", content, tool_call_chunks: [], ...more },
+      {},
+    ]);
+
+  test("joins the tokens of a message until the state has it", () => {
+    const live = emptyLive();
+    applyEvent(live, event("values", { messages: [{ type: "human", id: "h", content: "hi" }] }));
+    applyEvent(live, chunk("one "));
+    applyEvent(live, chunk("two"));
+    const state = messagesOf(live.values) ?? [];
+    expect(withStreamed(state, live)).toMatchObject([{ id: "h" }, { id: "m", content: "one two" }]);
+    const result = { type: "ai", id: "m", content: "one two!" };
+    applyEvent(live, event("messages", [result, { name: "model", langgraph_node: "model" }]));
+    expect(withStreamed(state, live)).toMatchObject([
+      { id: "h" },
+      { id: "m", content: "one two!" },
+    ]);
+    applyEvent(
+      live,
+      event("values", { messages: [...state, { type: "ai", id: "n", content: "x" }] }),
+    );
+    expect(withStreamed(messagesOf(live.values) ?? [], live)).toMatchObject([
+      { id: "h" },
+      { id: "n" },
+    ]);
+  });
+
+  test("joins the parts of a tool's arguments", () => {
+    const live = emptyLive();
+    const part = (args: string, name?: string) =>
+      chunk("", { tool_call_chunks: [{ index: 0, ...(name && { id: "c", name }), args }] });
+    applyEvent(live, part('{"a"', "f"));
+    applyEvent(live, part(":1}"));
+    const [message] = toConversation(withStreamed([], live));
+    expect(message?.calls).toMatchObject([{ id: "c", name: "f", args: { a: 1 } }]);
+  });
+
+  test("lights nodes up, and begins again with another attempt", () => {
+    const live = emptyLive();
+    applyEvent(live, event("tasks", { id: "1", name: "a", input: {} }));
+    applyEvent(live, event("tasks|inner:1", { id: "2", name: "deep", input: {} }));
+    expect(live.nodes).toEqual({ a: "running" });
+    applyEvent(live, event("tasks", { id: "1", name: "a", result: {}, interrupts: [{ id: "i" }] }));
+    applyEvent(live, event("updates", { a: null, __interrupt__: [] }));
+    expect(live.nodes).toEqual({ a: "waiting" });
+    applyEvent(live, event("error", { error: "RangeError", message: "broke" }));
+    expect(live.error).toBe("RangeError: broke");
+    applyEvent(live, event("metadata", { run_id: "r", attempt: 2 }));
+    expect([live.nodes, live.error]).toEqual([{}, null]);
+  });
+
+  test("keeps 500 lines of events, counts the others, and joins those of tokens", () => {
+    const live = emptyLive();
+    for (let n = 0; n < 502; n++) applyEvent(live, event("updates", { a: n }));
+    for (let n = 0; n < 10; n++) applyEvent(live, chunk("x"));
+    expect([live.lines.length, live.dropped, live.count]).toEqual([500, 3, 512]);
+  });
+
+  test("reads frames that are split anywhere", async () => {
+    const bytes = new TextEncoder().encode(
+      ": heartbeat\n\nid: 1\nevent: a\ndata: {}\n\ndata: 2\n\n",
+    );
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+        controller.close();
+      },
+    });
+    const events = [];
+    for await (const each of readEvents(body)) events.push(each);
+    expect(events).toEqual([
+      { id: "1", event: "a", data: "{}" },
+      { id: null, event: "message", data: "2" },
+    ]);
+    expect(toEvent("id: 3")).toBeNull();
+  });
+});
+
+const stateOf = (...values: unknown[]) => ({
+  tasks: [
+    { name: "tools", interrupts: values.map((value, index) => ({ id: `i${index}`, value })) },
+  ],
+});
+
+describe("an interrupt", () => {
+  const args = { order_id: "1" };
+
+  test.each([
+    [
+      "snake",
+      "action_requests",
+      "review_configs",
+      "action_name",
+      "allowed_decisions",
+      "edited_action",
+    ],
+    ["camel", "actionRequests", "reviewConfigs", "actionName", "allowedDecisions", "editedAction"],
+  ])("of the tools' middleware in %s case is answered in the same case", (...names) => {
+    const [, requests, configs, name, allowed, edited] = names;
+    const [request] = interruptsOf(
+      stateOf({
+        [requests]: [
+          { name: "refund", args },
+          { name: "mail", args: {} },
+        ],
+        [configs]: [{ [name]: "refund", [allowed]: ["approve", "edit"] }],
+      }),
+    );
+    expect(request?.actions).toMatchObject([
+      { name: "refund", args, choices: ["approve", "edit"] },
+      { name: "mail", choices: ["approve", "edit", "reject"] },
+    ]);
+    if (!request) throw new Error("no interrupt");
+    const answer = answerOf(request, [
+      { type: "edit", args: { order_id: "2" } },
+      { type: "reject", message: "no" },
+    ]);
+    expect(answer).toEqual({
+      decisions: [
+        { type: "edit", [edited]: { name: "refund", args: { order_id: "2" } } },
+        { type: "reject", message: "no" },
+      ],
+    });
+  });
+
+  test("of an inbox is answered with a list", () => {
+    const config = {
+      allow_accept: true,
+      allow_edit: true,
+      allow_respond: true,
+      allow_ignore: false,
+    };
+    const [request] = interruptsOf(
+      stateOf([{ action_request: { action: "refund", args }, config, description: "Why" }]),
+    );
+    expect(request?.actions).toMatchObject([
+      { name: "refund", description: "Why", choices: ["approve", "edit", "respond"] },
+    ]);
+    if (!request) throw new Error("no interrupt");
+    expect(answerOf(request, [{ type: "approve" }])).toEqual([{ type: "accept", args: null }]);
+    expect(answerOf(request, [{ type: "edit", args: {} }])).toEqual([
+      { type: "edit", args: { action: "refund", args: {} } },
+    ]);
+    expect(answerOf(request, [{ type: "respond", message: "x" }])).toEqual([
+      { type: "response", args: "x" },
+    ]);
+  });
+
+  test("of any other value has no actions, and its answer names it among several", () => {
+    const open = interruptsOf(stateOf("go?", { question: "go on?" }));
+    expect(open.map(({ shape, actions }) => [shape, actions])).toEqual([
+      ["plain", []],
+      ["plain", []],
+    ]);
+    const [first, second] = open;
+    if (!first || !second) throw new Error("no interrupts");
+    expect(resumeOf(open, second, true)).toEqual({ i1: true });
+    expect(resumeOf([first], first, true)).toBe(true);
+  });
+});
+
+describe("the difference of two states", () => {
+  test("names what was added, removed and changed by path", () => {
+    const before = { a: 1, list: [{ x: 1 }], gone: null, same: { b: [1] } };
+    const after = { a: 2, list: [{ x: 1 }, { x: 2 }], same: { b: [1] }, fresh: "y" };
+    expect(diffOf(before, after)).toEqual({
+      changes: [
+        { path: "a", before: 1, after: 2 },
+        { path: "list.1", before: undefined, after: { x: 2 } },
+        { path: "gone", before: null, after: undefined },
+        { path: "fresh", before: undefined, after: "y" },
+      ],
+      hasMore: false,
+    });
+  });
+
+  test("has a limit that it names", () => {
+    const after = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [n, n]));
+    const { changes, hasMore } = diffOf({}, after);
+    expect([changes.length, hasMore]).toEqual([100, true]);
+    expect(diffOf({}, {})).toEqual({ changes: [], hasMore: false });
+  });
+
+  test("reads no property of a prototype", () => {
+    const after = JSON.parse('{"__proto__": 1, "constructor": 2}') as object;
+    expect(diffOf({}, after).changes.map(({ path, before }) => [path, before])).toEqual([
+      ["__proto__", undefined],
+      ["constructor", undefined],
+    ]);
+  });
+});
+
+describe("a history", () => {
+  const row = (id: string, parent: string | null, run_id: string, next: string[] = []) => ({
+    checkpoint: { checkpoint_id: id },
+    parent_checkpoint: parent === null ? null : { checkpoint_id: parent },
+    metadata: { run_id, source: parent === null ? "input" : "loop" },
+    created_at: "2026-11-22T08:00:00Z",
+    next,
+  });
+
+  test("is in the order of writing, grouped by run", () => {
+    const marks = toMarks([
+      row("3", "2", "r2"),
+      row("2", "1", "r1", ["b"]),
+      row("1", null, "r1", ["a"]),
+    ]);
+    expect(groupByRun(marks).map((group) => group.map(({ id }) => id))).toEqual([
+      ["1", "2"],
+      ["3"],
+    ]);
+    expect(marks.map((mark) => labelOf(mark, marks))).toEqual(["before a", "before b", "after b"]);
+  });
+});
+
+describe("the schema of an input", () => {
+  const schema = {
+    type: "object",
+    required: ["city"],
+    properties: {
+      city: { type: "string", description: "Where" },
+      days: { type: "integer", default: 3 },
+      unit: { enum: ["c", "f"] },
+      wet: { type: "boolean" },
+      more: { $ref: "#/definitions/More" },
+    },
+    definitions: { More: { type: "object" } },
+  };
+
+  test("becomes fields with their defaults", () => {
+    expect(inputFields(schema).map(({ name, kind, initial }) => [name, kind, initial])).toEqual([
+      ["city", "text", ""],
+      ["days", "number", "3"],
+      ["unit", "choice", ""],
+      ["wet", "boolean", ""],
+      ["more", "json", ""],
+    ]);
+    expect([isChatSchema(schema), isChatSchema(null)]).toEqual([false, false]);
+    expect(isChatSchema({ properties: { messages: { type: "array" } } })).toBe(true);
+  });
+
+  test("reads what was typed, and names the fields that are wrong", () => {
+    const fields = inputFields(schema);
+    expect(readInput(fields, { city: "Bern", wet: "true", more: '{"a":1}' })).toEqual({
+      input: { city: "Bern", days: 3, wet: true, more: { a: 1 } },
+      problems: {},
+    });
+    expect(readInput(fields, { days: "x", more: "{" }).problems).toEqual({
+      city: "is required",
+      days: "must be a number",
+      more: "is not JSON",
+    });
+  });
+
+  test("that refers to itself ends", () => {
+    expect(inputFields({ $ref: "#" })).toEqual([]);
+    expect(inputFields({ properties: { a: { $ref: "#/properties/a" } } })).toMatchObject([
+      { kind: "json" },
+    ]);
+  });
+});
+
+test("a filter of threads is read as it is typed", () => {
+  const id = "019A2b3c-4d5e-7f60-8a1b-2c3d4e5f6071";
+  expect(parseFilter(`user=u_1 n=5 name="a b" values.city=Bern ${id} words`)).toEqual({
+    filter: {
+      ids: [id.toLowerCase()],
+      metadata: { user: "u_1", n: 5, name: "a b" },
+      values: { city: "Bern" },
+    },
+    unread: "words",
+  });
+  expect(parseFilter("")).toEqual({ filter: {}, unread: null });
+});
+
+test.each([
+  [{ first: " Where is it? " }, "Where is it?"],
+  [{ first: [{ type: "image" }, { type: "text", text: "Look" }] }, "Look"],
+  [{ first: null, id: "INV-1" }, "INV-1"],
+  [{}, "t-1"],
+])("a thread with %j has the title %s", (extracted, title) => {
+  expect(titleOf({ thread_id: "t-1", extracted })).toBe(title);
+});
+
+test("tags of a thread leave out what the service writes", () => {
+  const metadata = {
+    graph_id: "g",
+    assistant_id: "a",
+    user: "u",
+    n: 1,
+    long: "x".repeat(99),
+    z: 1,
+  };
+  expect(tagsOf({ metadata })).toEqual(["user: u", "n: 1", `long: ${"x".repeat(34)}`]);
+});
+
+test.each([
+  [{ input: { messages: [{ role: "user", content: "Hi" }] } }, "“Hi”"],
+  [{ command: { resume: { ok: true } } }, 'answer {"ok":true}'],
+  [{ input: null }, "continues"],
+  [{ input: { city: "Bern" } }, '{"city":"Bern"}'],
+])("a run with %j is in short %s", (kwargs, text) => expect(summaryOf({ kwargs })).toBe(text));
