@@ -2,7 +2,8 @@ import type { EventRow } from "../log/events.ts";
 import type { ThreadStore } from "../storage/store.ts";
 import { type Channel, type ProtocolEvent, RowEvents, rowOf } from "./event.ts";
 import type { AgentTree } from "./namespaces.ts";
-import { RunEvents, statusOf } from "./run-events.ts";
+import { statusOfRun } from "./namespaces.ts";
+import { RunEvents } from "./run-events.ts";
 
 type Current = { run_id: string; events: RunEvents; last: number };
 
@@ -103,5 +104,5 @@ export function treeOf({ runs, events }: ThreadStore, run_id: string | null): Ag
     after = page.at(-1)?.id ?? after;
     page = events.page(run.run_id, after);
   }
-  return log.tree(statusOf(run));
+  return log.tree(statusOfRun(run));
 }

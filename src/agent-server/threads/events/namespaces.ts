@@ -1,3 +1,4 @@
+import type { StoredRun } from "../storage/run-rows.ts";
 import type { RowEvents } from "./event.ts";
 
 export type AgentStatus = "started" | "running" | "completed" | "failed" | "interrupted";
@@ -52,7 +53,7 @@ export class Namespaces {
 
   endTask(namespace: string[], task: TaskUpdate, events: RowEvents) {
     const prefix = [...namespace, `${task.name}:${task.id}`];
-    this.#end(statusOf(task), events, "ended", (node) => isWithin(node.namespace, prefix));
+    this.#end(statusOfTask(task), events, "ended", (node) => isWithin(node.namespace, prefix));
   }
 
   endAll(status: AgentStatus, events: RowEvents, stage: "left" | "ended_at_end") {
@@ -104,7 +105,26 @@ function addLifecycle(
   events.add(stage, { method: "lifecycle", namespace, data: JSON.stringify(data) });
 }
 
-function statusOf({ error, interrupts }: TaskUpdate): AgentStatus {
+export function statusOfRun({
+  status,
+  interrupts,
+}: Pick<StoredRun, "status" | "interrupts">): AgentStatus {
+  switch (status) {
+    case "pending":
+      return "started";
+    case "running":
+      return "running";
+    case "interrupted":
+      return "interrupted";
+    case "error":
+    case "timeout":
+      return "failed";
+    case "success":
+      return interrupts === null ? "completed" : "interrupted";
+  }
+}
+
+function statusOfTask({ error, interrupts }: TaskUpdate): AgentStatus {
   if (error !== undefined && error !== null) return "failed";
   return interrupts && interrupts.length > 0 ? "interrupted" : "completed";
 }
@@ -121,4 +141,12 @@ function callOf(input: unknown): string | null {
     : (input as { tool_call?: unknown }).tool_call;
   if (typeof call !== "object" || call === null || !("id" in call)) return null;
   return typeof call.id === "string" ? call.id : null;
+}
+
+/** The first row of a subagent's own graph is one of its tasks. */
+export function agentNameOf(name: string, data: string): string | null {
+  if (name !== "tasks" || !data.includes('"lc_agent_name"')) return null;
+  const { metadata } = JSON.parse(data) as TaskUpdate;
+  const agent = metadata?.lc_agent_name;
+  return typeof agent === "string" && agent !== "" ? agent : null;
 }

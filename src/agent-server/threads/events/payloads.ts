@@ -59,8 +59,18 @@ export function toUpdates(text: string): { node: string; data: string }[] {
     });
 }
 
+/** Converts a row whose content does not depend on other rows. */
+export function toSimple(
+  name: "checkpoints" | "custom" | "tools",
+  text: string,
+  namespace: string[],
+): { channel?: string; data: string } {
+  if (name === "custom") return toCustom(text);
+  return { data: name === "tools" ? toTool(text, namespace) : toCheckpoint(text) };
+}
+
 /** Objects with a `name` become named custom events. */
-export function toCustom(text: string): { channel: string; data: string } {
+function toCustom(text: string): { channel: string; data: string } {
   if (!text.startsWith("{")) return { channel: "custom", data: `{"payload":${text}}` };
   const written: unknown = JSON.parse(text);
   const isNamed = isRecord(written) && typeof written.name === "string";
@@ -70,7 +80,7 @@ export function toCustom(text: string): { channel: string; data: string } {
 }
 
 /** Converts LangGraph's tool events to those of the protocol. */
-export function toTool(text: string, namespace: string[]): string {
+function toTool(text: string, namespace: string[]): string {
   const { event, toolCallId, name, input, output, error, data } = JSON.parse(text) as Fields;
   const tool_name = typeof name === "string" ? name : "unknown";
   const own = typeof toolCallId === "string" ? toolCallId : `${namespace.join("|")}/${tool_name}`;
@@ -103,7 +113,7 @@ export function toTask(text: string, values: string | undefined): string {
 }
 
 /** Converts the long form of a checkpoint to the short form. */
-export function toCheckpoint(text: string): string {
+function toCheckpoint(text: string): string {
   const payload = JSON.parse(text) as Fields;
   if (typeof payload.id === "string") return text;
   const { checkpoint, parent_checkpoint, metadata } = payload as Record<string, Fields | undefined>;

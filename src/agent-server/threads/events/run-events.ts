@@ -3,15 +3,20 @@ import type { EventRow } from "../log/events.ts";
 import type { StoredRun } from "../storage/run-rows.ts";
 import { type Channel, type ProtocolEvent, RowEvents } from "./event.ts";
 import { Messages } from "./messages.ts";
-import { type AgentStatus, type AgentTree, Namespaces, type TaskUpdate } from "./namespaces.ts";
+import {
+  type AgentStatus,
+  type AgentTree,
+  agentNameOf,
+  Namespaces,
+  statusOfRun,
+  type TaskUpdate,
+} from "./namespaces.ts";
 import {
   interruptsIn,
   type PendingInterrupt,
-  toCheckpoint,
-  toCustom,
   toPendingInterrupts,
+  toSimple,
   toTask,
-  toTool,
   toUpdates,
   toValues,
 } from "./payloads.ts";
@@ -59,7 +64,7 @@ export class RunEvents {
   /** Emits the end of a run. `run` is `null` after a rollback. */
   end(run: StoredRun | null, row_id: number, at: number): ProtocolEvent[] {
     const events = new RowEvents(row_id, run?.ended_at ?? at);
-    const status = run === null ? "interrupted" : statusOf(run);
+    const status = run === null ? "interrupted" : statusOfRun(run);
     this.#tolerate(() => {
       if (!this.#wants.has("messages")) return;
       if (status === "completed") this.#messages.closeAll(events);
@@ -114,7 +119,7 @@ export class RunEvents {
   #emitPart(part: Part, events: RowEvents) {
     const { name, namespace, data } = part;
     if (this.#wants.has("lifecycle")) {
-      this.#namespaces.ensureStarted(namespace, events, () => agentNameOf(part));
+      this.#namespaces.ensureStarted(namespace, events, () => agentNameOf(name, data));
     }
     switch (name) {
       case "values":
@@ -126,25 +131,14 @@ export class RunEvents {
       case "checkpoints":
       case "custom":
       case "tools":
-        if (this.#wants.has(name)) this.#emitSimple(name, namespace, data, events);
+        if (this.#wants.has(name)) {
+          const content = toSimple(name, data, namespace);
+          events.add("main", { method: name, namespace, ...content });
+        }
         return;
       default:
         if (this.#wants.has("messages")) this.#emitMessage(part, events);
     }
-  }
-
-  #emitSimple(
-    method: "checkpoints" | "custom" | "tools",
-    namespace: string[],
-    text: string,
-    events: RowEvents,
-  ) {
-    if (method === "custom") {
-      events.add("main", { method, namespace, ...toCustom(text) });
-      return;
-    }
-    const data = method === "tools" ? toTool(text, namespace) : toCheckpoint(text);
-    events.add("main", { method, namespace, data });
   }
 
   #emitValues({ namespace, data: text }: Part, events: RowEvents) {
@@ -209,28 +203,4 @@ export class RunEvents {
     else if (name === "messages/partial") this.#messages.addPartial(data, events);
     else if (name === "messages/complete") this.#messages.addComplete(data, events);
   }
-}
-
-export function statusOf({ status, interrupts }: StoredRun): AgentStatus {
-  switch (status) {
-    case "pending":
-      return "started";
-    case "running":
-      return "running";
-    case "interrupted":
-      return "interrupted";
-    case "error":
-    case "timeout":
-      return "failed";
-    case "success":
-      return interrupts === null ? "completed" : "interrupted";
-  }
-}
-
-/** The first row of a subagent's own graph is one of its tasks. */
-function agentNameOf({ name, data }: Part): string | null {
-  if (name !== "tasks" || !data.includes('"lc_agent_name"')) return null;
-  const { metadata } = JSON.parse(data) as TaskUpdate;
-  const agent = metadata?.lc_agent_name;
-  return typeof agent === "string" && agent !== "" ? agent : null;
 }

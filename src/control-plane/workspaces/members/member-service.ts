@@ -17,7 +17,7 @@ import type {
 type Invitation = { email: string; role: Role };
 type MemberRow = { user: typeof users.$inferSelect; role: Role };
 
-/** Lists are answered whole. */
+/** Maximum of a workspace: the list has no pages. */
 const MAX_MEMBERS = 1000;
 
 export async function listMembers(ctx: Context): Promise<WorkspaceMembers> {
