@@ -15,7 +15,7 @@ import { toIdentity } from "./member-service.ts";
 
 type User = typeof users.$inferSelect;
 
-/** Lists are answered whole. */
+/** Maximum of an organization: the list has no pages. */
 const MAX_USERS = 10_000;
 
 /** The same for everybody. */
