@@ -87,3 +87,20 @@ test("a page of large feedback is whole", async () => {
   const [first, rest] = [await ids("limit=100"), await ids("limit=100&offset=100")];
   expect(new Set([...first, ...rest]).size).toBe(110);
 });
+
+test("a run shows the ids of a deep tree below it", async () => {
+  const { editor: key } = await workspace();
+  const root = wireRun("deep");
+  const inner = wireRun("deep");
+  const path = [root.dotted_order, ...Array<string>(1000).fill(inner.dotted_order)];
+  const bottom = { ...inner, trace_id: root.id, dotted_order: path.join(".") };
+  const runs = Array.from({ length: 600 }, () => wireRun("deep", {}, { parent: bottom }));
+  await batch(key, [root]);
+  for (let n = 0; n < runs.length; n += 100) {
+    expect((await batch(key, runs.slice(n, n + 100))).status).toBe(202);
+  }
+  const answer = await api(`/runs/${root.id}`, { key });
+  expect(answer.status).toBe(200);
+  const { child_run_ids } = await answer.json<{ child_run_ids: string[] }>();
+  expect(child_run_ids.toSorted()).toEqual(runs.map(({ id }) => id).sort());
+});

@@ -31,13 +31,13 @@ export async function getTraceRun(ctx: Context, run_id: string): Promise<TraceRu
 
 /** Searches the following days: a run may end after midnight. */
 async function runsBelow(ctx: Context, { project_id, day }: PartitionKey, row: TraceRunRow) {
-  const keys = (await partitionsOn(ctx, daysOf(day, row))).filter(
-    (partition) => partition.project_id === project_id,
-  );
+  const keys = (await partitionsOn(ctx, daysOf(day, row)))
+    .filter((partition) => partition.project_id === project_id)
+    .sort((a, b) => (a.day < b.day ? -1 : 1));
   const found = await Promise.all(
     keys.map((partition) => tracePartition(ctx.env, partition).getRunsBelow(row.trace_id, row.id)),
   );
-  return found.flat().sort((a, b) => (a.dotted_order < b.dotted_order ? -1 : 1));
+  return found.flat();
 }
 
 /** Returns the days from the partition's to that of the end, or today's while pending. */

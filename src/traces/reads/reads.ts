@@ -5,7 +5,7 @@ import type { TraceRunRow } from "./rows.ts";
 
 export type Columns = readonly (keyof TraceRunRow)[];
 
-export type RunBelow = { id: string; parent_run_id: string | null; dotted_order: string };
+export type RunBelow = { id: string; parent_run_id: string | null };
 export type MetadataPair = [key: string, value: string];
 export type FarTrace = { root_day: string; trace_id: string };
 
@@ -102,12 +102,13 @@ export class Reads {
     return { runs, read: ids.length };
   }
 
-  /** Returns the runs below one by dotted order. */
+  /** Returns the runs below one by dotted order, which itself would make the answer of a deep trace too large. */
   below(trace_id: string, run_id: string): RunBelow[] {
     return this.#sql
       .exec<RunBelow>(
-        `SELECT id, parent_run_id, dotted_order FROM runs
-         WHERE trace_id = ? AND id <> ? AND instr(dotted_order, ? || '.') > 0`,
+        `SELECT id, parent_run_id FROM runs
+         WHERE trace_id = ? AND id <> ? AND instr(dotted_order, ? || '.') > 0
+         ORDER BY dotted_order`,
         trace_id,
         run_id,
         run_id,
