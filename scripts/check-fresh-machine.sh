@@ -45,6 +45,7 @@ fi
 
 repository=$(cd "$(dirname "$0")/.." && pwd)
 root=$(mktemp -d /var/tmp/heddle-fresh.XXXXXX)
+chmod 755 "$root"
 finish() {
   if $keep; then echo "Kept $root"; else rm -rf --one-file-system "$root"; fi
 }

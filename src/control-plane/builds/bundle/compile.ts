@@ -167,7 +167,7 @@ function bundleFailed(
   const own = errors.find((error) => !error.startsWith("heddle:"));
   if (own === undefined && langgraph !== null) {
     const version = install.packages.get(langgraph)?.version;
-    const text = `LangGraph ${version} is not supported: update @langchain/langgraph to version 1.`;
+    const text = `LangGraph ${version} is not supported: update @langchain/langgraph to version 1 (0.3 is the oldest that builds).`;
     return new BuildFailure("bundle_failed", text);
   }
   const more =
