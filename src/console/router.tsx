@@ -8,9 +8,17 @@ import {
 } from "@tanstack/react-router";
 import { ApiError } from "./api/errors.ts";
 import { meQuery } from "./api/session.ts";
+import { assistantsSearch } from "./pages/assistants/search.ts";
+import { connectionsSearch } from "./pages/connections/search.ts";
+import { cronsSearch } from "./pages/crons/search.ts";
 import { deploymentSearch } from "./pages/deployment/search.ts";
+import { exportSearch } from "./pages/export/search.ts";
+import { exportsSearch } from "./pages/exports/search.ts";
 import { monitorSearch } from "./pages/monitor/search.ts";
+import { newExportSearch } from "./pages/new-export/search.ts";
 import { playgroundSearch } from "./pages/playground/search.ts";
+import { settingsSearch } from "./pages/settings/frame/search.ts";
+import { storeSearch } from "./pages/store/search.ts";
 import { threadSearch } from "./pages/thread/search.ts";
 import { threadsSearch } from "./pages/threads/search.ts";
 import { traceSearch } from "./pages/trace/model/search.ts";
@@ -162,10 +170,89 @@ const playground = createRoute({
 
 const agents = [threads, thread, playground];
 
+const exports = createRoute({
+  getParentRoute: () => workspace,
+  path: "/exports",
+  validateSearch: exportsSearch,
+  component: lazyRouteComponent(() => import("./pages/exports/page.tsx"), "ExportsPage"),
+});
+
+const oneExport = createRoute({
+  getParentRoute: () => workspace,
+  path: "/exports/$export",
+  validateSearch: exportSearch,
+  component: lazyRouteComponent(() => import("./pages/export/page.tsx"), "ExportPage"),
+});
+
+const newExport = createRoute({
+  getParentRoute: () => workspace,
+  path: "/exports/new",
+  validateSearch: newExportSearch,
+  component: lazyRouteComponent(() => import("./pages/new-export/page.tsx"), "NewExportPage"),
+});
+
+const newDestination = createRoute({
+  getParentRoute: () => workspace,
+  path: "/exports/destinations/new",
+  component: lazyRouteComponent(
+    () => import("./pages/new-destination/page.tsx"),
+    "NewDestinationPage",
+  ),
+});
+
+const crons = createRoute({
+  getParentRoute: () => workspace,
+  path: "/crons",
+  validateSearch: cronsSearch,
+  component: lazyRouteComponent(() => import("./pages/crons/page.tsx"), "CronsPage"),
+});
+
+const assistants = createRoute({
+  getParentRoute: () => workspace,
+  path: "/assistants",
+  validateSearch: assistantsSearch,
+  component: lazyRouteComponent(() => import("./pages/assistants/page.tsx"), "AssistantsPage"),
+});
+
+const store = createRoute({
+  getParentRoute: () => workspace,
+  path: "/store",
+  validateSearch: storeSearch,
+  component: lazyRouteComponent(() => import("./pages/store/page.tsx"), "StorePage"),
+});
+
+const settings = createRoute({
+  getParentRoute: () => workspace,
+  path: "/settings/$section",
+  validateSearch: settingsSearch,
+  component: lazyRouteComponent(() => import("./pages/settings/page.tsx"), "SettingsPage"),
+});
+
+const connections = createRoute({
+  getParentRoute: () => workspace,
+  path: "/connections",
+  validateSearch: connectionsSearch,
+  component: lazyRouteComponent(() => import("./pages/connections/page.tsx"), "ConnectionsPage"),
+});
+
+const exporting = [exports, oneExport, newExport, newDestination];
+const running = [crons, assistants, store];
+const settled = [settings, connections];
+
 const routeTree = root.addChildren([
   login,
   home,
-  workspace.addChildren([overview, deployments, deployment, newDeployment, ...agents, ...observe]),
+  workspace.addChildren([
+    overview,
+    deployments,
+    deployment,
+    newDeployment,
+    ...agents,
+    ...observe,
+    ...exporting,
+    ...running,
+    ...settled,
+  ]),
 ]);
 
 export const router = createRouter({

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { EXPORT_FIELDS } from "../../src/console/pages/new-export/draft.ts";
 import { COLUMNS, selectColumns, sourcesOf } from "../../src/exports/columns.ts";
 import { schemaStatements } from "../../src/exports/schema-statements.ts";
 
@@ -12,6 +13,10 @@ test("all fields are exported when none are named", () => {
     ...["feedback_stats", "total_tokens", "prompt_tokens", "completion_tokens", "total_cost"],
     ...["prompt_cost", "completion_cost", "first_token_time"],
   ]);
+});
+
+test("the console's form offers all fields, in their order", () => {
+  expect(EXPORT_FIELDS).toEqual(names(null));
 });
 
 test("named fields come once, in the order of the list", () => {

@@ -1,6 +1,8 @@
 import { ApiError, messageOf, UnreachableError } from "./errors.ts";
 
-type Query = Record<string, string | number | boolean | null | undefined>;
+type QueryValue = string | number | boolean | null | undefined;
+/** A list repeats its parameter. */
+type Query = Record<string, QueryValue | readonly string[]>;
 
 export type CallOptions = {
   method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -61,10 +63,12 @@ function toInit(path: string, options: CallOptions): RequestInit {
 }
 
 function withQuery(path: string, query: Query = {}): string {
-  const entries = Object.entries(query).filter(
-    ([, value]) => value !== undefined && value !== null,
+  const entries = Object.entries(query).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value])
+      .filter((each) => each !== undefined && each !== null)
+      .map((each) => [name, String(each)]),
   );
   if (entries.length === 0) return path;
-  const text = new URLSearchParams(entries.map(([name, value]) => [name, String(value)]));
+  const text = new URLSearchParams(entries);
   return `${path}?${text}`;
 }

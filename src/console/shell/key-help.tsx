@@ -7,6 +7,7 @@ const KEYS: [string, string][] = [
   ["j, k", "Next and previous row"],
   ["Enter", "Open"],
   ["Esc", "Close"],
+  ["f", "Follow or pause the updates of the page"],
   ["[", "Narrow or widen the rail"],
   ["?", "These keys"],
 ];

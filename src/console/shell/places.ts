@@ -23,13 +23,26 @@ export const GROUPS: Group[] = [
   },
   {
     name: "Run",
-    places: [{ label: "Threads", icon: "thread", path: "/threads", key: "t" }],
+    places: [
+      { label: "Threads", icon: "thread", path: "/threads", key: "t" },
+      { label: "Assistants", icon: "bot", path: "/assistants" },
+      { label: "Crons", icon: "clock", path: "/crons" },
+      { label: "Store", icon: "store", path: "/store" },
+    ],
   },
   {
     name: "Observe",
     places: [
       { label: "Traces", icon: "trace", path: "/traces", key: "r" },
       { label: "Monitor", icon: "chart", path: "/monitor", key: "m" },
+      { label: "Exports", icon: "export", path: "/exports", key: "e" },
+    ],
+  },
+  {
+    name: "Workspace",
+    places: [
+      { label: "Connections", icon: "plug", path: "/connections" },
+      { label: "Settings", icon: "gear", path: "/settings/general" },
     ],
   },
 ];

@@ -34,9 +34,16 @@ export function formatTime(iso: string, now = new Date()): string {
   if (Number.isNaN(at.getTime())) return iso;
   const day = at.toISOString().slice(0, 10);
   if (day === now.toISOString().slice(0, 10)) return at.toISOString().slice(11, 19);
-  const date = `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}`;
-  if (at.getUTCFullYear() !== now.getUTCFullYear()) return `${date} ${at.getUTCFullYear()}`;
+  const date = formatDate(at, now);
+  if (at.getUTCFullYear() !== now.getUTCFullYear()) return date;
   return `${date}, ${at.toISOString().slice(11, 16)}`;
+}
+
+/** `1 Nov`, and the year when it is another one. In UTC. */
+export function formatDate(at: Date, now = new Date()): string {
+  const date = `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}`;
+  const year = at.getUTCFullYear();
+  return year === now.getUTCFullYear() ? date : `${date} ${year}`;
 }
 
 export function formatNumber(value: number): string {

@@ -1,0 +1,63 @@
+import type { FormEvent } from "react";
+import type { Integration } from "../../../control-plane/deployments/git/integration-schema.ts";
+import { useApiChange } from "../../api/hooks.ts";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Field } from "../../ui/form/field.tsx";
+import { ErrorState } from "../../ui/states.tsx";
+import { useToast } from "../../ui/toasts.tsx";
+
+export function NewIntegration({ path, onClose }: { path: string; onClose: () => void }) {
+  const toast = useToast();
+  const create = useApiChange<object, Integration>({
+    path,
+    body: (request) => request,
+    invalidates: [path],
+  });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    create.mutate(Object.fromEntries(new FormData(event.currentTarget)), {
+      onSuccess: ({ name }) => {
+        toast(`Created ${name}`);
+        onClose();
+      },
+    });
+  };
+  return (
+    <Dialog title="New integration" onClose={onClose}>
+      <form onSubmit={submit}>
+        <div className="bd grid gap-3">
+          <Field label="Name" name="name" required maxLength={100} autoFocus />
+          <Field
+            label="URL of the host's API"
+            name="api_url"
+            type="url"
+            required
+            className="mono"
+            defaultValue="https://api.github.com"
+          />
+          <Field
+            label="Access token"
+            name="token"
+            type="password"
+            autoComplete="new-password"
+            required
+            className="mono"
+          >
+            Reads repositories. Encrypted here and never shown again.
+          </Field>
+          {create.error && (
+            <ErrorState what="The integration was not created" error={create.error} />
+          )}
+        </div>
+        <footer>
+          <button type="button" className="btn" onClick={onClose}>
+            Close
+          </button>
+          <button type="submit" className="btn pri" disabled={create.isPending}>
+            {create.isPending ? "Creating" : "Create integration"}
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

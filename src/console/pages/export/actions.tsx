@@ -1,0 +1,75 @@
+import { useState } from "react";
+import type { BulkExport } from "../../../exports/schema.ts";
+import { useApiChange } from "../../api/hooks.ts";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { useToast } from "../../ui/toasts.tsx";
+import { canCancel, canRetry, isSchedule } from "../exports/export-status.ts";
+import { EXPORTS, useMayExport } from "../exports/names.ts";
+
+type Props = { order: BulkExport };
+
+/** The one act that fits the state of an export. */
+export function ExportActions({ order }: Props) {
+  const mayExport = useMayExport();
+  if (!mayExport) return null;
+  if (canRetry(order)) return <Retry order={order} />;
+  return canCancel(order) ? <Cancel order={order} /> : null;
+}
+
+function Retry({ order: { id } }: Props) {
+  const toast = useToast();
+  const retry = useApiChange<void, BulkExport>({
+    path: `${EXPORTS}/${id}/retry`,
+    invalidates: [EXPORTS],
+  });
+  return (
+    <>
+      {retry.error && <span className="err sm">{retry.error.message}</span>}
+      <button
+        type="button"
+        className="btn pri"
+        disabled={retry.isPending}
+        onClick={() =>
+          retry.mutate(undefined, {
+            onSuccess: () => toast("The export writes the missing files again"),
+          })
+        }
+      >
+        <Icon name="refresh" /> {retry.isPending ? "Starting" : "Retry"}
+      </button>
+    </>
+  );
+}
+
+function Cancel({ order }: Props) {
+  const [isOpen, setOpen] = useState(false);
+  const noun = isSchedule(order) ? "schedule" : "export";
+  const { mutateAsync } = useApiChange({
+    method: "PATCH",
+    path: `${EXPORTS}/${order.id}`,
+    body: () => ({ status: "CANCELLED" }),
+    invalidates: [EXPORTS],
+  });
+  return (
+    <>
+      <button type="button" className="btn danger" onClick={() => setOpen(true)}>
+        <Icon name="stop" /> Cancel {noun}
+      </button>
+      {isOpen && (
+        <ConfirmDialog
+          title={`Cancel this ${noun}?`}
+          act={`Cancel ${noun}`}
+          keep="Let it run"
+          isDestructive
+          onAct={() => mutateAsync()}
+          onClose={() => setOpen(false)}
+        >
+          {noun === "schedule"
+            ? "No further window starts. Exports that it has started run on: cancel them one by one. This cannot be undone."
+            : "Files under way are given up within seconds. Written files stay in the bucket, without a manifest. This cannot be undone."}
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,194 @@
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
+import type { BulkExportManifest } from "../../../exports/preview/preview-schema.ts";
+import type { BulkExport } from "../../../exports/schema.ts";
+import { useApiQuery, useInvalidate, useWorkspaceId } from "../../api/hooks.ts";
+import { LiveControl, type Polling, usePolling } from "../../shell/live-control.tsx";
+import { TopBar } from "../../shell/top-bar.tsx";
+import { pathTo } from "../../state/path.ts";
+import { Id } from "../../ui/copy-button.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { PageHeader } from "../../ui/panel.tsx";
+import { QueryState } from "../../ui/states.tsx";
+import { isExportActive, isSchedule } from "../exports/export-status.ts";
+import { bucketUrl, EXPORTS, useDestinations, useProjectNames } from "../exports/names.ts";
+import { ExportStatus } from "../exports/table.tsx";
+import { rangeText } from "../exports/windows.ts";
+import { ExportActions } from "./actions.tsx";
+import { DayChart } from "./day-chart.tsx";
+import { Files } from "./files.tsx";
+import { Progress } from "./progress.tsx";
+import { Manifest, ReadIt } from "./read-it.tsx";
+import { FirstRows } from "./rows.tsx";
+import { Timeline, WindowTable } from "./schedule.tsx";
+
+const route = getRouteApi("/w/$workspace/exports/$export");
+const ABOVE = [{ label: "Exports", path: "/exports" }];
+const ACTIVE_POLL_MS = 1000;
+const POLL_MS = 10_000;
+
+export function ExportPage() {
+  const { export: id } = route.useParams();
+  const polling = usePolling();
+  const query = useApiQuery<BulkExport>(`${EXPORTS}/${id}`, {
+    poll: (order) => pollOf(order, polling),
+  });
+  const projectOf = useProjectNames(query.data ? [query.data] : []);
+  const title = query.data ? projectOf(query.data.session_id) : "Export";
+  return (
+    <>
+      <TopBar above={ABOVE} title={title}>
+        <LiveControl
+          polling={polling}
+          query={query}
+          title="Read every second while the export is at work, otherwise every 10 s"
+        />
+      </TopBar>
+      <QueryState query={query} what="The export could not be read">
+        {(order) => (
+          <>
+            <Head order={order} title={title} />
+            <div className="stack">
+              {order.error !== null && <Failure error={order.error} />}
+              {isSchedule(order) ? (
+                <>
+                  <Timeline schedule={order} isPaused={polling.isPaused} />
+                  <WindowTable schedule={order} isPaused={polling.isPaused} />
+                </>
+              ) : (
+                <OneExport order={order} polling={polling} />
+              )}
+              <Details order={order} />
+            </div>
+          </>
+        )}
+      </QueryState>
+    </>
+  );
+}
+
+function pollOf(order: BulkExport | undefined, { isPaused }: Polling): number | false {
+  if (isPaused) return false;
+  return order === undefined || isExportActive(order) ? ACTIVE_POLL_MS : POLL_MS;
+}
+
+function Head({ order, title }: { order: BulkExport; title: string }) {
+  const { data: destinations = [] } = useDestinations();
+  const to = destinations.find(({ id }) => id === order.bulk_export_destination_id);
+  return (
+    <PageHeader
+      title={title}
+      facts={<ExportStatus order={order} />}
+      sub={
+        <span className="row wrap">
+          <span>Runs {rangeText(order)} UTC</span>
+          {isSchedule(order) && <span>every {order.interval_hours} h</span>}
+          <code className="sm break-all">{to ? bucketUrl(to) : "a deleted destination"}</code>
+        </span>
+      }
+      actions={<ExportActions order={order} />}
+    />
+  );
+}
+
+function Failure({ error }: { error: string }) {
+  return (
+    <div className="note err" role="alert">
+      <Icon name="status-failed" />
+      <div className="grow">
+        <div className="b">The export did not complete.</div>
+        <div className="mono sm break-words">{error}</div>
+        <div className="mid sm mt-1">
+          Correct the cause, then retry: written files are kept, and only the missing ones are
+          written again.
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function OneExport({ order, polling }: { order: BulkExport; polling: Polling }) {
+  const poll = isExportActive(order) && pollOf(order, polling);
+  const manifest = useApiQuery<BulkExportManifest>(`${EXPORTS}/${order.id}/manifest`, { poll });
+  useReadAgainAtEnd(order);
+  return (
+    <>
+      {order.progress && <Progress order={order} progress={order.progress} />}
+      <div className="g2 g2-even">
+        <div className="stack">
+          <DayChart id={order.id} poll={poll} />
+          <QueryState query={manifest} what="The manifest could not be read">
+            {(data) => <Files manifest={data} />}
+          </QueryState>
+        </div>
+        <QueryState query={manifest} what="The manifest could not be read">
+          {(data) => (
+            <div className="stack">
+              <ReadIt manifest={data} />
+              <Manifest manifest={data} isDone={order.status === "COMPLETED"} />
+            </div>
+          )}
+        </QueryState>
+      </div>
+      {order.status === "COMPLETED" && <FirstRows id={order.id} />}
+      {order.source_bulk_export_id !== null && (
+        <SourceSchedule id={order.source_bulk_export_id} order={order} polling={polling} />
+      )}
+    </>
+  );
+}
+
+/** Reads once more after the end what is no longer polled then. */
+function useReadAgainAtEnd({ id, status }: BulkExport): void {
+  const invalidate = useRef(useInvalidate());
+  const former = useRef(status);
+  useEffect(() => {
+    if (former.current === status) return;
+    former.current = status;
+    void invalidate.current(`${EXPORTS}/${id}/`);
+  }, [id, status]);
+}
+
+type SourceProps = { id: string; order: BulkExport; polling: Polling };
+
+function SourceSchedule({ id, order, polling }: SourceProps) {
+  const workspace = useWorkspaceId();
+  const { data: schedule } = useApiQuery<BulkExport>(`${EXPORTS}/${id}`);
+  if (schedule === undefined) return null;
+  return (
+    <section className="stack" aria-label="Schedule it belongs to">
+      <div className="row">
+        <h2>Schedule it belongs to</h2>
+        <span className="dim">every {schedule.interval_hours} h</span>
+        <Link to={pathTo(workspace, `/exports/${id}`)} className="push btn sm">
+          Open schedule
+        </Link>
+      </div>
+      <Timeline schedule={schedule} isPaused={polling.isPaused} current={order.id} />
+    </section>
+  );
+}
+
+function Details({ order }: { order: BulkExport }) {
+  const { id, filter, export_fields, compression, format_version, late_rows } = order;
+  return (
+    <section className="panel" aria-label="Order">
+      <dl className="kv in-p">
+        <dt>Filter</dt>
+        <dd>{filter === null ? "all runs" : <code className="break-all">{filter}</code>}</dd>
+        <dt>Columns</dt>
+        <dd>{export_fields === null ? "all" : export_fields.join(", ")}</dd>
+        <dt>Format</dt>
+        <dd>
+          Parquet, {compression}, {format_version}
+        </dd>
+        <dt>Late rows</dt>
+        <dd>{late_rows ? "carried by the next window" : "not carried"}</dd>
+        <dt>Id</dt>
+        <dd>
+          <Id id={id} length={36} />
+        </dd>
+      </dl>
+    </section>
+  );
+}

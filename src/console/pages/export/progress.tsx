@@ -1,0 +1,54 @@
+import type { BulkExport } from "../../../exports/schema.ts";
+import { Tile } from "../../ui/blocks/tile.tsx";
+import { formatDuration, formatNumber, formatPercent } from "../../ui/formats.ts";
+import { Bytes, Quantity, Time } from "../../ui/values.tsx";
+import { ProgressBar } from "../exports/table.tsx";
+
+type ExportProgress = NonNullable<BulkExport["progress"]>;
+
+/** A bar, then rows, files, bytes and late rows. */
+export function Progress({ order, progress }: { order: BulkExport; progress: ExportProgress }) {
+  const { rows_written, rows_total, files_written, files_total, fraction, phase } = progress;
+  return (
+    <section className="panel" aria-label="Progress">
+      <div className="in-p grid gap-2">
+        <div className="row wrap">
+          {fraction !== null && <b className="text-xl">{formatPercent(fraction)}</b>}
+          <span className="mid" role="status">
+            {phase}
+            {leftText(progress)}
+          </span>
+          <span className="push sm dim">
+            {order.finished_at === null ? "created " : "ended "}
+            <Time at={order.finished_at ?? order.created_at} />
+          </span>
+        </div>
+        <ProgressBar fraction={fraction ?? 0} label="Progress of the export" />
+      </div>
+      <div className="tiles tiles-4">
+        <Tile
+          label="Rows"
+          detail={rows_total === null ? "not counted yet" : `of ${formatNumber(rows_total)}`}
+        >
+          <Quantity value={rows_written} short />
+        </Tile>
+        <Tile
+          label="Files"
+          detail={files_total === null ? "not planned yet" : `of ${formatNumber(files_total)}`}
+        >
+          <Quantity value={files_written} />
+        </Tile>
+        <Tile label="Written" detail={order.compression}>
+          <Bytes value={progress.bytes_written} />
+        </Tile>
+        <Tile label="Late rows" detail="of earlier windows">
+          <Quantity value={progress.late_rows_written} short />
+        </Tile>
+      </div>
+    </section>
+  );
+}
+
+function leftText({ seconds_left }: ExportProgress): string {
+  return seconds_left === null ? "" : `, about ${formatDuration(seconds_left * 1000)} left`;
+}

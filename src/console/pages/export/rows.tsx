@@ -1,0 +1,81 @@
+import { getRouteApi } from "@tanstack/react-router";
+import type { BulkExportPreview } from "../../../exports/preview/preview-schema.ts";
+import { useApiQuery } from "../../api/hooks.ts";
+import { formatNumber } from "../../ui/formats.ts";
+import { Empty, Panel } from "../../ui/panel.tsx";
+import { QueryState } from "../../ui/states.tsx";
+import { EXPORTS } from "../exports/names.ts";
+import { cellText } from "./cell.ts";
+
+const route = getRouteApi("/w/$workspace/exports/$export");
+const LIMIT = 20;
+
+/** The first rows of a file, read from the bucket. */
+export function FirstRows({ id }: { id: string }) {
+  const { file } = route.useSearch();
+  const query = useApiQuery<BulkExportPreview>(`${EXPORTS}/${id}/preview`, {
+    query: { limit: LIMIT, key: file },
+  });
+  return (
+    <div id="rows">
+      <QueryState query={query} what="The rows could not be read from the bucket">
+        {(preview) => (
+          <Panel title="First rows" footer={<FooterText preview={preview} />}>
+            {preview.rows.length === 0 ? (
+              <Empty title="No rows">No run matched the time range and the filter.</Empty>
+            ) : (
+              <RowTable preview={preview} />
+            )}
+          </Panel>
+        )}
+      </QueryState>
+    </div>
+  );
+}
+
+function FooterText({ preview }: { preview: BulkExportPreview }) {
+  const { key, rows, rows_total, omitted_columns } = preview;
+  if (key === null) return <span>No file has rows.</span>;
+  return (
+    <span className="break-all">
+      {`${rows.length} of ${formatNumber(rows_total)} rows of `}
+      <code>{key.split("/").slice(-2).join("/")}</code>
+      {omitted_columns.length > 0 && `; too large to show here: ${omitted_columns.join(", ")}`}
+    </span>
+  );
+}
+
+function RowTable({ preview: { columns, rows } }: { preview: BulkExportPreview }) {
+  return (
+    <section
+      className="overflow-x-auto"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs the keyboard
+      tabIndex={0}
+      aria-label="First rows"
+    >
+      <table className="tbl dense preview">
+        <thead>
+          <tr>
+            {columns.map((name) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ values, cut }, index) => (
+            <tr key={String(values.id ?? index)}>
+              {columns.map((name) => (
+                <td key={name} title={cellText(values[name])}>
+                  <span className="cut block mono sm">{cellText(values[name])}</span>
+                  {cut.includes(name) && <span className="dim xs">cut at 2000 characters</span>}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

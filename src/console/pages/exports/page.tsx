@@ -1,0 +1,140 @@
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { BulkExport } from "../../../exports/schema.ts";
+import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { LiveControl, usePolling } from "../../shell/live-control.tsx";
+import { TopBar } from "../../shell/top-bar.tsx";
+import { pathTo } from "../../state/path.ts";
+import { Pager } from "../../ui/blocks/pager.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { Empty, PageHeader, Panel } from "../../ui/panel.tsx";
+import { QueryState } from "../../ui/states.tsx";
+import { Destinations } from "./destinations.tsx";
+import { isExportActive, showExportStatus } from "./export-status.ts";
+import { EXPORTS, useMayExport, useWhyNotExport } from "./names.ts";
+import { Schedules } from "./schedules.tsx";
+import { SHOWN_STATUSES } from "./search.ts";
+import { ExportTable } from "./table.tsx";
+
+const route = getRouteApi("/w/$workspace/exports");
+const ACTIVE_POLL_MS = 2000;
+const POLL_MS = 10_000;
+const PAGE = 50;
+
+export function ExportsPage() {
+  const { status, offset = 0 } = route.useSearch();
+  const polling = usePolling();
+  const query = useApiQuery<BulkExport[]>(EXPORTS, {
+    query: { limit: PAGE, offset, status },
+    poll: (rows) => {
+      if (polling.isPaused) return false;
+      return rows?.some(isExportActive) ? ACTIVE_POLL_MS : POLL_MS;
+    },
+    keepPrevious: true,
+  });
+  const active = (query.data ?? []).filter(isExportActive).length;
+  return (
+    <>
+      <TopBar title="Exports">
+        <LiveControl
+          polling={polling}
+          query={query}
+          note={active > 0 ? `${active} at work` : undefined}
+          title="Read every 2 s while an export is at work, otherwise every 10 s"
+        />
+      </TopBar>
+      <PageHeader
+        title="Exports"
+        sub="Traces as Parquet in your own bucket, exact to the microsecond, with a manifest that proves it."
+        actions={<NewExportButtons />}
+      />
+      <div className="stack">
+        <QueryState query={query} what="The exports could not be read">
+          {(rows) => <List rows={rows} offset={offset} />}
+        </QueryState>
+        <Schedules isPaused={polling.isPaused} />
+        <Destinations />
+      </div>
+    </>
+  );
+}
+
+function NewExportButtons() {
+  const workspace = useWorkspaceId();
+  const why = useWhyNotExport();
+  if (why !== null) return <span className="dim sm">{why}</span>;
+  return (
+    <>
+      <Link to={pathTo(workspace, "/exports/destinations/new")} className="btn">
+        <Icon name="bucket" /> Add destination
+      </Link>
+      <Link to={pathTo(workspace, "/exports/new")} className="btn pri">
+        <Icon name="plus" /> New export
+      </Link>
+    </>
+  );
+}
+
+function List({ rows, offset }: { rows: BulkExport[]; offset: number }) {
+  const { status } = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <Panel
+      title="Exports"
+      end={<StatusFilter />}
+      footer={
+        <Pager
+          noun="export"
+          offset={offset}
+          count={rows.length}
+          size={PAGE}
+          onChange={(next) => void navigate({ search: (former) => ({ ...former, offset: next }) })}
+        />
+      }
+    >
+      {rows.length === 0 ? (
+        <NoExports isFiltered={status !== undefined} />
+      ) : (
+        <ExportTable rows={rows} />
+      )}
+    </Panel>
+  );
+}
+
+function StatusFilter() {
+  const { status } = route.useSearch();
+  return (
+    <nav className="seg" aria-label="Status of the exports">
+      {[undefined, ...SHOWN_STATUSES].map((each) => (
+        <route.Link
+          key={each ?? "all"}
+          to="."
+          search={{ status: each }}
+          aria-current={status === each ? "page" : undefined}
+        >
+          {each === undefined ? "All" : showExportStatus(each).word}
+        </route.Link>
+      ))}
+    </nav>
+  );
+}
+
+function NoExports({ isFiltered }: { isFiltered: boolean }) {
+  const workspace = useWorkspaceId();
+  const mayExport = useMayExport();
+  if (isFiltered) return <Empty title="No export has this status">Choose another one.</Empty>;
+  return (
+    <Empty
+      title="No exports yet"
+      action={
+        mayExport && (
+          <Link to={pathTo(workspace, "/exports/new")} className="btn">
+            <Icon name="plus" /> New export
+          </Link>
+        )
+      }
+    >
+      An export writes the runs of a project as Parquet files to a bucket of yours, once or on a
+      schedule.
+    </Empty>
+  );
+}

@@ -1,0 +1,97 @@
+import { Link } from "@tanstack/react-router";
+import type { BulkExport } from "../../../exports/schema.ts";
+import { useApiQuery, useWorkspaceId } from "../../api/hooks.ts";
+import { pathTo } from "../../state/path.ts";
+import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
+import { formatCount } from "../../ui/formats.ts";
+import { Panel } from "../../ui/panel.tsx";
+import { useNow } from "../../ui/values.tsx";
+import { EXPORTS, useProjectNames } from "./names.ts";
+import { cellOf, windowsText } from "./window-cells.ts";
+import { dueText, nextWindow } from "./windows.ts";
+
+const POLL_MS = 10_000;
+const WINDOWS = 28;
+const SHOWN = 20;
+
+/** The active schedules, each with its last windows. Absent without any. */
+export function Schedules({ isPaused }: { isPaused: boolean }) {
+  const { data: schedules = [] } = useApiQuery<BulkExport[]>(EXPORTS, {
+    query: { status: "INTERVAL_SCHEDULED", limit: SHOWN },
+    poll: isPaused ? false : POLL_MS,
+  });
+  const projectOf = useProjectNames(schedules);
+  if (schedules.length === 0) return null;
+  const columns: TableColumn<BulkExport>[] = [
+    {
+      id: "project",
+      header: "Project",
+      cell: ({ id, session_id }) => <Name id={id} project={projectOf(session_id)} />,
+    },
+    {
+      id: "every",
+      header: "Every",
+      cell: ({ interval_hours }) => <span className="nw">{interval_hours} h</span>,
+      card: "end",
+    },
+    {
+      id: "windows",
+      header: "Windows, oldest first",
+      cell: (row) => <Windows schedule={row} isPaused={isPaused} />,
+      card: "full",
+      width: "50%",
+    },
+  ];
+  return (
+    <Panel
+      title="Schedules"
+      footer={
+        schedules.length < SHOWN
+          ? formatCount(schedules.length, "schedule")
+          : `The newest ${SHOWN} schedules`
+      }
+    >
+      <DataTable label="Schedules" columns={columns} rows={schedules} keyOf={({ id }) => id} />
+    </Panel>
+  );
+}
+
+function Name({ id, project }: { id: string; project: string }) {
+  const workspace = useWorkspaceId();
+  return (
+    <Link to={pathTo(workspace, `/exports/${id}`)} className="cut m text-ink" title={project}>
+      {project}
+    </Link>
+  );
+}
+
+function Windows({ schedule, isPaused }: { schedule: BulkExport; isPaused: boolean }) {
+  const { data = [] } = useApiQuery<BulkExport[]>(EXPORTS, windowsQuery(schedule.id, isPaused));
+  const now = useNow();
+  const failed = data.find(({ error }) => error !== null);
+  return (
+    <div className="row">
+      <span className="weave grow" role="img" aria-label={windowsText(data)}>
+        {data
+          .slice(0, WINDOWS)
+          .reverse()
+          .map(({ id, status }) => (
+            <i key={id} className={cellOf({ status })} />
+          ))}
+      </span>
+      <span className={`sm nw ${failed ? "err" : "dim"}`} title={failed?.error ?? undefined}>
+        {dueText(nextWindow(schedule, data), now)}
+      </span>
+    </div>
+  );
+}
+
+export const WINDOWS_PAGE = 100;
+
+/** The same cache entry on the list and on the page of a schedule. */
+export function windowsQuery(schedule_id: string, isPaused: boolean) {
+  return {
+    query: { source_bulk_export_id: schedule_id, limit: WINDOWS_PAGE },
+    poll: isPaused ? (false as const) : POLL_MS,
+  };
+}

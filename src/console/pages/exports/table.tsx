@@ -1,0 +1,128 @@
+import { Link } from "@tanstack/react-router";
+import type { BulkExport } from "../../../exports/schema.ts";
+import { useWorkspaceId } from "../../api/hooks.ts";
+import { pathTo } from "../../state/path.ts";
+import { DataTable, type TableColumn } from "../../ui/data-table.tsx";
+import { formatPercent, shortId } from "../../ui/formats.ts";
+import { Status } from "../../ui/status.tsx";
+import { Bytes, Elapsed, Quantity } from "../../ui/values.tsx";
+import { isSchedule, showExportStatus } from "./export-status.ts";
+import { useDestinations, useProjectNames } from "./names.ts";
+import { rangeText } from "./windows.ts";
+
+/** Exports and ended schedules, the newest first. */
+export function ExportTable({ rows }: { rows: BulkExport[] }) {
+  const projectOf = useProjectNames(rows);
+  const { data: destinations = [] } = useDestinations();
+  const destinationOf = (id: string) =>
+    destinations.find((each) => each.id === id)?.display_name ?? shortId(id);
+  const columns: TableColumn<BulkExport>[] = [
+    {
+      id: "project",
+      header: "Project",
+      cell: (row) => <Name order={row} project={projectOf(row.session_id)} />,
+    },
+    {
+      id: "range",
+      header: "Time of the runs",
+      cell: (row) => <span className="nw">{rangeText(row)}</span>,
+      card: "full",
+    },
+    {
+      id: "destination",
+      header: "Destination",
+      cell: (row) => <span className="cut">{destinationOf(row.bulk_export_destination_id)}</span>,
+      card: "hidden",
+    },
+    { id: "status", header: "Status", cell: (row) => <ExportStatus order={row} />, card: "end" },
+    { id: "progress", header: "Progress", cell: (row) => <Work order={row} />, card: "full" },
+    {
+      id: "rows",
+      header: "Rows",
+      cell: ({ progress }) => <Quantity value={progress?.rows_written ?? null} />,
+      isNumber: true,
+      card: "hidden",
+    },
+    {
+      id: "bytes",
+      header: "Bytes",
+      cell: ({ progress }) => <Bytes value={progress?.bytes_written ?? null} />,
+      isNumber: true,
+      card: "hidden",
+    },
+  ];
+  return (
+    <DataTable
+      label="Exports"
+      columns={columns}
+      rows={rows}
+      keyOf={({ id }) => id}
+      isFailed={({ status }) => status === "FAILED" || status === "TIMEDOUT"}
+    />
+  );
+}
+
+function Name({ order, project }: { order: BulkExport; project: string }) {
+  const workspace = useWorkspaceId();
+  const { id, source_bulk_export_id } = order;
+  return (
+    <div className="row">
+      <Link to={pathTo(workspace, `/exports/${id}`)} className="cut m text-ink" title={project}>
+        {project}
+      </Link>
+      {source_bulk_export_id !== null && <span className="tag">window</span>}
+      {isSchedule(order) && <span className="tag">every {order.interval_hours} h</span>}
+    </div>
+  );
+}
+
+export function ExportStatus({ order: { status } }: { order: BulkExport }) {
+  const { kind, word } = showExportStatus(status);
+  return (
+    <Status kind={kind} plain={["ok", "idle", "cancelled"].includes(kind)}>
+      {word}
+    </Status>
+  );
+}
+
+/** The bar of a running export, the reason of a failed one, the duration of another. */
+function Work({ order }: { order: BulkExport }) {
+  const { status, error, progress, created_at, finished_at } = order;
+  if (status === "RUNNING") return <Bar fraction={progress?.fraction ?? null} />;
+  if (error !== null) {
+    return (
+      <span className="sm cut block max-w-90" title={error}>
+        {error}
+      </span>
+    );
+  }
+  if (progress === null || finished_at === null) return null;
+  return (
+    <span className="sm dim">
+      <Elapsed start={created_at} end={finished_at} />
+    </span>
+  );
+}
+
+function Bar({ fraction }: { fraction: number | null }) {
+  if (fraction === null) return <span className="sm dim">planning</span>;
+  return (
+    <span className="row">
+      <ProgressBar fraction={fraction} label="Progress of the export" />
+      <span className="sm nw">{formatPercent(fraction)}</span>
+    </span>
+  );
+}
+
+export function ProgressBar({ fraction, label }: { fraction: number; label: string }) {
+  return (
+    <span
+      className="prog grow"
+      role="progressbar"
+      aria-label={label}
+      aria-valuenow={Math.round(fraction * 100)}
+    >
+      <i style={{ width: `${fraction * 100}%` }} className={fraction === 1 ? "ok" : ""} />
+    </span>
+  );
+}

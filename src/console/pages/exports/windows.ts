@@ -1,0 +1,39 @@
+import type { BulkExport } from "../../../exports/schema.ts";
+import { formatDate, formatDuration } from "../../ui/formats.ts";
+
+const HOUR_MS = 60 * 60 * 1000;
+/** Delay of the service, for runs that arrive late. */
+const DELAY_MS = 10 * 60 * 1000;
+
+export type ScheduleWindow = { start: number; end: number; due: number };
+
+/** The first window of a schedule after those that were started. */
+export function nextWindow(
+  { start_time, interval_hours }: Pick<BulkExport, "start_time" | "interval_hours">,
+  started: Pick<BulkExport, "end_time">[],
+): ScheduleWindow {
+  const length = (interval_hours ?? 0) * HOUR_MS;
+  const ends = started.map(({ end_time }) => Date.parse(end_time ?? ""));
+  const start = Math.max(Date.parse(start_time), ...ends.filter(Number.isFinite));
+  return { start, end: start + length, due: start + length + DELAY_MS };
+}
+
+export function dueText({ due }: ScheduleWindow, now: number): string {
+  return due <= now ? "next one is due" : `next in ${formatDuration(due - now)}`;
+}
+
+/** `1 Nov to 22 Nov`, with times where a bound is not the start of a day. */
+export function rangeText(
+  { start_time, end_time }: Pick<BulkExport, "start_time" | "end_time">,
+  now = new Date(),
+): string {
+  const start = boundText(start_time, now);
+  return end_time === null ? `from ${start} on` : `${start} to ${boundText(end_time, now)}`;
+}
+
+function boundText(iso: string, now: Date): string {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return iso;
+  const time = at.toISOString().slice(11, 16);
+  return `${formatDate(at, now)}${time === "00:00" ? "" : `, ${time}`}`;
+}

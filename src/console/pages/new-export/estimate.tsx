@@ -1,0 +1,60 @@
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { BulkExportEstimate } from "../../../exports/orders/estimate-schema.ts";
+import { useApiQuery } from "../../api/hooks.ts";
+import { useDebounced } from "../../ui/form/use-debounced.ts";
+import { formatBytes, formatNumber } from "../../ui/formats.ts";
+import { Panel } from "../../ui/panel.tsx";
+import { QueryState } from "../../ui/states.tsx";
+import { EXPORTS } from "../exports/names.ts";
+import { type ExportDraft, toEstimate } from "./draft.ts";
+
+const SETTLED_MS = 400;
+
+/** Counts the runs of a draft after a pause in typing. */
+export function useEstimate(draft: ExportDraft): UseQueryResult<BulkExportEstimate> {
+  const request = useDebounced(toEstimate(draft), SETTLED_MS);
+  return useApiQuery<BulkExportEstimate>(`${EXPORTS}/estimate`, {
+    post: request ?? {},
+    enabled: request !== null,
+  });
+}
+
+type Props = { draft: ExportDraft; query: UseQueryResult<BulkExportEstimate> };
+
+/** Rows and size of the export. */
+export function Estimate({ draft, query }: Props) {
+  return (
+    <Panel title="What will be written">
+      <div className="in-p" aria-live="polite">
+        {toEstimate(draft) === null ? (
+          <p className="dim">Choose a project and the times.</p>
+        ) : (
+          <QueryState query={query} what="The runs could not be counted" rows={3}>
+            {(estimate) => <Figures estimate={estimate} draft={draft} />}
+          </QueryState>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+function Figures({ estimate, draft }: { estimate: BulkExportEstimate; draft: ExportDraft }) {
+  const { rows, bytes, days, is_exact } = estimate;
+  const about = is_exact ? "" : "about ";
+  return (
+    <>
+      <dl className="kv">
+        <dt>Rows</dt>
+        <dd>{`${about}${formatNumber(rows)}`}</dd>
+        <dt>Days</dt>
+        <dd>{formatNumber(days)}, at least one file for each with runs</dd>
+        <dt>Size</dt>
+        <dd>about {formatBytes(bytes)} before compression</dd>
+      </dl>
+      {rows === 0 && <p className="mid sm mt-2">No run matches: the export would have no file.</p>}
+      {draft.when === "schedule" && (
+        <p className="mid sm mt-2">Counted from the start until now. Each window is an export.</p>
+      )}
+    </>
+  );
+}

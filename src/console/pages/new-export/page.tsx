@@ -1,0 +1,149 @@
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { type FormEvent, type ReactNode, useState } from "react";
+import type { Destination } from "../../../exports/destination-schema.ts";
+import type { BulkExport } from "../../../exports/schema.ts";
+import { ApiError } from "../../api/errors.ts";
+import { useApiChange, useWorkspaceId } from "../../api/hooks.ts";
+import { TopBar } from "../../shell/top-bar.tsx";
+import { pathTo } from "../../state/path.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { Empty, PageHeader } from "../../ui/panel.tsx";
+import { ErrorState, QueryState } from "../../ui/states.tsx";
+import { DESTINATIONS, EXPORTS, useDestinations, useWhyNotExport } from "../exports/names.ts";
+import {
+  type BucketDraft,
+  EMPTY_BUCKET,
+  type ExportDraft,
+  emptyDraft,
+  NEW_BUCKET,
+  toDestination,
+  toOrder,
+} from "./draft.ts";
+import { Estimate, useEstimate } from "./estimate.tsx";
+import { DraftProbe, SavedProbe } from "./probe-panel.tsx";
+import { Shape } from "./shape.tsx";
+import { What } from "./what.tsx";
+import { Where } from "./where.tsx";
+
+const route = getRouteApi("/w/$workspace/exports/new");
+const ABOVE = [{ label: "Exports", path: "/exports" }];
+
+export function NewExportPage() {
+  const destinations = useDestinations();
+  const why = useWhyNotExport();
+  return (
+    <>
+      <TopBar above={ABOVE} title="New export" />
+      <PageHeader title="New export" />
+      {why !== null ? (
+        <Empty title="No export can be created here">{why}</Empty>
+      ) : (
+        <QueryState query={destinations} what="The destinations could not be read">
+          {(list) => <ExportForm destinations={list} />}
+        </QueryState>
+      )}
+    </>
+  );
+}
+
+function ExportForm({ destinations }: { destinations: Destination[] }) {
+  const [draft, setDraft] = useState(emptyDraft(route.useSearch()));
+  const [bucket, setBucket] = useState(EMPTY_BUCKET);
+  const estimate = useEstimate(draft);
+  const chosen = draft.destination || destinations[0]?.id || NEW_BUCKET;
+  const change = (part: Partial<ExportDraft>) => setDraft((former) => ({ ...former, ...part }));
+  const saved = destinations.find(({ id }) => id === chosen);
+  return (
+    <div className="form-grid">
+      <Submit
+        draft={draft}
+        bucket={bucket}
+        chosen={chosen}
+        onSaved={(destination) => change({ destination })}
+      >
+        <What draft={draft} onChange={change} filterProblem={filterProblemOf(estimate.error)} />
+        <Where
+          destinations={destinations}
+          chosen={chosen}
+          onChoose={(destination) => change({ destination })}
+          bucket={bucket}
+          onChange={(part) => setBucket((former) => ({ ...former, ...part }))}
+        />
+        <Shape draft={draft} onChange={change} />
+      </Submit>
+      <aside className="stack">
+        <Estimate draft={draft} query={estimate} />
+        {saved === undefined ? (
+          <DraftProbe draft={bucket} />
+        ) : (
+          <SavedProbe key={saved.id} id={saved.id} name={saved.display_name} />
+        )}
+      </aside>
+    </div>
+  );
+}
+
+/** The part of an error that belongs to the filter's field. */
+function filterProblemOf(error: Error | null): string | undefined {
+  if (!(error instanceof ApiError) || error.status !== 422) return undefined;
+  return /^filter: (.*)/s.exec(error.message)?.[1];
+}
+
+type SubmitProps = {
+  draft: ExportDraft;
+  bucket: BucketDraft;
+  chosen: string;
+  /** Called with the id of a new destination, so that a second attempt does not create another. */
+  onSaved: (destination_id: string) => void;
+  children: ReactNode;
+};
+
+function Submit({ draft, bucket, chosen, onSaved, children }: SubmitProps) {
+  const navigate = useNavigate();
+  const workspace = useWorkspaceId();
+  const save = useApiChange<object, Destination>({
+    path: DESTINATIONS,
+    body: (request) => request,
+    invalidates: [DESTINATIONS],
+  });
+  const create = useApiChange<object, BulkExport>({
+    path: EXPORTS,
+    body: (request) => request,
+    invalidates: [EXPORTS],
+  });
+  const submit = async (): Promise<void> => {
+    const id = chosen === NEW_BUCKET ? (await save.mutateAsync(toDestination(bucket))).id : chosen;
+    if (id !== chosen) onSaved(id);
+    const order = await create.mutateAsync(toOrder(draft, id));
+    await navigate({ to: pathTo(workspace, `/exports/${order.id}`) });
+  };
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault();
+    // Each failure is shown by its change.
+    submit().catch(() => {});
+  };
+  const error = save.error ?? create.error;
+  const isBusy = save.isPending || create.isPending;
+  const noun = draft.when === "once" ? "export" : "schedule";
+  return (
+    <form className="stack" onSubmit={onSubmit} aria-label="New export">
+      {children}
+      {error && (
+        <ErrorState
+          what={save.error ? "The bucket was not saved" : `The ${noun} was not created`}
+          error={error}
+          intact="What you typed is still here."
+        />
+      )}
+      <div className="row wrap">
+        <button type="submit" className="btn pri" disabled={isBusy || draft.fields.length === 0}>
+          <Icon name="export" /> {isBusy ? "Starting" : `Start ${noun}`}
+        </button>
+        <Link to={pathTo(workspace, "/exports")} className="btn ghost">
+          Back to exports
+        </Link>
+        {draft.fields.length === 0 && <span className="sm err">Choose at least one column.</span>}
+      </div>
+    </form>
+  );
+}

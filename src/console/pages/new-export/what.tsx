@@ -1,0 +1,131 @@
+import type { Project } from "../../../traces/projects/schema.ts";
+import { useApiQuery } from "../../api/hooks.ts";
+import { Field, Optional, SelectField } from "../../ui/form/field.tsx";
+import { PROJECTS } from "../exports/names.ts";
+import type { ExportDraft } from "./draft.ts";
+import { FormSection } from "./section.tsx";
+
+type Props = {
+  draft: ExportDraft;
+  onChange: (change: Partial<ExportDraft>) => void;
+  filterProblem: string | undefined;
+};
+
+const PROJECTS_PAGE = 100;
+
+export function What({ draft, onChange, filterProblem }: Props) {
+  const { data: projects = [] } = useApiQuery<Project[]>(PROJECTS, {
+    query: { limit: PROJECTS_PAGE },
+  });
+  const { project, filter, when } = draft;
+  const isUnlisted = project !== "" && projects.every(({ id }) => id !== project);
+  return (
+    <FormSection number={1} title="What">
+      <SelectField
+        label="Project"
+        required
+        value={project}
+        onChange={(event) => onChange({ project: event.target.value })}
+        hint={projects.length === PROJECTS_PAGE ? "The newest 100 projects." : undefined}
+      >
+        <option value="">Choose a project</option>
+        {isUnlisted && <option value={project}>{project}</option>}
+        {projects.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </SelectField>
+      <Field
+        label={<Optional>Filter</Optional>}
+        className="mono"
+        placeholder="eq(is_root, true)"
+        value={filter}
+        problem={filterProblem}
+        onChange={(event) => onChange({ filter: event.target.value })}
+      >
+        The filter language of traces. Empty for all runs.
+      </Field>
+      <div className="full grid gap-2 md:grid-cols-2" role="radiogroup" aria-label="When">
+        <When
+          label="Once"
+          hint="Runs between two times"
+          isChosen={when === "once"}
+          onChoose={() => onChange({ when: "once" })}
+        />
+        <When
+          label="On a schedule"
+          hint="A set of files for each window"
+          isChosen={when === "schedule"}
+          onChoose={() => onChange({ when: "schedule" })}
+        />
+      </div>
+      <Times draft={draft} onChange={onChange} />
+    </FormSection>
+  );
+}
+
+type WhenProps = { label: string; hint: string; isChosen: boolean; onChoose: () => void };
+
+function When({ label, hint, isChosen, onChoose }: WhenProps) {
+  return (
+    <label className="choice">
+      <span className="row">
+        <input type="radio" name="when" checked={isChosen} onChange={onChoose} />
+        <b className="m">{label}</b>
+      </span>
+      <span className="hint">{hint}</span>
+    </label>
+  );
+}
+
+function Times({ draft, onChange }: Omit<Props, "filterProblem">) {
+  const { when, from, until, hours, late_rows } = draft;
+  return (
+    <>
+      <Field
+        label="From, UTC"
+        type="datetime-local"
+        required
+        value={from}
+        onChange={(event) => onChange({ from: event.target.value })}
+      >
+        Included.
+      </Field>
+      {when === "once" ? (
+        <Field
+          label="Until, UTC"
+          type="datetime-local"
+          required
+          min={from}
+          value={until}
+          onChange={(event) => onChange({ until: event.target.value })}
+        >
+          Not included.
+        </Field>
+      ) : (
+        <>
+          <Field
+            label="Hours of a window"
+            type="number"
+            required
+            min={1}
+            max={168}
+            value={hours}
+            onChange={(event) => onChange({ hours: event.target.value })}
+          >
+            1 to 168. A window is exported ten minutes after its end.
+          </Field>
+          <label className="check full">
+            <input
+              type="checkbox"
+              checked={late_rows}
+              onChange={(event) => onChange({ late_rows: event.target.checked })}
+            />
+            <span>Carry late rows: runs that arrive after their window are in the next one</span>
+          </label>
+        </>
+      )}
+    </>
+  );
+}

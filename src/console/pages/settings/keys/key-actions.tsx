@@ -1,0 +1,83 @@
+import { useState } from "react";
+import type {
+  ApiKey,
+  ApiKeyWithSecret,
+} from "../../../../control-plane/workspaces/keys/key-schema.ts";
+import { useApiChange } from "../../../api/hooks.ts";
+import { useMe } from "../../../api/session.ts";
+import { ConfirmDialog } from "../../../ui/dialog.tsx";
+import { useToast } from "../../../ui/toasts.tsx";
+import { KEYS, type NewSecret } from "./key-paths.ts";
+
+type Props = { path: string; apiKey: ApiKey; onSecret: (made: NewSecret) => void };
+
+export function KeyActions({ path, apiKey, onSecret }: Props) {
+  const [open, setOpen] = useState<"rotate" | "revoke" | null>(null);
+  const close = () => setOpen(null);
+  return (
+    <span className="row">
+      <button type="button" className="btn sm ghost" onClick={() => setOpen("rotate")}>
+        Rotate
+      </button>
+      <button type="button" className="btn sm ghost" onClick={() => setOpen("revoke")}>
+        Revoke
+      </button>
+      {open === "rotate" && (
+        <RotateKey path={path} apiKey={apiKey} onSecret={onSecret} onClose={close} />
+      )}
+      {open === "revoke" && <RevokeKey path={path} apiKey={apiKey} onClose={close} />}
+    </span>
+  );
+}
+
+type RevokeProps = { path: string; apiKey: ApiKey; onClose: () => void };
+
+function RevokeKey({ path, apiKey: { id, description }, onClose }: RevokeProps) {
+  const isOwn = useMe().actor.id === id;
+  const toast = useToast();
+  const { mutateAsync } = useApiChange({
+    method: "DELETE",
+    path: `${path}/${id}`,
+    invalidates: [KEYS],
+  });
+  return (
+    <ConfirmDialog
+      title={`Revoke ${description}?`}
+      act="Revoke key"
+      keep="Keep it"
+      isDestructive
+      typed={description}
+      onAct={() => mutateAsync().then(() => toast(`Revoked ${description}`))}
+      onClose={onClose}
+    >
+      Requests with it fail within 10 s, and sessions opened with it end. This cannot be undone.
+      {isOwn && <b className="block wait">This session was opened with it: you are signed out.</b>}
+    </ConfirmDialog>
+  );
+}
+
+const OVERLAP_SECONDS = 3600;
+
+function RotateKey({ path, apiKey, onSecret, onClose }: Props & { onClose: () => void }) {
+  const { id, description } = apiKey;
+  const { mutateAsync } = useApiChange<void, ApiKeyWithSecret>({
+    path: `${path}/${id}/rotate?overlap_seconds=${OVERLAP_SECONDS}`,
+    invalidates: [KEYS],
+  });
+  return (
+    <ConfirmDialog
+      title={`Rotate ${description}?`}
+      act="Rotate key"
+      keep="Keep it as it is"
+      onAct={() =>
+        mutateAsync().then(({ key }) =>
+          onSecret({ title: `Key “${description}” has a new secret.`, secret: key }),
+        )
+      }
+      onClose={onClose}
+    >
+      The key gets a new secret, shown once. The old secret works for one hour more, so that
+      programs can change. Sessions opened with the old secret end.
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,5 @@
+export const KEYS = "/api/v1/api-key";
+export const PERSONAL_KEYS = "/api/v1/api-key/current";
+
+/** A secret of a key that was created or rotated, for the one time that it is shown. */
+export type NewSecret = { title: string; secret: string };

@@ -1,0 +1,74 @@
+import { useState } from "react";
+import type { WorkspaceMember } from "../../../../control-plane/workspaces/members/member-schema.ts";
+import { useApiChange } from "../../../api/hooks.ts";
+import { ConfirmDialog } from "../../../ui/dialog.tsx";
+import { useToast } from "../../../ui/toasts.tsx";
+
+export const MEMBERS = "/api/v1/workspaces/current/members";
+export const MEMBER_ROLES = ["viewer", "editor", "admin"] as const;
+
+type Props = { member: WorkspaceMember };
+
+/** Changes the role when the service has confirmed it; a refusal stays beside the role. */
+export function MemberRole({ member: { id, email, role } }: Props) {
+  const toast = useToast();
+  const change = useApiChange<string>({
+    method: "PATCH",
+    path: `${MEMBERS}/${id}`,
+    body: (wanted) => ({ role: wanted }),
+    invalidates: [MEMBERS],
+  });
+  return (
+    <span className="row">
+      <select
+        className="in auto"
+        aria-label={`Role of ${email}`}
+        value={role}
+        disabled={change.isPending}
+        onChange={(event) => {
+          const wanted = event.target.value;
+          change.mutate(wanted, { onSuccess: () => toast(`${email} is ${wanted}`) });
+        }}
+      >
+        {MEMBER_ROLES.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
+      </select>
+      {change.error && (
+        <span className="err sm" role="alert">
+          {change.error.message}
+        </span>
+      )}
+    </span>
+  );
+}
+
+export function RemoveMember({ member: { id, email } }: Props) {
+  const [isOpen, setOpen] = useState(false);
+  const toast = useToast();
+  const { mutateAsync } = useApiChange({
+    method: "DELETE",
+    path: `${MEMBERS}/${id}`,
+    invalidates: [MEMBERS],
+  });
+  return (
+    <>
+      <button type="button" className="btn sm ghost" onClick={() => setOpen(true)}>
+        Remove
+      </button>
+      {isOpen && (
+        <ConfirmDialog
+          title={`Remove ${email}?`}
+          act="Remove member"
+          keep="Keep the member"
+          isDestructive
+          onAct={() => mutateAsync().then(() => toast(`Removed ${email}`))}
+          onClose={() => setOpen(false)}
+        >
+          Requests of this person fail within 10 s, here and with personal keys. You can add the
+          person again.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

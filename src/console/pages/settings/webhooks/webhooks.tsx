@@ -1,0 +1,86 @@
+import { getRouteApi } from "@tanstack/react-router";
+import type { DeliveriesList } from "../../../../agent-server/webhooks/schema.ts";
+import { useApiQuery } from "../../../api/hooks.ts";
+import { LiveControl, usePolling } from "../../../shell/live-control.tsx";
+import { Empty, Panel } from "../../../ui/panel.tsx";
+import { QueryState } from "../../../ui/states.tsx";
+import { CursorPager } from "../frame/cursor-pager.tsx";
+import { SectionHead } from "../frame/head.tsx";
+import { DELIVERY_STATUSES } from "../frame/search.ts";
+import { DeliveryRow } from "./delivery.tsx";
+import { SigningSecret } from "./signing-secret.tsx";
+
+const route = getRouteApi("/w/$workspace/settings/$section");
+const POLL_MS = 3000;
+const PAGE = 50;
+
+/** Deliveries of the webhooks of runs, and the secret that signs them. */
+export function Webhooks() {
+  const { status, cursor } = route.useSearch();
+  const polling = usePolling();
+  const query = useApiQuery<DeliveriesList>("/v1/run-webhooks/deliveries", {
+    query: { limit: PAGE, status, cursor },
+    poll: polling.isPaused ? false : POLL_MS,
+    keepPrevious: true,
+  });
+  return (
+    <>
+      <SectionHead
+        title="Webhooks"
+        sub="A run that was created with a webhook sends its outcome there."
+        live={<LiveControl polling={polling} query={query} title="Read every 3 s" />}
+      />
+      <div className="stack">
+        <SigningSecret />
+        <QueryState query={query} what="The deliveries could not be read">
+          {({ resources, next_cursor }) => (
+            <Panel
+              title="Deliveries"
+              end={<StatusFilter />}
+              footer={
+                <CursorPager
+                  noun="delivery"
+                  nouns="deliveries"
+                  count={resources.length}
+                  next={next_cursor}
+                />
+              }
+            >
+              {resources.length === 0 ? (
+                <Empty title={status ? `No delivery is ${status}` : "No deliveries"}>
+                  A delivery appears when a run with a webhook ends. It is kept for a month.
+                </Empty>
+              ) : (
+                <ul aria-label="Deliveries">
+                  {resources.map((each) => (
+                    <DeliveryRow key={each.run_id} delivery={each} />
+                  ))}
+                </ul>
+              )}
+            </Panel>
+          )}
+        </QueryState>
+      </div>
+    </>
+  );
+}
+
+function StatusFilter() {
+  const { status } = route.useSearch();
+  return (
+    <nav className="seg" aria-label="Status of the deliveries">
+      {[undefined, ...DELIVERY_STATUSES].map((each) => (
+        <route.Link
+          key={each ?? "all"}
+          to="."
+          search={{ status: each }}
+          aria-current={status === each ? "page" : undefined}
+        >
+          {each === undefined ? "All" : WORDS[each]}
+        </route.Link>
+      ))}
+    </nav>
+  );
+}
+
+const WORDS = { pending: "Pending", delivered: "Delivered", failed: "Failed" } as const;

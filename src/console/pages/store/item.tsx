@@ -1,0 +1,151 @@
+import { type FormEvent, useId, useState } from "react";
+import { useApiChange } from "../../api/hooks.ts";
+import { useMay } from "../../api/session.ts";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { JsonView } from "../../ui/json-view/json-view.tsx";
+import { Panel } from "../../ui/panel.tsx";
+import { ErrorState } from "../../ui/states.tsx";
+import { useToast } from "../../ui/toasts.tsx";
+import { Time } from "../../ui/values.tsx";
+import type { StoreItem } from "./store-item.ts";
+import { parseValue } from "./value.ts";
+
+type Props = { item: StoreItem; deployment: string };
+
+/** An item: its value, and for editors the ways to change it. */
+export function ItemDetail({ item, deployment }: Props) {
+  const mayWrite = useMay("write");
+  const [mode, setMode] = useState<"read" | "edit" | "delete">("read");
+  const { namespace, key, value, created_at } = item;
+  return (
+    <Panel
+      title={<span className="break-all">{key}</span>}
+      end={
+        mayWrite &&
+        mode !== "edit" && (
+          <>
+            <button type="button" className="btn sm" onClick={() => setMode("edit")}>
+              <Icon name="pencil" small /> Edit
+            </button>
+            <button
+              type="button"
+              className="btn sm ghost icon"
+              aria-label="Delete item"
+              onClick={() => setMode("delete")}
+            >
+              <Icon name="trash" small />
+            </button>
+          </>
+        )
+      }
+      footer={
+        <span>
+          <code className="break-all">{namespace.join(".")}</code>, created <Time at={created_at} />
+        </span>
+      }
+    >
+      <div className="in-p">
+        {mode === "edit" ? (
+          <EditItem item={item} deployment={deployment} onClose={() => setMode("read")} />
+        ) : (
+          <JsonView label="Value" value={value} />
+        )}
+      </div>
+      {mode === "delete" && (
+        <DeleteItem item={item} deployment={deployment} onClose={() => setMode("read")} />
+      )}
+    </Panel>
+  );
+}
+
+type EditProps = Props & { onClose: () => void };
+
+const INDENT = 2;
+const MAX_LINES = 20;
+
+function EditItem({ item: { namespace, key, value }, deployment, onClose }: EditProps) {
+  const [text, setText] = useState(JSON.stringify(value, null, INDENT));
+  const [problem, setProblem] = useState<string | null>(null);
+  const toast = useToast();
+  const id = useId();
+  const path = `/agents/${deployment}/store`;
+  const put = useApiChange<object>({
+    method: "PUT",
+    path: `${path}/items`,
+    body: (changed) => ({ namespace, key, value: changed }),
+    invalidates: [path],
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const parsed = parseValue(text);
+    if ("problem" in parsed) return setProblem(parsed.problem);
+    put.mutate(parsed.value, {
+      onSuccess: () => {
+        toast(`Saved ${key}`);
+        onClose();
+      },
+    });
+  };
+  return (
+    <form className="grid gap-3" onSubmit={submit}>
+      <div className="field">
+        <label htmlFor={id}>Value, a JSON object</label>
+        <textarea
+          id={id}
+          className="in mono"
+          rows={Math.min(MAX_LINES, text.split("\n").length + 1)}
+          aria-invalid={problem !== null}
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+            setProblem(null);
+          }}
+        />
+        {problem !== null && (
+          <span className="bad" role="alert">
+            {problem}
+          </span>
+        )}
+      </div>
+      {put.error && (
+        <ErrorState
+          what="The item was not saved"
+          error={put.error}
+          intact="What you typed is still here."
+        />
+      )}
+      <div className="row">
+        <button type="submit" className="btn pri" disabled={put.isPending}>
+          {put.isPending ? "Saving" : "Save item"}
+        </button>
+        <button type="button" className="btn ghost" onClick={onClose}>
+          Keep as it was
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function DeleteItem({ item: { namespace, key }, deployment, onClose }: EditProps) {
+  const toast = useToast();
+  const path = `/agents/${deployment}/store`;
+  const { mutateAsync } = useApiChange({
+    method: "DELETE",
+    path: `${path}/items`,
+    body: () => ({ namespace, key }),
+    invalidates: [path],
+  });
+  return (
+    <ConfirmDialog
+      title={`Delete ${key}?`}
+      act="Delete item"
+      keep="Keep it"
+      isDestructive
+      onAct={() => mutateAsync().then(() => toast(`Deleted ${key}`))}
+      onClose={onClose}
+    >
+      Agents no longer find it. This cannot be undone.
+    </ConfirmDialog>
+  );
+}

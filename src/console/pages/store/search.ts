@@ -1,0 +1,24 @@
+import { numberParam, type RawSearch, textParam } from "../../state/search.ts";
+
+export type StoreSearch = {
+  deployment?: string | undefined;
+  /** Labels with dots between, which labels cannot contain. */
+  ns?: string | undefined;
+  key?: string | undefined;
+  q?: string | undefined;
+  offset?: number | undefined;
+};
+
+export function storeSearch(search: RawSearch): StoreSearch {
+  return {
+    deployment: textParam(search, "deployment"),
+    ns: textParam(search, "ns"),
+    key: textParam(search, "key"),
+    q: textParam(search, "q"),
+    offset: numberParam(search, "offset"),
+  };
+}
+
+export function toLabels(ns: string | undefined): string[] {
+  return ns === undefined || ns === "" ? [] : ns.split(".");
+}

@@ -1,0 +1,10 @@
+import type { z } from "zod";
+import type { FoundItems } from "../../../agent-server/store/schema.ts";
+
+export type FoundItemsPage = z.infer<typeof FoundItems>;
+export type StoreItem = FoundItemsPage["items"][number];
+
+/** The namespace and the key; labels have no dots. */
+export function idOf({ namespace, key }: Pick<StoreItem, "namespace" | "key">): string {
+  return `${namespace.join(".")}/${key}`;
+}

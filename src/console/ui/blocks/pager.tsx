@@ -1,0 +1,42 @@
+type Props = {
+  noun: string;
+  offset: number;
+  /** Rows of this page. */
+  count: number;
+  /** Rows of a full page. */
+  size: number;
+  onChange: (offset: number | undefined) => void;
+};
+
+/** States which rows of a list are shown, and leads to the next ones. */
+export function Pager({ noun, offset, count, size, onChange }: Props) {
+  const hasMore = count === size;
+  if (offset === 0 && !hasMore) return <span>{`${count} ${noun}${count === 1 ? "" : "s"}`}</span>;
+  return (
+    <>
+      <span>
+        {count === 0
+          ? `No ${noun}s from number ${offset + 1}`
+          : `${noun}s ${offset + 1} to ${offset + count}${hasMore ? ", and maybe more" : ", the last ones"}`}
+      </span>
+      <span className="push row">
+        <button
+          type="button"
+          className="btn sm"
+          disabled={offset === 0}
+          onClick={() => onChange(Math.max(0, offset - size) || undefined)}
+        >
+          Previous
+        </button>
+        <button
+          type="button"
+          className="btn sm"
+          disabled={!hasMore}
+          onClick={() => onChange(offset + size)}
+        >
+          Next
+        </button>
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import { toDayBars } from "../../src/console/pages/export/days.ts";
+import { dueText, nextWindow, rangeText } from "../../src/console/pages/exports/windows.ts";
+import {
+  EMPTY_BUCKET,
+  emptyDraft,
+  toEstimate,
+  toOrder,
+  toProbe,
+} from "../../src/console/pages/new-export/draft.ts";
+import { expiryText, usageText } from "../../src/console/pages/settings/keys/key-age.ts";
+import { parseValue } from "../../src/console/pages/store/value.ts";
+
+const NOW = new Date("2026-11-22T12:00:00Z");
+const DAY_MS = 24 * 60 * 60 * 1000;
+const ago = (days: number) => new Date(NOW.getTime() - days * DAY_MS).toISOString();
+
+describe("the draft of an export", () => {
+  const draft = emptyDraft({ project: "p", filter: " eq(is_root, true) " }, NOW);
+
+  test("begins with the last seven whole days, and leaves out what is the default", () => {
+    expect(toOrder(draft, "d")).toEqual({
+      bulk_export_destination_id: "d",
+      session_id: "p",
+      start_time: "2026-11-15T00:00:00.000Z",
+      end_time: "2026-11-22T00:00:00.000Z",
+      filter: "eq(is_root, true)",
+      export_fields: null,
+      format_version: "v2_beta",
+      compression: "zstandard",
+    });
+  });
+
+  test("has an interval and no end as a schedule", () => {
+    const order = toOrder({ ...draft, when: "schedule", hours: "6", fields: ["id"] }, "d");
+    expect(order).toMatchObject({ interval_hours: 6, late_rows: true, export_fields: ["id"] });
+    expect(order).not.toHaveProperty("end_time");
+  });
+
+  test("is not counted while a time is missing", () => {
+    expect(toEstimate({ ...draft, until: "" })).toBeNull();
+    expect(toEstimate({ ...draft, project: "" })).toBeNull();
+    expect(toEstimate({ ...draft, until: "", when: "schedule" })).toMatchObject({ end_time: null });
+  });
+
+  test("sends an empty region and endpoint as none", () => {
+    const { config } = toProbe({ ...EMPTY_BUCKET, bucket_name: " acme " });
+    expect(config).toEqual({
+      bucket_name: "acme",
+      prefix: "heddle",
+      region: null,
+      endpoint_url: null,
+    });
+  });
+});
+
+describe("the windows of a schedule", () => {
+  const schedule = { start_time: "2026-11-22T08:00:00Z", interval_hours: 2 };
+
+  test.each([
+    [[], "next one is due"],
+    [["2026-11-22T10:00:00Z"], "next in 10 min"],
+    [["2026-11-22T10:00:00Z", "2026-11-22T12:00:00Z"], "next in 2 h 10 min"],
+  ])("after the ends %j: %s", (ends, text) => {
+    const started = ends.map((end_time) => ({ end_time }));
+    expect(dueText(nextWindow(schedule, started), NOW.getTime())).toBe(text);
+  });
+
+  test.each([
+    ["2026-11-01T00:00:00.000000Z", "2026-11-22T00:00:00Z", "1 Nov to 22 Nov"],
+    ["2025-12-31T00:00:00Z", "2026-11-22T08:30:00Z", "31 Dec 2025 to 22 Nov, 08:30"],
+    ["2026-11-22T00:00:00Z", null, "from 22 Nov on"],
+  ])("the range from %s to %s is %s", (start_time, end_time, text) => {
+    expect(rangeText({ start_time, end_time }, NOW)).toBe(text);
+  });
+});
+
+test("the days of a long export are bars of several days, which show the worst state", () => {
+  const days = Array.from({ length: 5 }, (_, n) => ({
+    id: `day-${n}`,
+    status: n === 3 ? "FAILED" : "COMPLETED",
+    metadata: {
+      start_time: `2026-11-0${n + 1}T00:00:00Z`,
+      result: { rows_written: n * 10 },
+    },
+  })) as unknown as Parameters<typeof toDayBars>[0];
+  expect(toDayBars(days, 3)).toEqual([
+    { key: "day-0", label: "1 Nov to 2 Nov", rows: 10, state: "written", height: 0.2 },
+    { key: "day-2", label: "3 Nov to 4 Nov", rows: 50, state: "failed", height: 1 },
+    { key: "day-4", label: "5 Nov", rows: 40, state: "written", height: 0.8 },
+  ]);
+});
+
+describe("a key", () => {
+  test.each([
+    [ago(0.5), "within a day", false],
+    [ago(89), "89 d ago", false],
+    [ago(94), "94 d ago", true],
+    [null, "never", true],
+  ])("used %s shows %s", (last_used_at, text, isMarked) => {
+    const key = { last_used_at, created_at: ago(100) };
+    expect(usageText(key, NOW.getTime())).toEqual({ text, isMarked });
+  });
+
+  test.each([
+    [null, "never", false],
+    [ago(-6), "in 6 d", true],
+    [ago(1), "expired", true],
+    [ago(-20), "12 Dec, 12:00", false],
+  ])("that expires %s shows %s", (expires_at, text, isMarked) => {
+    expect(expiryText({ expires_at }, NOW.getTime())).toEqual({ text, isMarked });
+  });
+});
+
+test.each([
+  ['{"a": 1}', { value: { a: 1 } }],
+  ["[1]", { problem: "Not an object: put the value in { }." }],
+  ["{", { problem: expect.stringMatching(/^Not JSON: /) }],
+])("the text %s of an item is %j", (text, parsed) => {
+  expect(parseValue(text)).toEqual(parsed);
+});
