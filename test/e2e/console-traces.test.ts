@@ -2,12 +2,14 @@ import { mkdir } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { startBrowser } from "../support/node/browser.ts";
-import { type SpanSeed, sendSpans, toWireSpans } from "../support/node/trace-spans.ts";
+import { manySpans, type SpanSeed, sendSpans, toWireSpans } from "../support/node/trace-spans.ts";
 import { type ConsolePage, consoleUrl, openConsole, violationsOf } from "./support/console.ts";
 import { request } from "./support/http.ts";
 
 const PROJECT = `console-${crypto.randomUUID().slice(0, 8)}`;
+const HOSTILE = '<img src=x onerror="document.title=1">\u202Egnp.exe\u202C {{7*7}} \u0007 سلام';
 const PATIENCE_MS = 15_000;
+const LONG_NAME = "w".repeat(100_000);
 
 let browser: Browser;
 let opened: ConsolePage;
@@ -96,8 +98,25 @@ test("an empty project names what will appear, and the newest run appears by its
   await rows().filter({ hasText: "so far" }).waitFor({ state: "detached" });
 });
 
-test("the arrow keys choose a time in the histogram, and two runs are compared", async () => {
+test("a filter is completed and checked while it is typed, and stays in the address", async () => {
   await send(RESEARCH);
+  await page.goto(traces());
+  const field = page.getByRole("combobox", { name: "Filter" });
+  await field.click();
+  await field.pressSequentially("eq(sta");
+  await page.getByRole("option", { name: /^status/ }).waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  expect(await field.inputValue()).toBe('eq(status, "error")');
+  await rows().getByText("quota of 60 requests").waitFor();
+  await rows().filter({ hasText: "first run" }).waitFor({ state: "detached" });
+
+  await field.fill('gt(latncy, "20s")');
+  await page.getByText("At character 4: latncy is not a field").waitFor();
+  expect(await rows().count()).toBe(1);
+});
+
+test("the arrow keys choose a time in the histogram, and two runs are compared", async () => {
   await page.goto(traces("&range=1h"));
   const histogram = page.getByRole("group", { name: /^Runs by time/ });
   await histogram.focus();
@@ -110,6 +129,33 @@ test("the arrow keys choose a time in the histogram, and two runs are compared",
   await page.getByRole("table", { name: "Figures of both runs" }).waitFor();
   await page.getByRole("region", { name: "Run A" }).waitFor();
   await page.getByRole("region", { name: "Run B" }).waitFor();
+});
+
+test("a failed trace opens at its deepest failure, and its tree is driven by keyboard", async () => {
+  const [root] = await send(RESEARCH);
+  await page.goto(consoleUrl(`/traces/${root?.id}`));
+  const detail = page.getByRole("region", { name: "Chosen span" });
+  await detail.getByRole("heading", { name: "web_search" }).waitFor();
+  await detail.getByText("search.example answered 429").first().waitFor();
+  await detail.getByText('"grid storage price"').waitFor();
+  await page.getByText(/in which nothing ran, folded/).waitFor();
+
+  await page.getByRole("tree", { name: "Spans of the trace" }).focus();
+  await page.keyboard.press("Home");
+  await detail.getByRole("heading", { name: "research" }).waitFor();
+  await detail.locator(".msg").getByText("Compare heat pump subsidies").waitFor();
+  await page.keyboard.press("ArrowLeft");
+  await spanNamed("gather").waitFor({ state: "detached" });
+  await page.keyboard.press("ArrowRight");
+  await spanNamed("gather").waitFor();
+  await page.keyboard.press("j");
+  await detail.getByRole("heading", { name: "plan" }).waitFor();
+  await page.reload();
+  await detail.getByRole("heading", { name: "plan" }).waitFor();
+  await page.getByRole("button", { name: "Share" }).click();
+  await page.getByRole("button", { name: "Create a link" }).click();
+  const link = await page.getByRole("dialog").getByRole("link").getAttribute("href");
+  expect((await fetch(link ?? "")).status).toBe(200);
 });
 
 test("spans appear while a trace runs", async () => {
@@ -126,6 +172,57 @@ test("spans appear while a trace runs", async () => {
   await sendSpans(post, spans.slice(2));
   await spanNamed("late").waitFor();
   await page.getByText("Live", { exact: true }).waitFor();
+});
+
+test("10,000 spans and 5 MB of payload stay in a small document", async () => {
+  const seeds = manySpans(10_000);
+  const [last] = seeds.slice(-1);
+  if (last) last.more = { outputs: { text: "x".repeat(1_000_000), list: listOf(4_000_000) } };
+  const spans = await send(seeds, new Date(Date.now() - 300_000));
+  await page.goto(consoleUrl(`/traces/${spans[0]?.id}?span=${spans.at(-1)?.id}`));
+  await page.getByText("10,000 spans").waitFor();
+  await spanNamed("model 9999").waitFor();
+  await page.getByRole("tree", { name: "Output" }).getByText("Show 1.0 MB").waitFor();
+  expect(await page.evaluate("document.querySelectorAll('*').length")).toBeLessThan(2500);
+  await page.getByRole("searchbox", { name: "Search in output" }).fill("needle");
+  await page.keyboard.press("Enter");
+  await page.getByRole("tree", { name: "Output" }).locator("mark", { hasText: "needle" }).waitFor();
+  await page.getByRole("tree", { name: "Spans of the trace" }).focus();
+  await page.keyboard.press("Home");
+  await spanNamed("agent").first().waitFor();
+  expect(await page.evaluate("document.querySelectorAll('*').length")).toBeLessThan(2500);
+});
+
+function listOf(bytes: number): string[] {
+  const list = Array.from({ length: Math.floor(bytes / 40) }, (_, n) =>
+    `entry ${n}`.padEnd(36, "."),
+  );
+  return [...list, "needle"];
+}
+
+test("hostile text is shown as text in the list and in a trace", async () => {
+  const [root] = await send([
+    {
+      name: HOSTILE,
+      start: 0,
+      end: 10,
+      more: {
+        error: `${HOSTILE}: ${LONG_NAME}`,
+        tags: [HOSTILE],
+        inputs: { [HOSTILE]: HOSTILE, [LONG_NAME]: 1 },
+        outputs: { html: "<script>document.title = 1</script>" },
+        extra: { metadata: { [HOSTILE]: { [HOSTILE]: 1 } } },
+      },
+    },
+  ]);
+  await page.goto(traces());
+  await rows().getByRole("link", { name: "<img src=x" }).click();
+  await page.waitForURL(new RegExp(`${root?.id}`));
+  await page.getByRole("tree", { name: "Input" }).getByText("\\u{202e}").first().waitFor();
+  await page.getByText("and 99,800 more characters").waitFor();
+  await page.getByRole("link", { name: "Metadata" }).click();
+  await page.getByRole("tree", { name: "Metadata" }).waitFor();
+  expect(await page.locator("main img, main script").count()).toBe(0);
 });
 
 test("a point of the monitor leads to the runs behind it", async () => {

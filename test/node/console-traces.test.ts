@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CHARTS, filterOf, stack, toPlotted } from "../../src/console/pages/monitor/charts.ts";
+import { findMessages } from "../../src/console/pages/trace/model/messages.ts";
 import { deepestFailure, listRows, slowestPath } from "../../src/console/pages/trace/model/rows.ts";
 import { findGaps, scaleOf, ticksOf, toX } from "../../src/console/pages/trace/model/scale.ts";
 import { buildTree, toMs } from "../../src/console/pages/trace/model/tree.ts";
@@ -140,6 +141,7 @@ describe("the filter language", () => {
     const fields = completionsAt("gt(", 3).options.map(({ label }) => label);
     expect(fields).not.toContain("name");
     expect(completionsAt('search("late', 12).options).toEqual([]);
+    expect(completionsAt('gt(latncy, "20s")', 17).options).toEqual([]);
   });
 
   test.each([
@@ -231,4 +233,35 @@ test("a chart has a value for each bucket, 0 or none where the answer has no run
     [0, 2, 0],
   ]);
   expect(errors?.[0]?.values).toEqual([null, 0.5, null]);
+});
+
+describe("messages are found in", () => {
+  const serialized = {
+    lc: 1,
+    type: "constructor",
+    id: ["langchain_core", "messages", "AIMessage"],
+    kwargs: { content: "hi", tool_calls: [{ name: "refund", args: { id: 1 } }] },
+  };
+  const answer = { role: "agent", text: "hi", calls: [{ name: "refund", args: { id: 1 } }] };
+  const question = { role: "user", text: "hello", calls: [] };
+  test.each([
+    [
+      "a state",
+      { messages: [{ type: "human", content: "hello" }, serialized] },
+      [question, answer],
+    ],
+    ["a model's input", { messages: [[{ role: "user", content: "hello" }]] }, [question]],
+    ["generations", { generations: [[{ text: "hi", message: serialized }]] }, [answer]],
+    ["one message", serialized, [answer]],
+    ["blocks", [{ role: "user", content: [{ type: "text", text: "hello" }] }], [question]],
+  ])("%s", (_, payload, messages) => expect(findMessages(payload)).toEqual(messages));
+
+  test.each([
+    [{ messages: ["text"] }],
+    [{ messages: [] }],
+    [{ query: 1 }],
+    [null],
+    ["text"],
+    [{ messages: [{ type: "human", content: "a" }, { b: 1 }] }],
+  ])("no payload such as %j", (payload) => expect(findMessages(payload)).toBeNull());
 });

@@ -55,6 +55,7 @@ export function SpanDetail({ span, start_ms, change }: Props) {
             to="."
             search={(search) => ({ ...search, span: span.id, tab: each })}
             replace
+            activeOptions={{ explicitUndefined: true }}
             aria-current={tab === each ? "page" : undefined}
           >
             {label}

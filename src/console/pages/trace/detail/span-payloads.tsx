@@ -1,12 +1,12 @@
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import type { TraceRun } from "../../../../traces/query/run-schema.ts";
 import { send } from "../../../api/client.ts";
 import { useWorkspaceId } from "../../../api/hooks.ts";
 import { Icon } from "../../../ui/icon.tsx";
-import { JsonView } from "../../../ui/json-view/json-view.tsx";
 import { showText } from "../../../ui/json-view/tree.ts";
 import { ErrorState } from "../../../ui/states.tsx";
 import { Bytes } from "../../../ui/values.tsx";
+import { Payload } from "./payload.tsx";
 
 export function SpanPayloads({ run }: { run: TraceRun }) {
   return (
@@ -20,25 +20,6 @@ export function SpanPayloads({ run }: { run: TraceRun }) {
 
 function noneOf({ status }: TraceRun): string {
   return { error: "none, the call failed", pending: "none yet", success: "none" }[status];
-}
-
-type PayloadProps = { label: string; value: unknown; none: ReactNode };
-
-function Payload({ label, value, none }: PayloadProps) {
-  if (isEmpty(value)) {
-    return (
-      <div className="row">
-        <h3>{label}</h3>
-        <span className="dim sm">{none}</span>
-      </div>
-    );
-  }
-  return <JsonView label={label} value={value} />;
-}
-
-function isEmpty(value: unknown): boolean {
-  if (value === null || value === undefined) return true;
-  return typeof value === "object" && Object.keys(value).length === 0;
 }
 
 function Attachments({ run }: { run: TraceRun }) {

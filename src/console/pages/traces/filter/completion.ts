@@ -18,7 +18,10 @@ export function completionsAt(text: string, caret: number, known: KnownValues = 
   const tokens = tokensOf(text.slice(0, caret));
   const last = tokens.at(-1);
   const isTyping = last !== undefined && last.at + last.text.length === caret && isPart(last.text);
-  const frame = frameOf(isTyping ? tokens.slice(0, -1) : tokens);
+  const before = isTyping ? tokens.slice(0, -1) : tokens;
+  const frame = frameOf(before);
+  // Nothing follows a whole filter.
+  if (frame === null && before.length > 0) return { from: caret, to: caret, options: [] };
   const prefix = isTyping ? last.text : "";
   const rest = text.slice(caret);
   const typed = prefix.toLowerCase().replace(/^["']/, "");
