@@ -1,8 +1,9 @@
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import type { Revision } from "../../../control-plane/deployments/revision-schema.ts";
 import type { Deployment } from "../../../control-plane/deployments/schema.ts";
 import { useApiQuery } from "../../api/hooks.ts";
 import { TopBar } from "../../shell/top-bar.tsx";
+import { pathTo } from "../../state/path.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { LivePill, liveStateOf } from "../../ui/live-pill.tsx";
@@ -43,6 +44,7 @@ export function DeploymentPage() {
 type FoundProps = { deployment: Deployment; revisions: Revision[] };
 
 function Found({ deployment, revisions }: FoundProps) {
+  const { workspace } = route.useParams();
   const { tab = "revisions" } = route.useSearch();
   const { name, display_name, url, source_config } = deployment;
   return (
@@ -75,6 +77,12 @@ function Found({ deployment, revisions }: FoundProps) {
             {each === "revisions" ? "Revisions" : "Settings"}
           </route.Link>
         ))}
+        <Link to={pathTo(workspace, "/threads")} search={{ deployment: deployment.id }}>
+          Threads
+        </Link>
+        <Link to={pathTo(workspace, "/playground")} search={{ deployment: deployment.id }}>
+          Playground
+        </Link>
       </nav>
       {tab === "settings" ? (
         <Settings deployment={deployment} />
