@@ -114,6 +114,12 @@ test("a filter is completed and checked while it is typed, and stays in the addr
   await field.fill('gt(latncy, "20s")');
   await page.getByText("At character 4: latncy is not a field").waitFor();
   expect(await rows().count()).toBe(1);
+  await page.getByRole("button", { name: "Use latency" }).click();
+  await page.waitForURL(/latency/);
+  await page.reload();
+  await rows().filter({ hasText: "research" }).waitFor();
+  expect(await field.inputValue()).toBe('gt(latency, "20s")');
+  expect(await rows().count()).toBe(1);
 });
 
 test("the arrow keys choose a time in the histogram, and two runs are compared", async () => {
@@ -156,6 +162,13 @@ test("a failed trace opens at its deepest failure, and its tree is driven by key
   await page.getByRole("button", { name: "Create a link" }).click();
   const link = await page.getByRole("dialog").getByRole("link").getAttribute("href");
   expect((await fetch(link ?? "")).status).toBe(200);
+  await page.getByRole("button", { name: "Revoke the link" }).click();
+  await page.getByText("The trace is not shared.").waitFor();
+  expect((await fetch(link ?? "")).status).toBe(404);
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+  await page.getByRole("button", { name: "Errors only" }).click();
+  await spanNamed("plan").waitFor({ state: "detached" });
+  expect(await page.getByRole("treeitem").count()).toBeGreaterThanOrEqual(3);
 });
 
 test("spans appear while a trace runs", async () => {
@@ -223,6 +236,8 @@ test("hostile text is shown as text in the list and in a trace", async () => {
   await page.getByRole("link", { name: "Metadata" }).click();
   await page.getByRole("tree", { name: "Metadata" }).waitFor();
   expect(await page.locator("main img, main script").count()).toBe(0);
+  expect(await page.title()).toContain("Heddle");
+  expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
 });
 
 test("a point of the monitor leads to the runs behind it", async () => {

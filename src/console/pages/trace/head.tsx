@@ -59,7 +59,7 @@ export function TraceHead({ id, data: { root }, tree }: Props) {
   );
 }
 
-type Metadata = { deployment_id?: unknown; revision_id?: unknown };
+type Metadata = { deployment_id?: unknown; revision_id?: unknown; thread_id?: unknown };
 
 /** The agent that ran leaves its ids in the metadata. */
 function Links({ root_id, at }: { root_id: string; at: string }) {
@@ -68,12 +68,17 @@ function Links({ root_id, at }: { root_id: string; at: string }) {
     `/api/v2/runs/${root_id}`,
     { query: { selects: "EXTRA" } },
   );
-  const { deployment_id, revision_id } = data?.extra?.metadata ?? {};
+  const { deployment_id, revision_id, thread_id } = data?.extra?.metadata ?? {};
   if (typeof deployment_id !== "string") return null;
   const deployment = pathTo(workspace, `/deployments/${encodeURIComponent(deployment_id)}`);
   const rev = typeof revision_id === "string" ? revision_id : undefined;
   return (
     <>
+      {typeof thread_id === "string" && (
+        <Link to={pathTo(workspace, threadPath(deployment_id, thread_id))} className="btn sm">
+          <Icon name="thread" small /> Open thread
+        </Link>
+      )}
       <Link to={deployment} search={{ rev }} className="btn sm">
         <Icon name="layers" small /> Revision
       </Link>
@@ -82,6 +87,10 @@ function Links({ root_id, at }: { root_id: string; at: string }) {
       </Link>
     </>
   );
+}
+
+function threadPath(deployment_id: string, thread_id: string): string {
+  return `/threads/${encodeURIComponent(deployment_id)}/${encodeURIComponent(thread_id)}`;
 }
 
 function CompareLink({ id }: { id: string }) {
