@@ -1,0 +1,121 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, inject } from "vitest";
+import type { BulkExport } from "../../src/exports/schema.ts";
+import { startBrowser } from "../support/node/browser.ts";
+import { browserTest as test } from "../support/node/browser-test.ts";
+import { type ConsolePage, consoleUrl, openConsole } from "./support/console.ts";
+import { createDestination, createExport, ended } from "./support/exports.ts";
+import { request } from "./support/http.ts";
+import { stack, until } from "./support/stack.ts";
+import { seedRuns } from "./support/trace-runs.ts";
+import { createWorkspace } from "./support/workspaces.ts";
+
+const s3 = inject("s3");
+const HOSTILE = `<img src=x onerror="document.title=1"> \u202E${crypto.randomUUID()}`;
+const HOUR_MS = 3_600_000;
+const DAY = "2026-11-10T00:00:00Z";
+const NEXT_DAY = "2026-11-11T00:00:00Z";
+const OVERFLOW = "document.documentElement.scrollWidth - innerWidth";
+
+let browser: Browser;
+let opened: ConsolePage;
+let page: Page;
+let project: string;
+beforeAll(async () => {
+  browser = await startBrowser();
+  project = await seedRuns({ from: DAY, to: NEXT_DAY, count: 30, project: HOSTILE });
+  opened = await openConsole(browser);
+  page = opened.page;
+});
+afterAll(() => browser?.close());
+
+test("a schedule shows its windows in order, and is cancelled by its own dialog", async () => {
+  const start = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 3 * HOUR_MS).toISOString();
+  const order = await createExport({
+    bulk_export_destination_id: await createDestination("console-schedule"),
+    session_id: project,
+    start_time: start,
+    interval_hours: 1,
+  });
+  const path = `/api/v1/bulk-exports?source_bulk_export_id=${order.id}`;
+  const { body: windows } = await until(
+    "the export of the windows of the past",
+    () => request<BulkExport[]>("GET", path),
+    ({ body }) => body.length >= 2 && body.every(({ status }) => status === "COMPLETED"),
+  );
+  await page.goto(consoleUrl("/exports"));
+  await page.getByRole("table", { name: "Schedules" }).getByRole("link").first().click();
+  const cells = page.getByRole("list", { name: "Windows" }).getByRole("link");
+  await cells.first().waitFor();
+  expect(await cells.count()).toBeGreaterThanOrEqual(windows.length);
+  await page.getByText(/^next in /).waitFor();
+  await page.getByRole("button", { name: "Cancel schedule" }).click();
+  const dialog = page.getByRole("dialog");
+  expect(await dialog.getByRole("button", { name: "Let it run" }).evaluate(isFocused)).toBe(true);
+  await dialog.getByRole("button", { name: "Cancel schedule" }).click();
+  await page.getByText("ended: cancelled").waitFor();
+  await cells.first().click();
+  await page.getByRole("heading", { name: "Schedule it belongs to" }).waitFor();
+});
+
+const isFocused = (element: unknown) =>
+  element === (globalThis as { document?: { activeElement: unknown } }).document?.activeElement;
+
+test("a file or an export that cannot be read is explained with the next step", async () => {
+  const destination = await createDestination("console-gone", { bucket: s3.bucket });
+  const order = await createExport({
+    bulk_export_destination_id: destination,
+    session_id: project,
+    start_time: DAY,
+    end_time: NEXT_DAY,
+  });
+  await ended(order.id);
+  await page.goto(consoleUrl(`/exports/${order.id}?file=no/such/file.parquet`));
+  await page.getByText(/must be the key of a written file/).waitFor();
+  await page.goto(consoleUrl(`/exports/${crypto.randomUUID()}`));
+  await page.getByText("The export could not be read.").waitFor();
+  await page.getByText("It was deleted, or it belongs to another workspace.").waitFor();
+  await page.goto(consoleUrl("/exports?status=TIMEDOUT"));
+  await page.getByRole("heading", { name: "No export has this status" }).waitFor();
+});
+
+test("a new workspace explains exports, and a viewer sees them without a control", async () => {
+  const headers = await createWorkspace();
+  const other = await openConsole(browser, "", { key: headers["x-api-key"] ?? "" });
+  await other.page.goto(`${stack.base_url}/console/w/${headers["x-tenant-id"]}/exports`);
+  await other.page.getByRole("heading", { name: "No exports yet" }).waitFor();
+  await other.context.close();
+
+  const { body } = await request<{ key: string }>("POST", "/api/v1/api-key", { role: "viewer" });
+  const viewer = await openConsole(browser, "/exports", { key: body.key, width: 390 });
+  await viewer.page.getByText("Admins of the workspace create exports.").waitFor();
+  await viewer.page.getByRole("table", { name: "Exports" }).getByRole("link").first().click();
+  await viewer.page.getByRole("region", { name: "Progress" }).waitFor();
+  for (const name of [/^Cancel/, "Retry", "Probe", "Replace credentials", "Start export"]) {
+    expect(await viewer.page.getByRole("button", { name }).count()).toBe(0);
+  }
+  await viewer.page.goto(consoleUrl("/exports/new"));
+  await viewer.page.getByText("Admins of the workspace create exports.").waitFor();
+  expect(await viewer.page.evaluate(OVERFLOW)).toBe(0);
+  await viewer.context.close();
+});
+
+test("exports are opened, paused and filtered by keyboard alone", async () => {
+  await page.goto(consoleUrl(""));
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("e");
+  await page.getByRole("table", { name: "Exports" }).waitFor();
+  await page.keyboard.press("f");
+  await page.getByText(/^Paused/).waitFor();
+  await page.keyboard.press("f");
+  await page.getByText(/^Live/).waitFor();
+  const links = page.getByRole("table", { name: "Exports" }).locator("td:first-child a");
+  await links.first().focus();
+  await page.keyboard.press("j");
+  expect(await links.nth(1).evaluate(isFocused)).toBe(true);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/exports\/[0-9a-f-]{36}/);
+  await page.goBack();
+  await page.getByRole("table", { name: "Exports" }).waitFor();
+});
