@@ -10,6 +10,7 @@ const REVIEWED = new Map([["\\{(.+?)\\}", "shared/operations.ts: paths of Heddle
 /** Files that make expressions of texts, with the reason why that does no harm. */
 const COMPUTED = new Map([
   ["src/agent-server/webhooks/service.ts", "one character class with a bounded count"],
+  ["src/control-plane/builds/bundle/requires.ts", "a name, and classes that do not overlap"],
   ["src/control-plane/builds/config/http-config.ts", "is compiled only to check its syntax"],
 ]);
 
