@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, inject } from "vitest";
 import type { BulkExport } from "../../src/exports/schema.ts";
 import { startBrowser } from "../support/node/browser.ts";
 import { browserTest as test } from "../support/node/browser-test.ts";
-import { type ConsolePage, consoleUrl, openConsole } from "./support/console.ts";
+import { type ConsolePage, consoleUrl, openConsole, violationsOf } from "./support/console.ts";
 import { createDestination, createExport, ended } from "./support/exports.ts";
 import { request } from "./support/http.ts";
 import { stack, until } from "./support/stack.ts";
@@ -28,6 +28,51 @@ beforeAll(async () => {
   page = opened.page;
 });
 afterAll(() => browser?.close());
+
+async function fillBucket(secret: string) {
+  await page.getByLabel("Bucket", { exact: true }).fill(s3.bucket);
+  await page.getByLabel("Prefix").fill("console");
+  await page.getByLabel("Region").fill(s3.region);
+  await page.getByLabel("Endpoint").fill(s3.endpoint);
+  await page.getByLabel("Access key id").fill(s3.access_key_id);
+  await page.getByLabel("Secret access key").fill(secret);
+}
+
+test("an export is started from a form that probes the bucket, and its rows are read in the page", async () => {
+  await page.goto(consoleUrl(`/exports/new?project=${project}`));
+  await page.getByLabel("Destination").selectOption("New bucket");
+  await page.getByLabel("From, UTC").fill(DAY.slice(0, 16));
+  await page.getByLabel("Until, UTC").fill(NEXT_DAY.slice(0, 16));
+  await page.getByLabel("Filter").fill("eq(latency_s, 1)");
+  await page
+    .getByText(/latency_s.* is not a field/)
+    .first()
+    .waitFor();
+  await page.getByLabel("Filter").fill("");
+  await page.locator("dd", { hasText: /^30$/ }).waitFor();
+
+  await fillBucket("wrong");
+  await page.getByText("May not write").waitFor();
+  await page.getByText(/SignatureDoesNotMatch/).waitFor();
+  await page.getByLabel("Secret access key").fill(s3.secret_access_key);
+  await page.getByText("May write", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Start export" }).click();
+
+  await page.waitForURL(/exports\/[0-9a-f-]{36}/);
+  await page.getByText("Completed", { exact: true }).waitFor({ timeout: 60_000 });
+  await page.getByText("20 of 30 rows of").waitFor();
+  await page.getByRole("cell", { name: "run 0", exact: true }).waitFor();
+  await page.getByText("1 day: 1 written").waitFor();
+  await page.getByRole("region", { name: "SQL for DuckDB" }).getByText("read_parquet").waitFor();
+  await page.getByRole("link", { name: "Athena" }).click();
+  await page.waitForURL(/sql=athena/);
+  await page.reload();
+  await page.getByText("MSCK REPAIR TABLE").waitFor();
+  expect(await page.locator("main img").count()).toBe(0);
+  expect(await page.content()).not.toContain(s3.secret_access_key);
+  expect(await violationsOf(page)).toEqual([]);
+  expect([opened.problems, opened.strangers]).toEqual([[], []]);
+});
 
 test("a schedule shows its windows in order, and is cancelled by its own dialog", async () => {
   const start = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 3 * HOUR_MS).toISOString();
