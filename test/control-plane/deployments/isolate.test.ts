@@ -7,6 +7,7 @@ import {
 } from "../../../src/control-plane/deployments/isolate/isolate.ts";
 import { secretOwner } from "../../../src/control-plane/deployments/secrets.ts";
 import { secrets } from "../../../src/control-plane/deployments/table.ts";
+import { TCP_BINDING } from "../../../src/isolate/contract.ts";
 import { database } from "../../../src/shared/context.ts";
 import { encrypt } from "../../../src/shared/crypto/crypto.ts";
 import { newId } from "../../../src/shared/storage/ids.ts";
@@ -41,6 +42,9 @@ async function deployed(workspace_id: string) {
   return { deployment, ref: { deployment_id: deployment.id, revision_id } };
 }
 
+/** The way out for sockets, which the harness keeps from the agent's variables. */
+const TCP = { [TCP_BINDING]: expect.anything() };
+
 function agent(ref: { deployment_id: string; revision_id: string }): TestAgent {
   // The loader types every entrypoint as a Fetcher; AGENT_MODULE exports this one.
   return agentIsolate(env, { ...ref, secrets_version: 1 }) as unknown as TestAgent;
@@ -59,7 +63,7 @@ test("an isolate is loaded from its artifact and sees secrets over the configure
       ...(await encrypt(env, "of the secret", owner)),
     });
   expect(await agent(ref).describe()).toEqual({ ok: true, value: DESCRIPTORS });
-  expect(await agent(ref).environment()).toEqual({ MODEL: "small", MODE: "of the secret" });
+  expect(await agent(ref).environment()).toEqual({ ...TCP, MODEL: "small", MODE: "of the secret" });
 });
 
 test("missing code is named in the error", async () => {
@@ -132,9 +136,15 @@ test("new secrets reach the next run: another set is another isolate", async () 
     expect(response.status).toBe(200);
   };
   await replace("A", "MODE");
-  expect(await environment()).toEqual({ MODEL: "small", MODE: "the MODE", A: "the A" });
+  expect(await environment()).toEqual({
+    ...TCP,
+    MODEL: "small",
+    MODE: "the MODE",
+    A: "the A",
+  });
   await replace("B");
   expect(await environment()).toEqual({
+    ...TCP,
     MODEL: "small",
     MODE: "of the repository",
     B: "the B",
