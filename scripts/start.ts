@@ -58,6 +58,7 @@ function introduce() {
     console.log(`  ${paint("dim", label.padEnd(10))} ${value}`);
   console.log();
   line("API", base_url);
+  line("Console", `${base_url}/console`);
   line("Key", api_key);
   line("Workspace", tenant_id);
   line("Git host", git.url);
