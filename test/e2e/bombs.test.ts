@@ -58,7 +58,7 @@ const LOADS_FOR_EVER = "for (;;); export async function echo() {}";
 const VICTIM = `
 export async function echo() { return { messages: [{ role: "assistant", content: "still here" }] }; }
 export async function slow(_, config) {
-  for (let n = 0; n < 20; n++) {
+  for (let n = 0; n < 10; n++) {
     config.writer?.({ n });
     await new Promise((resolve) => setTimeout(resolve, 500));
   }

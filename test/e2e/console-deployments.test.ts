@@ -72,7 +72,8 @@ test("a failed build shows the reason first, its line of the log, and what users
   await page.goto(consoleUrl(""));
   await page.getByRole("link", { name: `${name} did not build` }).click();
   await page.getByRole("heading", { name }).waitFor();
-  await page.getByRole("link", { name: "Settings", exact: true }).click();
+  const tabs = page.getByRole("navigation", { name: "Deployment", exact: true });
+  await tabs.getByRole("link", { name: "Settings" }).click();
   await page.getByRole("button", { name: "Delete deployment" }).click();
   const dialog = page.getByRole("dialog");
   const act = dialog.getByRole("button", { name: "Delete deployment" });
