@@ -15,7 +15,7 @@ const description =
   "Creates a link that shows the trace without a key, or returns the existing one. Heddle chooses the token: one in the body has no effect.";
 
 const create = operation("put", path, "createTraceShare", {
-  summary: "Share a trace",
+  summary: "Create the link of a trace",
   description,
   request: { params },
   responses: { 200: json(TraceShare, "The link of the trace") },
@@ -49,7 +49,7 @@ const pathV2 = "/api/v2/runs/{run_id}/share";
 const problems = { 404: problem("The run does not exist") };
 
 const createV2 = operation("post", pathV2, "createTraceShareV2", {
-  summary: "Share a trace (v2)",
+  summary: "Create the link of a trace (v2)",
   description,
   request: { params },
   responses: { 200: json(TraceShareV2, "The token of the link"), ...problems },

@@ -100,7 +100,7 @@ sharedRunRoutes.openapi(queryV2, async (c) => {
 const Selects = z.union([z.string().transform((name) => [name]), z.array(z.string()).max(100)]);
 
 const oneV2 = operation("get", "/api/v2/public/{share_token}/run/{run_id}", "getSharedRunV2", {
-  summary: "Get a run of a shared trace (v2)",
+  summary: "Get a shared run (v2)",
   security,
   request: {
     params: SharedRunParams,

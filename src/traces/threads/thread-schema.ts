@@ -56,14 +56,19 @@ export const ThreadStatsRequest = Window.extend({
 export type ThreadStatsRequest = z.infer<typeof ThreadStatsRequest>;
 
 const Cost = z.number().nullable();
+const traceId = (which: "first" | "last") =>
+  z.string().openapi({
+    description: `Id of the ${which} trace`,
+    example: "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6072",
+  });
 const Seconds = z.number().nullable();
 
 export const TraceThreadItem = z
   .object({
     thread_id: z.string().openapi(THREAD_ID),
-    trace_id: z.string().describe("Id of the last trace"),
-    first_trace_id: z.string().describe("Id of the first trace"),
-    last_trace_id: z.string().describe("Id of the last trace"),
+    trace_id: traceId("last"),
+    first_trace_id: traceId("first"),
+    last_trace_id: traceId("last"),
     count: z.number().int().describe("Number of traces"),
     num_errored_turns: z.number().int().describe("Number of traces that failed"),
     start_time: Timestamp.describe("Start time of the last trace"),
