@@ -29,9 +29,14 @@ function whatIsWrong(
   return type.endsWith("json") && media.schema ? breach(parserOf(media.schema), answer) : null;
 }
 
-function breach(parser: z.ZodType, { status, text }: Answer): string | null {
-  const parsed = parser.safeParse(readJson(text));
-  return parsed.success ? null : `a ${status} that breaks its schema: ${textOf(parsed.error)}`;
+/** The schema of lines of JSON is that of one line. */
+function breach(parser: z.ZodType, { status, type, text }: Answer): string | null {
+  const values = type.endsWith("x-ndjson") ? text.trimEnd().split("\n") : [text];
+  for (const value of values) {
+    const { error } = parser.safeParse(readJson(value));
+    if (error) return `a ${status} that breaks its schema: ${textOf(error)}`;
+  }
+  return null;
 }
 
 /** With what its references name beside it, as JSON Schema has it. */

@@ -27,7 +27,9 @@ shareRoutes.openapi(create, async (c) =>
 const get = operation("get", path, "getTraceShare", {
   summary: "Get the link of a trace",
   request: { params },
-  responses: { 200: json(TraceShare.nullable(), "The link, `null` when the trace is not shared") },
+  responses: {
+    200: json(z.union([TraceShare, z.null()]), "The link, `null` when the trace is not shared"),
+  },
 });
 shareRoutes.openapi(get, async (c) =>
   c.json(await getShare(c.var.ctx, c.req.valid("param").run_id, originOf(c.req.url)), 200),

@@ -1,5 +1,11 @@
 import { originOf, router } from "../../../shared/http/http.ts";
-import { body, json, operationWithTag } from "../../../shared/schema.ts";
+import {
+  body,
+  ErrorDetail,
+  HTTPValidationError,
+  json,
+  operationWithTag,
+} from "../../../shared/schema.ts";
 import { sessionCookie } from "../session-token.ts";
 import { beginSignIn, finishSignIn, type Redirect, signInWays } from "./issuer-service.ts";
 import {
@@ -22,7 +28,11 @@ const create = operation("post", PATH, "createSession", {
     "Signs in: exchanges a key for a cookie of 12 hours, which is revoked with the key. Requests with the cookie must come from a page of this origin and send `X-Heddle-Console: 1`. A request with a key ignores the cookie.",
   security: [],
   request: { body: body(SessionCreateRequest) },
-  responses: { 200: json(Me, "The principal. `Set-Cookie` has the session") },
+  responses: {
+    200: json(Me, "The principal. `Set-Cookie` has the session"),
+    401: json(ErrorDetail, "Invalid key"),
+    403: json(ErrorDetail, "Request of a page of another origin"),
+  },
 });
 sessionRoutes.openapi(create, async (c) => {
   const { me, cookie } = await createSession(c.env, c.req.raw.headers, c.req.valid("json"));
@@ -38,7 +48,10 @@ const ways = operation("get", PATH, "getSignInWays", {
 });
 sessionRoutes.openapi(ways, (c) => c.json(signInWays(c.env), 200));
 
-const REDIRECT = { 302: { description: "The browser is led on" } };
+const REDIRECT = {
+  302: { description: "The browser is led on" },
+  422: json(HTTPValidationError, "Invalid parameter"),
+};
 
 const begin = operation("get", `${PATH}/issuer`, "beginSignIn", {
   summary: "Open the sign-in page of the issuer",
