@@ -68,7 +68,7 @@ type Change = { kind: "post" | "patch"; run: OddRun; texts: Record<string, strin
 
 /** Fields by which the exports of this file choose runs. */
 type Sent = { start_us: number; run_type: unknown; is_root: unknown };
-/** By number of the run. */
+/** Indexed by the number of the run. */
 const sent: Sent[] = [];
 
 type Patches = { before: Change[]; after: Change[] };
