@@ -39,7 +39,12 @@ try {
   await runSteps();
   const time = formatDuration(performance.now() - started);
   console.log(`\n${paint("green", `All ${stepCount()} steps were right`)}, in ${time}.`);
-  console.log(paint("dim", "`npm start` keeps a stack running, with a console; the README has commands to try.\n"));
+  console.log(
+    paint(
+      "dim",
+      "`npm start` keeps a stack running, with a console; the README has commands to try.\n",
+    ),
+  );
 } catch (error) {
   endLine();
   console.error(`\n${paint("red", "✗ The demo failed")}: ${describe(error)}`);
