@@ -3,7 +3,7 @@ import type { Client, Message } from "@langchain/langgraph-sdk";
 import { formatDuration } from "../local/terminal.ts";
 import { expect, type Note } from "./story.ts";
 
-type Question = { question: string; calls: { name: string; args: unknown }[] };
+type Review = { action_requests: { name: string; args: unknown; description: string }[] };
 type Values = { messages: Message[] };
 
 export async function enqueueTwo(client: Client, note: Note): Promise<void> {
@@ -70,10 +70,10 @@ export async function approveRefund(client: Client, note: Note): Promise<void> {
     input: { messages: [{ role: "user", content: "Please refund order 1042 with 19.90" }] },
   });
   const { status, interrupts } = await client.threads.get(thread_id);
-  const question = Object.values(interrupts)[0]?.[0]?.value as Question | undefined;
-  const [call] = question?.calls ?? [];
+  const review = Object.values(interrupts)[0]?.[0]?.value as Review | undefined;
+  const [call] = review?.action_requests ?? [];
   note("thread", status);
-  note("question", `${question?.question} ${call?.name} ${JSON.stringify(call?.args)}`);
+  note("question", `${call?.description} ${call?.name} ${JSON.stringify(call?.args)}`);
   expect(
     status === "interrupted" && call?.name === "refund_order",
     `The run should wait for an approval, and the thread is ${status}.`,
