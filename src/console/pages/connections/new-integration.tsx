@@ -3,6 +3,7 @@ import type { Integration } from "../../../control-plane/deployments/git/integra
 import { useApiChange } from "../../api/hooks.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Field } from "../../ui/form/field.tsx";
+import { FormFooter } from "../../ui/form/form-footer.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 
@@ -49,14 +50,12 @@ export function NewIntegration({ path, onClose }: { path: string; onClose: () =>
             <ErrorState what="The integration was not created" error={create.error} />
           )}
         </div>
-        <footer>
-          <button type="button" className="btn" onClick={onClose}>
-            Close
-          </button>
-          <button type="submit" className="btn pri" disabled={create.isPending}>
-            {create.isPending ? "Creating" : "Create integration"}
-          </button>
-        </footer>
+        <FormFooter
+          act="Create integration"
+          busy="Creating"
+          isBusy={create.isPending}
+          onClose={onClose}
+        />
       </form>
     </Dialog>
   );

@@ -3,6 +3,7 @@ import type { Provider } from "../../../control-plane/oauth/provider-schema.ts";
 import { useApiChange } from "../../api/hooks.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Field, Optional } from "../../ui/form/field.tsx";
+import { FormFooter } from "../../ui/form/form-footer.tsx";
 import { ErrorState } from "../../ui/states.tsx";
 import { useToast } from "../../ui/toasts.tsx";
 import { PROVIDERS } from "./paths.ts";
@@ -58,14 +59,12 @@ export function NewProvider({ onClose }: { onClose: () => void }) {
             <ErrorState what="The provider was not created" error={create.error} />
           </div>
         )}
-        <footer>
-          <button type="button" className="btn" onClick={onClose}>
-            Close
-          </button>
-          <button type="submit" className="btn pri" disabled={create.isPending}>
-            {create.isPending ? "Creating" : "Create provider"}
-          </button>
-        </footer>
+        <FormFooter
+          act="Create provider"
+          busy="Creating"
+          isBusy={create.isPending}
+          onClose={onClose}
+        />
       </form>
     </Dialog>
   );

@@ -1,7 +1,8 @@
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, useState } from "react";
 import { useApiChange } from "../../api/hooks.ts";
 import { useMay } from "../../api/session.ts";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
+import { JsonField } from "../../ui/form/json-field.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { JsonView } from "../../ui/json-view/json-view.tsx";
 import { Panel } from "../../ui/panel.tsx";
@@ -68,7 +69,6 @@ function EditItem({ item: { namespace, key, value }, deployment, onClose }: Edit
   const [text, setText] = useState(JSON.stringify(value, null, INDENT));
   const [problem, setProblem] = useState<string | null>(null);
   const toast = useToast();
-  const id = useId();
   const path = `/agents/${deployment}/store`;
   const put = useApiChange<object>({
     method: "PUT",
@@ -89,25 +89,16 @@ function EditItem({ item: { namespace, key, value }, deployment, onClose }: Edit
   };
   return (
     <form className="grid gap-3" onSubmit={submit}>
-      <div className="field">
-        <label htmlFor={id}>Value, a JSON object</label>
-        <textarea
-          id={id}
-          className="in mono"
-          rows={Math.min(MAX_LINES, text.split("\n").length + 1)}
-          aria-invalid={problem !== null}
-          value={text}
-          onChange={(event) => {
-            setText(event.target.value);
-            setProblem(null);
-          }}
-        />
-        {problem !== null && (
-          <span className="bad" role="alert">
-            {problem}
-          </span>
-        )}
-      </div>
+      <JsonField
+        label="Value, a JSON object"
+        text={text}
+        maxLines={MAX_LINES}
+        problem={problem}
+        onEdit={(next) => {
+          setText(next);
+          setProblem(null);
+        }}
+      />
       {put.error && (
         <ErrorState
           what="The item was not saved"

@@ -1,4 +1,7 @@
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, useState } from "react";
+import { JsonField } from "../../ui/form/json-field.tsx";
+
+const MAX_LINES = 10;
 
 type Props = {
   label: string;
@@ -15,7 +18,6 @@ type Props = {
 export function JsonForm({ label, act, initial, placeholder, ...rest }: Props) {
   const [text, setText] = useState(initial);
   const [problem, setProblem] = useState<string | null>(null);
-  const id = useId();
   const { isBusy, onSend, onBack } = rest;
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -27,26 +29,18 @@ export function JsonForm({ label, act, initial, placeholder, ...rest }: Props) {
   };
   return (
     <form className="ft" onSubmit={submit}>
-      <div className="field w-full">
-        <label htmlFor={id}>{label}</label>
-        <textarea
-          id={id}
-          className="in mono"
-          rows={Math.min(10, text.split("\n").length + 1)}
-          placeholder={placeholder}
-          aria-invalid={problem !== null}
-          value={text}
-          onChange={(event) => {
-            setText(event.target.value);
-            setProblem(null);
-          }}
-        />
-        {problem !== null && (
-          <span className="bad" role="alert">
-            {problem}
-          </span>
-        )}
-      </div>
+      <JsonField
+        label={label}
+        className="field w-full"
+        text={text}
+        maxLines={MAX_LINES}
+        placeholder={placeholder}
+        problem={problem}
+        onEdit={(next) => {
+          setText(next);
+          setProblem(null);
+        }}
+      />
       <button type="submit" className="btn pri" disabled={isBusy || text.trim() === ""}>
         {isBusy ? "Sending" : act}
       </button>

@@ -3,6 +3,7 @@ import type { ApiKeyWithSecret } from "../../../../control-plane/workspaces/keys
 import { useApiChange } from "../../../api/hooks.ts";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { Field, Optional, SelectField } from "../../../ui/form/field.tsx";
+import { FormFooter } from "../../../ui/form/form-footer.tsx";
 import { ErrorState } from "../../../ui/states.tsx";
 import { KEYS, type NewSecret } from "./key-paths.ts";
 
@@ -52,14 +53,7 @@ export function NewKey({ path, onMade, onClose }: Props) {
           </Field>
           {create.error && <ErrorState what="The key was not created" error={create.error} />}
         </div>
-        <footer>
-          <button type="button" className="btn" onClick={onClose}>
-            Close
-          </button>
-          <button type="submit" className="btn pri" disabled={create.isPending}>
-            {create.isPending ? "Creating" : "Create key"}
-          </button>
-        </footer>
+        <FormFooter act="Create key" busy="Creating" isBusy={create.isPending} onClose={onClose} />
       </form>
     </Dialog>
   );

@@ -3,6 +3,7 @@ import type { WorkspaceMember } from "../../../../control-plane/workspaces/membe
 import { useApiChange } from "../../../api/hooks.ts";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { Field, SelectField } from "../../../ui/form/field.tsx";
+import { FormFooter } from "../../../ui/form/form-footer.tsx";
 import { ErrorState } from "../../../ui/states.tsx";
 import { useToast } from "../../../ui/toasts.tsx";
 import { MEMBER_ROLES, MEMBERS } from "./member-actions.tsx";
@@ -37,14 +38,7 @@ export function AddMember({ onClose }: { onClose: () => void }) {
           </SelectField>
           {add.error && <ErrorState what="The member was not added" error={add.error} />}
         </div>
-        <footer>
-          <button type="button" className="btn" onClick={onClose}>
-            Close
-          </button>
-          <button type="submit" className="btn pri" disabled={add.isPending}>
-            {add.isPending ? "Adding" : "Add member"}
-          </button>
-        </footer>
+        <FormFooter act="Add member" busy="Adding" isBusy={add.isPending} onClose={onClose} />
       </form>
     </Dialog>
   );

@@ -1,4 +1,4 @@
-type Fields = Record<string, unknown>;
+import { type Fields, isFields } from "../../../ui/conversation/fields.ts";
 
 export type PayloadMessage = {
   /** `user`, `agent`, `system` or `tool`. */
@@ -79,8 +79,4 @@ function callsOf(calls: unknown): PayloadMessage["calls"] {
     const called = isFields(call.function) ? call.function : call;
     return { name: String(called.name ?? ""), args: called.args ?? called.arguments };
   });
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
